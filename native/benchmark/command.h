@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file command.h
+ * One line of the worklist: a verb and words of the form key=value, separated by blanks.
+ *
+ *     force coll_tuned_reduce_algorithm=5
+ *     measure collective=reduce bytes=8 datatype=double op=sum root=0 repetitions=20 delays=0,1000,2000
+ */
+#ifndef OFFBEAT_COMMAND_H
+#define OFFBEAT_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** A parsed line; the texts point into the line, which the parser cuts up. */
+typedef struct offbeat_command {
+    const char *verb;
+    char **words;
+    int count;
+} offbeat_command;
+
+/** Cuts up @p line. Free the words with offbeat_command_free. @return 0, or -1 without memory */
+int offbeat_command_parse(char *line, offbeat_command *command);
+
+/** The value of a key; @p otherwise where the key is missing. */
+const char *offbeat_command_text(const offbeat_command *command, const char *key, const char *otherwise);
+
+/** The same as a whole number. */
+int64_t offbeat_command_number(const offbeat_command *command, const char *key, int64_t otherwise);
+
+/** The @p index-th number of a comma-separated list; 0 where the list is missing or shorter. */
+int64_t offbeat_command_listed(const offbeat_command *command, const char *key, int index);
+
+void offbeat_command_free(offbeat_command *command);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "clock/expect.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int collectives;
+static int clocks_moved, rank_0_moved;
+
+static int world_rank(void) {
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+void expect(int holds, const char *sentence, ...) {
+    if (holds)
+        return;
+    va_list arguments;
+    va_start(arguments, sentence);
+    fprintf(stderr, "rank %d: ", world_rank());
+    vfprintf(stderr, sentence, arguments);
+    fputs("\n", stderr);
+    va_end(arguments);
+    fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+void expect_success(int rc, const char *call) {
+    expect(rc == MPI_SUCCESS, "%s returned MPI error code %d.", call, rc);
+}
+
+int collectives_called(void) {
+    return collectives;
+}
+
+int64_t largest_of(int64_t value, MPI_Comm comm) {
+    int64_t largest;
+    PMPI_Allreduce(&value, &largest, 1, MPI_INT64_T, MPI_MAX, comm);
+    return largest;
+}
+
+int64_t first_of(int64_t value, MPI_Comm comm) {
+    PMPI_Bcast(&value, 1, MPI_INT64_T, 0, comm);
+    return value;
+}
+
+static int64_t virtual_offset_ns(int rank) {
+    static const int64_t offsets_ns[] = {5000000007,     1000000, -7000000000001, 300, -450,
+                                         86400000000000, 1,       -2000000};
+    if (!clocks_moved || (rank == 0 && !rank_0_moved))
+        return 0;
+    return offsets_ns[rank % 8] + rank / 8;
+}
+
+int64_t own_virtual_offset_ns(void) {
+    return virtual_offset_ns(world_rank());
+}
+
+void move_clocks(int move_rank_0) {
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    clocks_moved = 1;
+    rank_0_moved = move_rank_0;
+    char *text = malloc((size_t)size * 40 + 1);
+    expect(text != NULL, "No memory for the text of %d virtual offsets.", size);
+    int length = 0;
+    for (int rank = 0; rank < size; rank++) {
+        const char *separator = rank == 0 ? "" : ",";
+        length += sprintf(text + length, "%s%d:%lld", separator, rank, (long long)virtual_offset_ns(rank));
+    }
+    setenv("OFFBEAT_CLOCK_TEST_OFFSET_NS", text, 1);
+    free(text);
+}
+
+void restore_clocks(void) {
+    clocks_moved = 0;
+    unsetenv("OFFBEAT_CLOCK_TEST_OFFSET_NS");
+}
+
+/* The public names of collectives that a library under test could be asked for: counted, then done. */
+
+int MPI_Barrier(MPI_Comm comm) {
+    collectives++;
+    return PMPI_Barrier(comm);
+}
+
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    collectives++;
+    return PMPI_Bcast(buffer, count, type, root, comm);
+}
+
+int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+    collectives++;
+    return PMPI_Reduce(in, out, count, type, op, root, comm);
+}
+
+int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    collectives++;
+    return PMPI_Allreduce(in, out, count, type, op, comm);
+}
+
+int MPI_Gather(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+               MPI_Datatype out_type, int root, MPI_Comm comm) {
+    collectives++;
+    return PMPI_Gather(in, in_count, in_type, out, out_count, out_type, root, comm);
+}
+
+int MPI_Allgather(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+                  MPI_Datatype out_type, MPI_Comm comm) {
+    collectives++;
+    return PMPI_Allgather(in, in_count, in_type, out, out_count, out_type, comm);
+}
+
+int MPI_Scatter(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+                MPI_Datatype out_type, int root, MPI_Comm comm) {
+    collectives++;
+    return PMPI_Scatter(in, in_count, in_type, out, out_count, out_type, root, comm);
+}
+
+int MPI_Alltoall(const void *in, int in_count, MPI_Datatype in_type, void *out, int out_count,
+                 MPI_Datatype out_type, MPI_Comm comm) {
+    collectives++;
+    return PMPI_Alltoall(in, in_count, in_type, out, out_count, out_type, comm);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every collective, datatype, operation and root, at several sizes, with the processes this is launched with:
+ * the MPI library's result is the one computed locally, a wrong element is noticed, and bad requests are
+ * refused.
+ *
+ * usage: collectives_test [COLLECTIVE [DATATYPE [OP]]]   only these; exit status 1 when anything isn't as
+ * promised
+ */
+#include "collectives.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "call.h"
+
+static int failures;
+static int cases;
+static int world_rank;
+
+static void expect(int holds, const offbeat_request *r, const char *promise, size_t wrong) {
+    if (holds)
+        return;
+    if (++failures <= 10)
+        printf("rank %d: not true: %s: %s %zu bytes of %s, %s, root %d (%zu elements wrong)\n", world_rank,
+               promise, r->collective, r->bytes, r->datatype, r->op, r->root, wrong);
+}
+
+/** Elements that a check looks at on this process. */
+static size_t looked_at(const offbeat_call *call) {
+    return offbeat_expected_blocks(call) * (size_t)call->count;
+}
+
+/** Flips a bit in the first, a middle and the last element: each must be noticed, and nothing else. */
+static void corrupt_and_expect_notice(const offbeat_request *request, offbeat_call *call) {
+    size_t elements = looked_at(call);
+    size_t extent = offbeat_datatype_extent(call->datatype);
+    size_t at[] = {0, elements / 2, elements - 1};
+    for (int i = 0; elements > 0 && i < 3; i++) {
+        unsigned char *byte = (unsigned char *)call->receive + at[i] * extent + (size_t)i % extent;
+        *byte ^= (unsigned char)(1 << i);
+        size_t wrong = offbeat_call_check(call);
+        expect(wrong == 1, request, "a corrupted element is noticed", wrong);
+        *byte ^= (unsigned char)(1 << i);
+    }
+}
+
+static void expect_wiped(const offbeat_request *request, offbeat_call *call, const char *promise) {
+    size_t wrong = offbeat_call_check(call);
+    expect(wrong == (offbeat_expected_is_source(call) ? 0 : looked_at(call)), request, promise, wrong);
+}
+
+static void try_case(const offbeat_request *request) {
+    offbeat_call *call = NULL;
+    const char *why = "";
+    cases++;
+    if (offbeat_call_create(request, &call, &why) != MPI_SUCCESS) {
+        expect(0, request, why, 0);
+        return;
+    }
+    expect_wiped(request, call, "a new call's buffer is all wrong");
+    int code = offbeat_call_run(call);
+    size_t wrong = offbeat_call_check(call);
+    expect(code == MPI_SUCCESS && wrong == 0, request, "the library's result is the expected one", wrong);
+    corrupt_and_expect_notice(request, call);
+    offbeat_call_wipe(call);
+    expect_wiped(request, call, "a wiped buffer is all wrong");
+    offbeat_call_free(&call);
+    expect(call == NULL, request, "free leaves NULL", 0);
+}
+
+static int has_root(const char *collective) {
+    return offbeat_collective_find(collective)->has_root;
+}
+
+static void try_sizes_and_roots(offbeat_request request) {
+    const size_t counts[] = {1, 5, 251, 2100};
+    size_t extent = offbeat_datatype_extent(offbeat_datatype_find(request.datatype));
+    int p = 0;
+    MPI_Comm_size(request.comm, &p);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int root = 0; root < (has_root(request.collective) ? p : 1); root++) {
+            request.bytes = counts[i] * extent;
+            request.root = root;
+            try_case(&request);
+        }
+}
+
+/** @return whether the words on the command line, or their absence, ask for this combination */
+static int is_wanted(int argc, char **argv, const offbeat_request *request) {
+    return (argc < 2 || strcmp(argv[1], request->collective) == 0) &&
+           (argc < 3 || strcmp(argv[2], request->datatype) == 0) &&
+           (argc < 4 || strcmp(argv[3], request->op) == 0);
+}
+
+static void every_collective_is_right(int argc, char **argv, MPI_Comm comm) {
+    for (int c = 0; c < offbeat_collective_count(); c++)
+        for (offbeat_datatype t = OFFBEAT_BYTE; t < OFFBEAT_DATATYPES; t++)
+            for (offbeat_op op = OFFBEAT_SUM; op < OFFBEAT_OPS; op++) {
+                offbeat_request request = {.collective = offbeat_collective_name(c),
+                                           .datatype = offbeat_datatype_name(t),
+                                           .op = offbeat_op_name(op),
+                                           .comm = comm};
+                int reduces = offbeat_collective_reduces(request.collective);
+                if (strcmp(request.collective, "barrier") == 0 || (reduces && !offbeat_op_fits(op, t)) ||
+                    (!reduces && op != OFFBEAT_SUM) || !is_wanted(argc, argv, &request))
+                    continue;
+                try_sizes_and_roots(request);
+            }
+}
+
+/** Sizes at which libraries change to segmented and rendezvous protocols. */
+static void large_messages_are_right(MPI_Comm comm) {
+    for (int c = 0; c < offbeat_collective_count(); c++) {
+        const char *collective = offbeat_collective_name(c);
+        if (strcmp(collective, "barrier") == 0)
+            continue;
+        offbeat_request request = {collective, 1 << 18, "double", "sum", 0, comm};
+        try_case(&request);
+        if (offbeat_collective_reduces(collective)) {
+            request.datatype = request.op = "affine";
+            try_case(&request);
+        }
+    }
+}
+
+static void barrier_runs_and_has_nothing_to_check(MPI_Comm comm) {
+    offbeat_request request = {.collective = "barrier", .comm = comm};
+    offbeat_call *call = NULL;
+    const char *why = "";
+    int code = offbeat_call_create(&request, &call, &why);
+    request.datatype = request.op = "";
+    expect(code == MPI_SUCCESS, &request, why, 0);
+    if (code != MPI_SUCCESS)
+        return;
+    offbeat_call_wipe(call);
+    expect(offbeat_call_run(call) == MPI_SUCCESS && offbeat_call_check(call) == 0, &request, "barrier runs",
+           0);
+    offbeat_call_free(&call);
+}
+
+/** The same buffers serve a duplicate; a communicator with other ranks is refused. */
+static void a_call_can_change_its_communicator(MPI_Comm comm) {
+    offbeat_request request = {"reduce_scatter", 1024, "affine", "affine", 0, comm};
+    int p, rank;
+    MPI_Comm duplicate, reversed;
+    offbeat_call *call = NULL;
+    const char *why = "";
+    MPI_Comm_size(comm, &p);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_dup(comm, &duplicate);
+    MPI_Comm_split(comm, 0, -rank, &reversed);
+    expect(offbeat_call_create(&request, &call, &why) == MPI_SUCCESS, &request, why, 0);
+    expect(offbeat_call_set_comm(call, duplicate) == MPI_SUCCESS, &request, "a duplicate is accepted", 0);
+    offbeat_call_run(call);
+    expect(offbeat_call_check(call) == 0, &request, "right on the duplicate", offbeat_call_check(call));
+    int moved = offbeat_call_set_comm(call, reversed);
+    expect(moved == (2 * rank == p - 1 ? MPI_SUCCESS : MPI_ERR_COMM), &request, "other ranks are refused", 0);
+    expect(offbeat_call_set_comm(call, MPI_COMM_SELF) == (p == 1 ? MPI_SUCCESS : MPI_ERR_COMM), &request,
+           "another size is refused", 0);
+    offbeat_call_free(&call);
+    large_messages_are_right(reversed);
+    MPI_Comm_free(&duplicate);
+    MPI_Comm_free(&reversed);
+}
+
+/** A request that cannot be met, and words of the sentence that says why. */
+typedef struct refusal {
+    offbeat_request request;
+    int code;
+    const char *words;
+} refusal;
+
+static void expect_refusal(const refusal *bad) {
+    offbeat_call *call = (offbeat_call *)&failures;
+    const char *why = "";
+    int code = offbeat_call_create(&bad->request, &call, &why);
+    if (code == bad->code && call == NULL && strstr(why, bad->words) != NULL)
+        return;
+    failures++;
+    printf("rank %d: a bad request gave code %d (not %d) and '%s', which doesn't say '%s'\n", world_rank,
+           code, bad->code, why, bad->words);
+    offbeat_call_free(&call);
+}
+
+static void bad_requests_are_refused_with_a_sentence(MPI_Comm comm) {
+    int p;
+    MPI_Comm_size(comm, &p);
+    const size_t int_max = 2147483647;
+    const refusal bad[] = {
+        {{"allreduc", 8, "double", "sum", 0, comm}, MPI_ERR_ARG, "'allreduc' is not a collective"},
+        {{NULL, 8, "double", "sum", 0, comm}, MPI_ERR_ARG, "'' is not a collective"},
+        {{"bcast", 8, "quad", "", 0, comm}, MPI_ERR_ARG, "'quad' is not a datatype; give byte"},
+        {{"bcast", 8, NULL, NULL, 0, comm}, MPI_ERR_ARG, "'' is not a datatype"},
+        {{"scan", 8, "double", "plus", 0, comm}, MPI_ERR_ARG, "'plus' is not an operation; give sum"},
+        {{"exscan", 8, "double", NULL, 0, comm}, MPI_ERR_ARG, "'' is not an operation"},
+        {{"allreduce", 8, "double", "bxor", 0, comm}, MPI_ERR_ARG, "bxor is not defined on double; bitwise"},
+        {{"allreduce", 16, "affine", "sum", 0, comm},
+         MPI_ERR_ARG,
+         "sum is not defined on affine; the operation"},
+        {{"allreduce", 8, "long", "affine", 0, comm}, MPI_ERR_ARG, "affine is not defined on long"},
+        {{"reduce", 8, "double", "sum", p, comm}, MPI_ERR_ARG, "is not a rank of"},
+        {{"gather", 8, "double", "", -1, comm}, MPI_ERR_ARG, "root -1 is not a rank of"},
+        {{"alltoall", 12, "double", "", 0, comm},
+         MPI_ERR_ARG,
+         "12 bytes are no whole number of double elements"},
+        {{"alltoall", 0, "double", "", 0, comm},
+         MPI_ERR_ARG,
+         "0 bytes has nothing to check; give a multiple of 8"},
+        {{"barrier", 8, "double", "", 0, comm}, MPI_ERR_ARG, "its size is 0 bytes, not 8"},
+        {{"allreduce", int_max + 1, "byte", "sum", 0, comm}, MPI_ERR_ARG, "give at most 2147483647 bytes"},
+        {{"scatter", int_max / (size_t)p + 1, "byte", "", 0, comm},
+         MPI_ERR_ARG,
+         "more than 2147483647 byte elements"},
+        {{"bcast", SIZE_MAX, "byte", "", 0, comm}, MPI_ERR_ARG, "more than 2147483647 byte elements"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect_refusal(&bad[i]);
+    expect(offbeat_collective_name(-1) == NULL && offbeat_collective_name(14) == NULL, &bad[0].request,
+           "there are 14 collectives", 0);
+    expect(!offbeat_collective_reduces("allgather") && !offbeat_collective_reduces(NULL) &&
+               offbeat_collective_reduces("exscan"),
+           &bad[0].request, "what reduces is known", 0);
+}
+
+/** Two buffers of the longest of the widest elements take 64 GiB: skipped, by name, where there is as much
+ * memory. */
+static void requests_beyond_the_machine_are_refused(MPI_Comm comm) {
+    const refusal beyond = {{"allreduce", (size_t)2147483647 * 16, "affine", "affine", 0, comm},
+                            MPI_ERR_NO_MEM,
+                            "would take 65536 MiB, this machine has"};
+    if ((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) < 0x1p36 - 0x1p10)
+        expect_refusal(&beyond);
+    else if (world_rank == 0)
+        printf("skipped requests_beyond_the_machine_are_refused: this machine has 64 GiB or more\n");
+}
+
+/** Under a limit of address space that is below what the process already uses, every large allocation fails.
+ */
+static void buffers_that_the_system_will_not_allocate_are_refused(MPI_Comm comm) {
+    const refusal large = {{"alltoallv", 64 << 20, "byte", "", 0, comm},
+                           MPI_ERR_NO_MEM,
+                           "the system has no memory for buffers of 67108864 bytes"};
+    struct rlimit before;
+    getrlimit(RLIMIT_AS, &before);
+    struct rlimit tight = {1 << 20, before.rlim_max};
+    setrlimit(RLIMIT_AS, &tight);
+    expect_refusal(&large);
+    setrlimit(RLIMIT_AS, &before);
+}
+
+int main(int argc, char **argv) {
+    int all_failures = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    every_collective_is_right(argc, argv, MPI_COMM_WORLD);
+    if (argc == 1) {
+        large_messages_are_right(MPI_COMM_WORLD);
+        barrier_runs_and_has_nothing_to_check(MPI_COMM_WORLD);
+        a_call_can_change_its_communicator(MPI_COMM_WORLD);
+        bad_requests_are_refused_with_a_sentence(MPI_COMM_WORLD);
+        requests_beyond_the_machine_are_refused(MPI_COMM_WORLD);
+        buffers_that_the_system_will_not_allocate_are_refused(MPI_COMM_WORLD);
+    }
+    MPI_Reduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (world_rank == 0)
+        printf("collectives_test: %d cases, %d failures\n", cases, all_failures);
+    MPI_Finalize();
+    return failures != 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "call.h"
+
+/** The user-defined operation "affine": inout = in after inout. */
+static void compose_affine(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    const long *left = in;
+    long *right = inout;
+    for (int i = 0; i < *count; i++, left += 2, right += 2) {
+        offbeat_value value = offbeat_fold(OFFBEAT_COMPOSE, (offbeat_value){left[0], left[1]},
+                                           (offbeat_value){right[0], right[1]});
+        offbeat_store(OFFBEAT_AFFINE, value, right);
+    }
+}
+
+static int create_type(offbeat_datatype datatype, MPI_Datatype *type) {
+    switch (datatype) {
+    case OFFBEAT_BYTE:
+        *type = MPI_UNSIGNED_CHAR;
+        return MPI_SUCCESS;
+    case OFFBEAT_INT:
+        *type = MPI_INT;
+        return MPI_SUCCESS;
+    case OFFBEAT_LONG:
+        *type = MPI_LONG;
+        return MPI_SUCCESS;
+    case OFFBEAT_FLOAT:
+        *type = MPI_FLOAT;
+        return MPI_SUCCESS;
+    case OFFBEAT_DOUBLE:
+        *type = MPI_DOUBLE;
+        return MPI_SUCCESS;
+    default: {
+        int code = MPI_Type_contiguous(2, MPI_LONG, type);
+        return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
+    }
+    }
+}
+
+static int create_operation(offbeat_op op, MPI_Op *operation) {
+    switch (op) {
+    case OFFBEAT_SUM:
+        *operation = MPI_SUM;
+        return MPI_SUCCESS;
+    case OFFBEAT_PROD:
+        *operation = MPI_PROD;
+        return MPI_SUCCESS;
+    case OFFBEAT_MAX:
+        *operation = MPI_MAX;
+        return MPI_SUCCESS;
+    case OFFBEAT_MIN:
+        *operation = MPI_MIN;
+        return MPI_SUCCESS;
+    case OFFBEAT_BAND:
+        *operation = MPI_BAND;
+        return MPI_SUCCESS;
+    case OFFBEAT_BOR:
+        *operation = MPI_BOR;
+        return MPI_SUCCESS;
+    case OFFBEAT_BXOR:
+        *operation = MPI_BXOR;
+        return MPI_SUCCESS;
+    case OFFBEAT_COMPOSE:
+        return MPI_Op_create(compose_affine, 0, operation);
+    default: /* the collective takes none */
+        return MPI_SUCCESS;
+    }
+}
+
+int offbeat_handles_create(offbeat_call *call) {
+    call->type = MPI_DATATYPE_NULL;
+    call->operation = MPI_OP_NULL;
+    int code = create_type(call->datatype, &call->type);
+    return code == MPI_SUCCESS ? create_operation(call->op, &call->operation) : code;
+}
+
+void offbeat_handles_free(offbeat_call *call) {
+    if (call->datatype == OFFBEAT_AFFINE && call->type != MPI_DATATYPE_NULL)
+        MPI_Type_free(&call->type);
+    if (call->op == OFFBEAT_COMPOSE && call->operation != MPI_OP_NULL)
+        MPI_Op_free(&call->operation);
+}

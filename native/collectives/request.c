@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "call.h"
+
+int offbeat_refuse(int code, const char **why, const char *format, ...) {
+    static char sentence[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    *why = sentence;
+    return code;
+}
+
+static const char *shown(const char *name) {
+    return name == NULL ? "" : name;
+}
+
+static int resolve_collective(const offbeat_request *request, offbeat_call *call, const char **why) {
+    call->collective = offbeat_collective_find(request->collective);
+    if (call->collective == NULL)
+        return offbeat_refuse(MPI_ERR_ARG, why, "'%s' is not a collective in the table",
+                              shown(request->collective));
+    call->run = call->collective->run;
+    return MPI_SUCCESS;
+}
+
+static int resolve_processes(const offbeat_request *request, offbeat_call *call, const char **why) {
+    call->comm = request->comm;
+    int code = MPI_Comm_size(call->comm, &call->p);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_rank(call->comm, &call->rank);
+    if (code != MPI_SUCCESS)
+        return offbeat_refuse(code, why, "%s: the communicator has no size or rank", request->collective);
+    call->root = request->root;
+    if (call->collective->has_root && (call->root < 0 || call->root >= call->p))
+        return offbeat_refuse(MPI_ERR_ARG, why, "%s: root %d is not a rank of %d processes; give 0 to %d",
+                              request->collective, call->root, call->p, call->p - 1);
+    return MPI_SUCCESS;
+}
+
+static int resolve_element(const offbeat_request *request, offbeat_call *call, const char **why) {
+    call->datatype = offbeat_datatype_find(request->datatype);
+    if (call->datatype == OFFBEAT_DATATYPES)
+        return offbeat_refuse(MPI_ERR_ARG, why,
+                              "%s: '%s' is not a datatype; give byte, int, long, float, double or affine",
+                              request->collective, shown(request->datatype));
+    call->op = OFFBEAT_OPS;
+    if (!offbeat_collective_folds(call->collective))
+        return MPI_SUCCESS;
+    call->op = offbeat_op_find(request->op);
+    if (call->op == OFFBEAT_OPS)
+        return offbeat_refuse(
+            MPI_ERR_ARG, why,
+            "%s: '%s' is not an operation; give sum, prod, max, min, band, bor, bxor or affine",
+            request->collective, shown(request->op));
+    if (!offbeat_op_fits(call->op, call->datatype))
+        return offbeat_refuse(
+            MPI_ERR_ARG, why, "%s: %s is not defined on %s; %s", request->collective, request->op,
+            request->datatype,
+            call->op == OFFBEAT_COMPOSE || call->datatype == OFFBEAT_AFFINE
+                ? "the operation affine and the datatype affine go together and with nothing else"
+                : "bitwise operations need byte, int or long");
+    return MPI_SUCCESS;
+}
+
+/** Blocks in a buffer of this process. */
+static size_t blocks(offbeat_blocks length, int at_root, const offbeat_call *call) {
+    if (length == OFFBEAT_NO_BLOCK || (at_root && call->rank != call->root))
+        return 0;
+    return length == OFFBEAT_ONE_BLOCK ? 1 : (size_t)call->p;
+}
+
+/** Blocks in the longest buffer of any process. */
+static size_t longest(const offbeat_call *call) {
+    const offbeat_collective *row = call->collective;
+    int per_rank = row->send == OFFBEAT_BLOCK_PER_RANK || row->receive == OFFBEAT_BLOCK_PER_RANK;
+    return per_rank ? (size_t)call->p : 1;
+}
+
+static int check_memory(const offbeat_call *call, const char **why) {
+    size_t extent = offbeat_datatype_extent(call->datatype);
+    double need = (double)(call->send_blocks + call->receive_blocks) * (double)call->count * (double)extent;
+    double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (need > have)
+        return offbeat_refuse(
+            MPI_ERR_NO_MEM, why,
+            "%s: the buffers of rank %d would take %.0f MiB, this machine has %.0f MiB of memory",
+            call->collective->name, call->rank, need / 0x1p20, have / 0x1p20);
+    return MPI_SUCCESS;
+}
+
+static int resolve_size(const offbeat_request *request, offbeat_call *call, const char **why) {
+    size_t extent = offbeat_datatype_extent(call->datatype);
+    const char *datatype = offbeat_datatype_name(call->datatype);
+    if (request->bytes == 0)
+        return offbeat_refuse(MPI_ERR_ARG, why,
+                              "%s: a message of 0 bytes has nothing to check; give a multiple of %zu",
+                              request->collective, extent);
+    if (request->bytes % extent != 0)
+        return offbeat_refuse(MPI_ERR_ARG, why,
+                              "%s: %zu bytes are no whole number of %s elements; give a multiple of %zu",
+                              request->collective, request->bytes, datatype, extent);
+    size_t count = request->bytes / extent;
+    if (count > (size_t)INT_MAX / longest(call))
+        return offbeat_refuse(
+            MPI_ERR_ARG, why,
+            "%s: %zu bytes with %d processes need a buffer of more than %d %s elements; give at most"
+            " %zu bytes",
+            request->collective, request->bytes, call->p, INT_MAX, datatype,
+            (size_t)INT_MAX / longest(call) * extent);
+    call->count = (int)count;
+    call->send_blocks = blocks(call->collective->send, call->collective->sends_at_root, call);
+    call->receive_blocks = blocks(call->collective->receive, call->collective->receives_at_root, call);
+    return check_memory(call, why);
+}
+
+int offbeat_request_resolve(const offbeat_request *request, offbeat_call *call, const char **why) {
+    int code = resolve_collective(request, call, why);
+    if (code == MPI_SUCCESS)
+        code = resolve_processes(request, call, why);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (call->collective->content == OFFBEAT_NOTHING) {
+        call->datatype = OFFBEAT_BYTE;
+        call->op = OFFBEAT_OPS;
+        if (request->bytes != 0)
+            return offbeat_refuse(MPI_ERR_ARG, why, "%s: it moves no data, so its size is 0 bytes, not %zu",
+                                  request->collective, request->bytes);
+        return MPI_SUCCESS;
+    }
+    code = resolve_element(request, call, why);
+    return code == MPI_SUCCESS ? resolve_size(request, call, why) : code;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file symbols.c  Reads ELF symbol tables of loaded objects. */
+#define _GNU_SOURCE
+#include "library/symbols.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct search {
+    int (*holds)(const char *path);
+    int (*wanted)(const char *symbol);
+    offbeat_symbol_list list;
+    size_t room;
+} search;
+
+static void add(search *s, uintptr_t address, const char *name) {
+    if (s->list.count == s->room) {
+        size_t room = s->room ? 2 * s->room : 256;
+        offbeat_symbol *items = realloc(s->list.items, room * sizeof *items);
+        if (!items)
+            return;
+        s->list.items = items;
+        s->room = room;
+    }
+    char *copy = strdup(name);
+    if (copy)
+        s->list.items[s->list.count++] = (offbeat_symbol){address, copy};
+}
+
+/* Walks one symbol table of a mapped file, staying inside the file whatever its headers claim. */
+static void read_table(search *s, const char *file, size_t size, const ElfW(Shdr) * table,
+                       const ElfW(Shdr) * strings, uintptr_t base) {
+    if (table->sh_offset + table->sh_size > size || strings->sh_offset + strings->sh_size > size)
+        return;
+    const ElfW(Sym) *symbols = (const ElfW(Sym) *)(file + table->sh_offset);
+    const char *names = file + strings->sh_offset;
+    for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
+        const ElfW(Sym) *symbol = &symbols[i];
+        if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || symbol->st_size == 0 ||
+            symbol->st_name >= strings->sh_size)
+            continue;
+        if (s->wanted(names + symbol->st_name))
+            add(s, base + symbol->st_value, names + symbol->st_name);
+    }
+}
+
+static void read_file(search *s, const char *file, size_t size, uintptr_t base) {
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)file;
+    if (size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_shoff + (size_t)header->e_shnum * sizeof(ElfW(Shdr)) > size)
+        return;
+    const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(file + header->e_shoff);
+    for (int i = 0; i < header->e_shnum; i++) {
+        const ElfW(Shdr) *section = &sections[i];
+        if ((section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM) && section->sh_link < header->e_shnum)
+            read_table(s, file, size, section, &sections[section->sh_link], base);
+    }
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    search *s = data;
+    if (!info->dlpi_name || !s->holds(info->dlpi_name))
+        return 0;
+    int fd = open(info->dlpi_name, O_RDONLY);
+    if (fd < 0)
+        return 0;
+    struct stat facts;
+    if (fstat(fd, &facts) == 0 && facts.st_size > 0) {
+        void *file = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (file != MAP_FAILED) {
+            read_file(s, file, (size_t)facts.st_size, info->dlpi_addr);
+            munmap(file, (size_t)facts.st_size);
+        }
+    }
+    close(fd);
+    return 0;
+}
+
+static int by_address(const void *a, const void *b) {
+    uintptr_t x = ((const offbeat_symbol *)a)->address, y = ((const offbeat_symbol *)b)->address;
+    return x < y ? -1 : x > y;
+}
+
+/* Aliases share an address, and .symtab repeats .dynsym: one name is enough. */
+static void drop_repeats(offbeat_symbol_list *list) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept && list->items[kept - 1].address == list->items[i].address)
+            free(list->items[i].name);
+        else
+            list->items[kept++] = list->items[i];
+    }
+    list->count = kept;
+}
+
+offbeat_symbol_list offbeat_symbols_find(int (*holds)(const char *path), int (*wanted)(const char *symbol)) {
+    search s = {.holds = holds, .wanted = wanted};
+    dl_iterate_phdr(visit, &s);
+    if (s.list.count)
+        qsort(s.list.items, s.list.count, sizeof *s.list.items, by_address);
+    drop_repeats(&s.list);
+    return s.list;
+}
+
+long offbeat_symbols_at(const offbeat_symbol_list *list, uintptr_t address) {
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (list->items[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->items[low].address == address ? (long)low : -1;
+}
+
+void offbeat_symbols_free(offbeat_symbol_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i].name);
+    free(list->items);
+    *list = (offbeat_symbol_list){0};
+}

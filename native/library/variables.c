@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file variables.c  MPI_T control variables as text. */
+#define _POSIX_C_SOURCE 200809L
+#include "library/variables.h"
+
+#include "control/json.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 512, TEXT = 8192, MOST_CHANGED = 64 };
+
+typedef struct variable {
+    int index;
+    char name[NAME];
+    char description[TEXT];
+    MPI_Datatype type;
+    MPI_T_enum items;
+    int binding, scope;
+} variable;
+
+static struct {
+    char name[NAME];
+    char value[NAME];
+} changed[MOST_CHANGED];
+static int changed_count;
+
+int offbeat_variables_open(void) {
+    int provided;
+    return MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+}
+
+void offbeat_variables_close(void) {
+    MPI_T_finalize();
+}
+
+static int describe(int index, variable *v) {
+    int name_length = NAME, text_length = TEXT, verbosity;
+    v->index = index;
+    v->items = MPI_T_ENUM_NULL;
+    v->description[0] = '\0';
+    return MPI_T_cvar_get_info(index, v->name, &name_length, &verbosity, &v->type, &v->items, v->description,
+                               &text_length, &v->binding, &v->scope);
+}
+
+static int is_text(MPI_Datatype type) {
+    return type == MPI_CHAR;
+}
+
+static int is_int(MPI_Datatype type) {
+    return type == MPI_INT || type == MPI_UNSIGNED;
+}
+
+/* Open MPI 4.1.4 crashes when some variables of other types are read (its booleans): only these two are. */
+static int can_be_read(const variable *v) {
+    return is_text(v->type) || is_int(v->type);
+}
+
+/* Reads a variable as text; empty where it has no value. Text longer than the buffer cannot be read safely. */
+static int read_value(const variable *v, char *text, size_t room) {
+    MPI_T_cvar_handle handle;
+    int count;
+    text[0] = '\0';
+    if (!can_be_read(v) || MPI_T_cvar_handle_alloc(v->index, NULL, &handle, &count) != MPI_SUCCESS)
+        return -1;
+    union {
+        int number;
+        char text[65536];
+    } value;
+    memset(&value, 0, sizeof value);
+    int result = -1;
+    if (is_text(v->type) ? count < (int)sizeof value.text : count == 1)
+        result = MPI_T_cvar_read(handle, &value) == MPI_SUCCESS ? 0 : -1;
+    MPI_T_cvar_handle_free(&handle);
+    if (result == 0 && is_text(v->type)) {
+        size_t length = strnlen(value.text, room - 1);
+        memcpy(text, value.text, length);
+        text[length] = '\0';
+    } else if (result == 0)
+        snprintf(text, room, "%d", value.number);
+    return result;
+}
+
+static void write_items(const variable *v, FILE *out) {
+    int count = 0;
+    if (v->items != MPI_T_ENUM_NULL) {
+        char name[NAME];
+        int length = NAME;
+        if (MPI_T_enum_get_info(v->items, &count, name, &length) != MPI_SUCCESS)
+            count = 0;
+    }
+    fputs(",\"items\":[", out);
+    for (int i = 0; i < count; i++) {
+        char name[NAME];
+        int value, length = NAME;
+        if (MPI_T_enum_get_item(v->items, i, &value, name, &length) != MPI_SUCCESS)
+            continue;
+        fprintf(out, "%s[%d,", i ? "," : "", value);
+        offbeat_json_text(name, out);
+        fputc(']', out);
+    }
+    fputc(']', out);
+}
+
+static void write_variable(const variable *v, FILE *out) {
+    char value[NAME];
+    read_value(v, value, sizeof value);
+    fputs("{\"name\":", out);
+    offbeat_json_text(v->name, out);
+    fprintf(out, ",\"type\":\"%s\"", is_text(v->type) ? "text" : is_int(v->type) ? "int" : "other");
+    fprintf(out, ",\"settable\":%s", v->scope != MPI_T_SCOPE_CONSTANT && v->scope != MPI_T_SCOPE_READONLY ? "true" : "false");
+    fputs(",\"value\":", out);
+    offbeat_json_text(value, out);
+    write_items(v, out);
+    fputs(",\"description\":", out);
+    offbeat_json_text(v->description, out);
+    fputc('}', out);
+}
+
+int offbeat_variables_list(const char *regex, FILE *out) {
+    regex_t wanted;
+    if (regcomp(&wanted, regex, REG_EXTENDED | REG_NOSUB) != 0)
+        return -1;
+    int count = 0, written = 0;
+    static variable v;
+    MPI_T_cvar_get_num(&count);
+    fputc('[', out);
+    for (int i = 0; i < count; i++) {
+        if (describe(i, &v) != MPI_SUCCESS || regexec(&wanted, v.name, 0, NULL, 0) != 0)
+            continue;
+        if (written++)
+            fputc(',', out);
+        write_variable(&v, out);
+    }
+    fputc(']', out);
+    regfree(&wanted);
+    return written;
+}
+
+static int write_value(const variable *v, const char *text) {
+    MPI_T_cvar_handle handle;
+    int count, result;
+    if (MPI_T_cvar_handle_alloc(v->index, NULL, &handle, &count) != MPI_SUCCESS)
+        return -1;
+    if (is_text(v->type)) {
+        result = MPI_T_cvar_write(handle, text);
+    } else {
+        int number = (int)strtol(text, NULL, 10);
+        result = MPI_T_cvar_write(handle, &number);
+    }
+    MPI_T_cvar_handle_free(&handle);
+    return result == MPI_SUCCESS ? 0 : -1;
+}
+
+/* The first value ever seen is the one to come back to. */
+static int remember(const char *name, const char *value) {
+    for (int i = 0; i < changed_count; i++)
+        if (strcmp(changed[i].name, name) == 0)
+            return 0;
+    if (changed_count == MOST_CHANGED)
+        return -1;
+    snprintf(changed[changed_count].name, NAME, "%s", name);
+    snprintf(changed[changed_count].value, NAME, "%s", value);
+    changed_count++;
+    return 0;
+}
+
+int offbeat_variable_set(const char *name, const char *value, const char **why) {
+    static variable v;
+    char before[NAME], after[NAME];
+    int index;
+    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS || describe(index, &v) != MPI_SUCCESS)
+        return *why = "the library has no such variable", -1;
+    if (read_value(&v, before, sizeof before) != 0)
+        return *why = "the library does not let the variable be read", -1;
+    if (remember(name, before) != 0)
+        return *why = "too many variables are set at once", -1;
+    if (write_value(&v, value) != 0)
+        return *why = "the library refused the value", -1;
+    if (read_value(&v, after, sizeof after) != 0 || strcmp(after, value) != 0)
+        return *why = "the library accepted the value but kept another", -1;
+    return 0;
+}
+
+int offbeat_variables_reset(void) {
+    static variable v;
+    int result = 0, index;
+    for (int i = 0; i < changed_count; i++) {
+        if (MPI_T_cvar_get_index(changed[i].name, &index) != MPI_SUCCESS || describe(index, &v) != MPI_SUCCESS ||
+            write_value(&v, changed[i].value) != 0)
+            result = -1;
+    }
+    return result;
+}

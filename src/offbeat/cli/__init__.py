@@ -1,0 +1,1 @@
+"""The commands: one thin file a verb; no logic of their own."""

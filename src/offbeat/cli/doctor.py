@@ -1,0 +1,126 @@
+"""``offbeat doctor``: which MPI installations there are, and whether one works here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from offbeat.errors import BadInput
+from offbeat.mpi import find
+from offbeat.mpi.examine import Examination, Findings, Node, examine, look_at_node
+from offbeat.mpi.find import Survey
+from offbeat.mpi.installation import Installation
+
+
+def command(
+    mpi: Annotated[
+        str,
+        typer.Option(
+            "--mpi",
+            help="The installation to try: 'auto', a name from the table, or an installation's folder.",
+        ),
+    ] = "auto",
+    every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+) -> None:
+    """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
+    if every and mpi != "auto":
+        raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
+    survey = find.survey()
+    tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
+    echo = Console(stderr=True, highlight=False, soft_wrap=True)
+    findings = Findings(
+        survey=survey,
+        node=look_at_node(),
+        examined=[examine(entry, lambda line: echo.print(line, markup=False)) for entry in tried],
+    )
+    if as_json:
+        print(msgspec.json.encode(findings, enc_hook=str, order="deterministic").decode())
+    else:
+        _show(findings)
+    if not tried:
+        find.first(survey)
+    if not findings.works:
+        raise typer.Exit(1)
+
+
+def _show(findings: Findings) -> None:
+    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
+    _show_survey(console, findings.survey, [entry.installation for entry in findings.examined])
+    _show_node(console, findings.node)
+    for entry in findings.examined:
+        _show_examination(console, entry)
+    limits = [*findings.node.limits, *(limit for entry in findings.examined for limit in entry.limits)]
+    console.print("\nWhat will not work here:" if limits else "\nNothing stands in the way here.")
+    for limit in dict.fromkeys(limits):
+        console.print(f"  - {limit}", markup=False)
+
+
+def _show_survey(console: Console, survey: Survey, chosen: list[Installation]) -> None:
+    table = Table(title="MPI installations", title_justify="left", box=None, pad_edge=False)
+    for heading in ("", "name", "library", "prefix", "found in"):
+        table.add_column(heading, no_wrap=heading in ("name", "library"), overflow="fold")
+    listed = survey.installations + [
+        entry for entry in chosen if entry.library not in {known.library for known in survey.installations}
+    ]
+    tried = {entry.library for entry in chosen}
+    for entry in listed:
+        mark = "*" if entry.library in tried else ""
+        table.add_row(mark, entry.name, entry.version_text, str(entry.prefix), entry.source)
+    console.print(table)
+    for rejected in survey.rejected:
+        console.print(f"not usable: {rejected.where} ({rejected.source}): {rejected.reason}", markup=False)
+
+
+def _show_node(console: Console, node: Node) -> None:
+    cores = node.cores
+    console.print("\nThis node")
+    quota = "" if cores.quota is None else f", limited to {cores.quota:g} cores by the control group"
+    console.print(
+        f"  cores: {cores.physical}, with {cores.logical} of the machine's {cores.machine_logical} hardware"
+        f" threads{quota}"
+    )
+    console.print(
+        f"  processes: up to {cores.physical} are bound to a core each; more than {cores.logical} are"
+        " oversubscribed and not bound"
+    )
+    console.print(
+        f"  governor: {cores.governor or 'not told'}; the kernel's time source:"
+        f" {node.kernel_clock or 'not told'}"
+    )
+    job = node.allocation
+    if job:
+        left = "" if job.time_left_s is None else f", {job.time_left_s / 60:.0f} minutes left"
+        console.print(f"  {job.system} job {job.job}: {job.nodes} nodes, {job.cores} cores{left}")
+    if node.modules:
+        console.print(
+            f"  modules that can be loaded (module load NAME): {', '.join(node.modules)}", markup=False
+        )
+
+
+def _show_examination(console: Console, entry: Examination) -> None:
+    console.print(f"\n{entry.installation.name}: {'does not work' if entry.failure else 'works'}")
+    console.print(
+        f"  launcher {entry.installation.mpirun}, library {entry.installation.library}", markup=False
+    )
+    if entry.failure:
+        console.print(f"  {entry.failure}", markup=False)
+    if entry.driver:
+        console.print(f"  driver {entry.driver}", markup=False)
+    answer = entry.check
+    if answer:
+        shared = "read by all" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
+        console.print(
+            f"  {answer.p} processes on {', '.join(answer.hosts)},"
+            f" bound to cores {' | '.join(answer.binding)}",
+            markup=False,
+        )
+        console.print(
+            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared}; latest"
+            f" start {answer.overshoot_ns / 1000:.1f} µs after its time"
+        )

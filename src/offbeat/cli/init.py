@@ -1,0 +1,22 @@
+"""``offbeat init``: a study file to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from offbeat.study.new_file import write_new
+from offbeat.study.template import TEMPLATE
+
+
+def command(
+    path: Annotated[Path, typer.Argument(help="The study file to write.", metavar="PATH")] = Path(
+        "study.toml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+) -> None:
+    """Write a commented study file that can be run as it is."""
+    write_new(path, TEMPLATE, "the study file", force=force)
+    print(f"wrote {path}; run it with 'offbeat run {path}'")

@@ -1,0 +1,91 @@
+"""``offbeat pattern``: make, show and check arrival patterns."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.pattern import draw, file, make
+from offbeat.study.units import format_time, parse_time
+
+app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True)
+
+Processes = Annotated[int, typer.Option("--p", help="Number of processes: the number of lines of the file.")]
+Skew = Annotated[str, typer.Option("--skew", help="The largest delay: seconds, or a time such as '100 us'.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the shape 'random'.")]
+Ppn = Annotated[int, typer.Option("--ppn", help="Processes per node, placed in blocks; for 'node_delayed'.")]
+
+
+@app.command("make")
+def make_pattern(
+    shape: Annotated[str, typer.Argument(help=f"The shape: {', '.join(make.SHAPES)}.", metavar="SHAPE")],
+    p: Processes,
+    skew: Skew,
+    seed: Seed = 1,
+    ppn: Ppn = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+    ] = None,
+) -> None:
+    """Draw a shape and write it as a pattern file: one delay in seconds a line, line i that of rank i."""
+    pattern = make.make(shape, p, parse_time(skew), seed=seed, ppn=ppn)
+    if output is None:
+        sys.stdout.write(file.text(pattern))
+    else:
+        file.write(output, pattern)
+
+
+@app.command("show")
+def show_patterns(
+    patterns: Annotated[
+        list[str],
+        typer.Argument(
+            help="Pattern files or shapes; a file that is named like a shape is given as ./NAME.",
+            metavar="FILE|SHAPE...",
+        ),
+    ],
+    p: Annotated[int, typer.Option("--p", help="Number of processes for shapes.")] = 32,
+    skew: Annotated[
+        str, typer.Option("--skew", help="The largest delay for shapes: seconds, or a time such as '100 us'.")
+    ] = "100 us",
+    seed: Seed = 1,
+    ppn: Ppn = 0,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file.")
+    ] = None,
+) -> None:
+    """Draw patterns in the terminal and, with --picture, as a picture."""
+    shown = [make.file_or_shape(name, p, parse_time(skew), seed=seed, ppn=ppn) for name in patterns]
+    console = Console(highlight=False, soft_wrap=True)
+    blocks = console.encoding.lower().startswith("utf")
+    for pattern in shown:
+        console.print("\n".join(draw.bars(pattern, width=console.width, blocks=blocks)), markup=False)
+    if picture is not None:
+        from offbeat.pattern.picture import picture as draw_picture  # loading matplotlib takes its time
+
+        draw_picture(shown, picture)
+        console.print(f"wrote {picture}", markup=False)
+
+
+@app.command("check")
+def check_pattern(
+    path: Annotated[Path, typer.Argument(help="The pattern file.", metavar="FILE")],
+    p: Annotated[
+        int | None, typer.Option("--p", help="Number of processes that the file must be for.")
+    ] = None,
+) -> None:
+    """Check a pattern file: is it one, for how many processes, and what is its skew?"""
+    pattern = file.read(path, p)
+    print(draw.summary(pattern))
+    if pattern.shifted_by_s:
+        print(
+            f"warning: the smallest delay is {format_time(pattern.shifted_by_s)}, not 0;"
+            " it is subtracted from every delay when the file is used",
+            file=sys.stderr,
+        )
+    if pattern.skew_s == 0 and pattern.p > 1:
+        print("warning: no rank is later than another; this is the shape no_delay", file=sys.stderr)

@@ -1,0 +1,88 @@
+"""``offbeat results``: exchange results with other tools."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from offbeat.errors import BadInput
+from offbeat.results.export import TABLES, export_csv, export_file, export_json
+from offbeat.results.import_csv import import_csv
+from offbeat.results.read import read_study
+
+app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True)
+
+
+@app.command("export")
+def export_results(
+    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIRECTORY")],
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV (the default).")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Write JSON, with the study and the provenance.")
+    ] = False,
+    table: Annotated[
+        str, typer.Option("--table", help=f"The table to write: {', '.join(TABLES)}.", metavar="TABLE")
+    ] = "cases",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+    ] = None,
+) -> None:
+    """Write the results of a study as CSV or JSON; times are in seconds, sizes in bytes."""
+    if csv and json:
+        raise BadInput("--csv and --json exclude each other; give one of them")
+    results = read_study(directory)
+    for note in results.notes:
+        print(f"warning: {note}", file=sys.stderr)
+    if output is not None:
+        export_file(results, output, json=json, name=table)
+    elif json:
+        export_json(results, sys.stdout.buffer, table)
+    else:
+        export_csv(results, sys.stdout.buffer, table)
+
+
+@app.command("import")
+def import_results(
+    csv: Annotated[Path, typer.Argument(help="The CSV of measurements.", metavar="FILE.csv")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The result directory to make.")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            help="OURS=THEIRS: the file's name for one of our columns, such as last_delay_us=runtime;"
+            " repeatable.",
+            metavar="OURS=THEIRS",
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting",
+            help="NAME=VALUE: the library's setting that forces an algorithm, with the file's columns in"
+            " braces (SOME_{collective}_ALGORITHM={algorithm_id}); repeatable. Needed for tuning files only.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+) -> None:
+    """Make a result directory from a CSV of measurements made elsewhere."""
+    columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])
+    imported = import_csv(csv, output, columns=columns, settings=settings)
+    print(f"{output}: {imported.cases} cases from {imported.measurements} measurements")
+    for remark in imported.remarks:
+        print(f"note: {remark}")
+
+
+def _pairs(option: str, texts: list[str]) -> dict[str, str]:
+    """NAME=VALUE options as a dictionary; raises BadInput for one of another form, or given twice."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise BadInput(f"{option} {text}: write NAME=VALUE")
+        if name in pairs:
+            raise BadInput(f"{option} {name} is given twice")
+        pairs[name] = value
+    return pairs

@@ -1,0 +1,25 @@
+"""``offbeat schema``: the JSON Schema of study files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from offbeat.study.json_schema import schema_text
+from offbeat.study.new_file import write_new
+
+
+def command(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of study files, for editors and other programs."""
+    if output is None:
+        sys.stdout.write(schema_text())
+    else:
+        write_new(output, schema_text(), "the schema", force=True)
+        print(f"wrote {output}")

@@ -1,0 +1,59 @@
+"""``offbeat script``: a job script for a study."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from offbeat.study.load import load
+from offbeat.study.new_file import write_new
+from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit
+
+
+class Scheduler(StrEnum):
+    """The batch systems that a job script can be written for."""
+
+    slurm = "slurm"
+    pbs = "pbs"
+
+
+def command(
+    study: Annotated[Path, typer.Argument(help="The study file.", metavar="STUDY")],
+    scheduler: Annotated[
+        Scheduler, typer.Option("--scheduler", help="The batch system that the script is for.")
+    ] = Scheduler.slurm,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")] = False,
+    time: Annotated[
+        str, typer.Option("--time", help="Time limit of the job, as HH:MM:SS or D-HH:MM:SS.")
+    ] = "01:00:00",
+    account: Annotated[
+        str, typer.Option("--account", help="Account or project that the job is charged to.")
+    ] = "",
+    partition: Annotated[
+        str, typer.Option("--partition", "--queue", help="Partition (Slurm) or queue (PBS) of the job.")
+    ] = "",
+    nodes: Annotated[
+        int, typer.Option("--nodes", help="Number of nodes of the job; what the study needs if not given.")
+    ] = 0,
+    ppn: Annotated[
+        int, typer.Option("--ppn", help="Processes per node of the job; what the study needs if not given.")
+    ] = 0,
+) -> None:
+    """Write a job script that runs a study and, submitted again, goes on with it."""
+    options = JobOptions(
+        time_limit_s=parse_time_limit(time), account=account, partition=partition, nodes=nodes, ppn=ppn
+    )
+    text = SCHEDULERS[scheduler.value](load(study, elsewhere=True), options)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_new(output, text, "the job script", force=force)
+        submit = "sbatch" if scheduler is Scheduler.slurm else "qsub"
+        print(f"wrote {output}; submit it with '{submit} {output}'")

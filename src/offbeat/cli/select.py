@@ -1,0 +1,78 @@
+"""``offbeat select``: choose the algorithm that stays good across arrival patterns."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.errors import RunFailed
+from offbeat.results.read import read_study
+from offbeat.select import document, wording
+from offbeat.select.choose import select
+from offbeat.select.render import rendered
+
+
+def command(
+    directory: Annotated[
+        Path, typer.Argument(help="The result directory of a study or an import.", metavar="DIR")
+    ],
+    rule: Annotated[
+        str,
+        typer.Option(
+            help="What makes an algorithm the choice: 'average' or 'worst' of the last delay relative to each"
+            " pattern's fastest, 'scenario:NAME' for one scenario, or 'no_delay'.",
+            metavar="average|worst|scenario:NAME|no_delay",
+        ),
+    ] = "average",
+    include_scenarios: Annotated[
+        bool, typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at the scenarios too.")
+    ] = False,
+    within: Annotated[
+        str,
+        typer.Option(
+            help="How much slower than the fastest still counts as good: a percentage.", metavar="SHARE"
+        ),
+    ] = "5%",
+    collective: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this collective; may be given several times.", metavar="NAME"),
+    ] = None,
+    with_details: Annotated[
+        bool, typer.Option("--details", help="Show the measured tables of every cell before the selection.")
+    ] = False,
+    json: Annotated[
+        str,
+        typer.Option(
+            help="Write the selection as JSON to this file; '-' prints it in place of the tables.",
+            metavar="FILE",
+        ),
+    ] = "",
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Resamples behind the certainty of each choice; 0 leaves it out.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 1,
+) -> None:
+    """Choose for every collective, p and size the algorithm that stays good across arrival patterns."""
+    selection = select(
+        read_study(directory),
+        rule,
+        within=wording.parse_share(within),
+        bootstrap=bootstrap,
+        seed=seed,
+        include_scenarios=include_scenarios,
+        collectives=collective or [],
+    )
+    console = Console(highlight=False)
+    if json == "-":
+        sys.stdout.write(document.encoded(selection).decode())
+    else:
+        console.print(rendered(selection, console, with_details))
+    if json not in ("", "-"):
+        document.write(selection, Path(json))
+    if not selection.choices:
+        reason = selection.left_out[0].reason if selection.left_out else "nothing was measured."
+        raise RunFailed(f"nothing can be selected: {reason}")

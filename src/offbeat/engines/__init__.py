@@ -1,0 +1,1 @@
+"""What yields arrival and exit times for the cases of a study."""

@@ -1,0 +1,91 @@
+"""What every engine offers to the rest: algorithms with verdicts, and samples for cases.
+
+An engine never writes results and never selects. :mod:`offbeat.engines.run` drives it through a study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.case import Case
+from offbeat.study.schema import RepetitionsSection
+
+
+class Samples(Struct, kw_only=True):
+    """The repetitions of one case.
+
+    ``arrivals_s`` and ``exits_s`` are (repetitions × p), in seconds on the shared clock since the repetition's
+    deadline; ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid repetition and
+    ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason why the case must be
+    quarantined; the arrays then hold what was measured before.
+    """
+
+    arrivals_s: NDArray[np.float64]
+    exits_s: NDArray[np.float64]
+    valid: NDArray[np.bool_]
+    overshoot_s: float = 0.0
+    clock_bound_s: float = 0.0
+    failure: str = ""
+
+
+class Proved(Struct, kw_only=True):
+    """Algorithms under their final names, and the verdicts on them."""
+
+    algorithms: list[Algorithm]
+    verdicts: list[Verdict]
+
+
+class Engine(Protocol):
+    """A source of arrival and exit times."""
+
+    def describe(self) -> dict[str, object]:
+        """Facts about the machine, the library and its settings for ``provenance.json``; has the key 'library'."""
+        ...
+
+    def algorithms(self, collective: str) -> list[Algorithm]:
+        """Every algorithm that this engine has for a collective; ``default`` first."""
+        ...
+
+    def named(self, collective: str, name: str) -> Algorithm | None:
+        """The algorithm of a name, parameters included (``chain(fanout=4)``); None if there is none."""
+        ...
+
+    def adopt(self, algorithms: Iterable[Algorithm]) -> None:
+        """Take over the names that an earlier run of the study gave to its algorithms."""
+        ...
+
+    def prove(
+        self, requests: Iterable[tuple[Algorithm, Case]], told: Callable[[str], None] = ...
+    ) -> Iterator[Proved]:
+        """Find out what runs when each algorithm is forced, and whether it computes correctly.
+
+        Each request's case supplies p, placement, size, operation, datatype and root; its pattern is ignored. Requests
+        of one collective and p stand together and are answered together. ``told`` hears what is being done.
+        """
+        ...
+
+    def measure(self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection) -> Samples:
+        """Measure one case; ``delays_s`` has p entries, the smallest 0."""
+        ...
+
+    def launch_line(self, algorithm: Algorithm, case: Case) -> str:
+        """The command that a case is measured with, as a line for a shell; empty for an engine that launches nothing."""
+        ...
+
+    def warnings(self, case: Case) -> list[str]:
+        """Sentences about what the numbers of a case will be worth here."""
+        ...
+
+    def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
+        """Cases with the same key are cheap to measure after one another (one launch); the key orders the study."""
+        ...
+
+    def close(self) -> None:
+        """End every process the engine started."""
+        ...

@@ -1,0 +1,59 @@
+"""Evidence: what was seen to run, as text that can be compared.
+
+Three kinds, the strongest that a library allows: ``functions:`` names of the library's own algorithm functions in the
+order of entry; ``messages:`` a digest of how many messages and bytes each rank sent to each other; ``late:`` who left
+late when one rank after another was delayed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FUNCTIONS = "functions:"
+MESSAGES = "messages:"
+LATE = "late:"
+EDGES_SHOWN = 8
+
+
+def from_observation(answer: Mapping[str, Any]) -> str:
+    """The evidence in the driver's answer to ``observe``; empty where it saw nothing."""
+    if answer["functions"]:
+        return FUNCTIONS + str(answer["functions"])
+    if answer["sees_messages"]:
+        return _messages([tuple(message) for message in answer["messages"] if message])
+    return ""
+
+
+def from_fingerprint(answer: Mapping[str, Any]) -> str:
+    """The evidence in the driver's answer to ``fingerprint``: ``late:1>0,1 2>0,2``, delayed rank > who left late."""
+    rows = [row for row in answer["late"] if row]
+    return LATE + " ".join(f"{row[0]}>{','.join(str(rank) for rank in row[1:])}" for row in rows)
+
+
+def functions(evidence: str) -> list[str]:
+    """The function names in the evidence; none where it is of another kind."""
+    return evidence.removeprefix(FUNCTIONS).split() if evidence.startswith(FUNCTIONS) else []
+
+
+def identity(evidence: str) -> str:
+    """The part that two runs of the same algorithm share."""
+    return " ".join(evidence.split()[:1]) if evidence.startswith(MESSAGES) else evidence
+
+
+def shows_identity(evidence: str) -> bool:
+    """Whether equal evidence means equal code: true of functions alone."""
+    return evidence.startswith(FUNCTIONS)
+
+
+def _messages(messages: Sequence[tuple[int, int, int]]) -> str:
+    """The matrix, not the order: schedules of nonblocking messages may change their order from run to run."""
+    counted = Counter(messages)
+    rows = sorted((source, target, size, count) for (source, target, size), count in counted.items())
+    digest = hashlib.sha256(repr(rows).encode()).hexdigest()[:12]
+    total = sum(size for _, _, size in messages)
+    shown = " ".join(f"{source}>{target}:{size}B" + (f"×{n}" if n > 1 else "") for source, target, size, n in rows[:EDGES_SHOWN])
+    more = " …" if len(rows) > EDGES_SHOWN else ""
+    return f"{MESSAGES}{digest} {len(messages)} messages, {total} B: {shown}{more}".rstrip(": ")

@@ -1,0 +1,114 @@
+"""The launch that is running: started when first needed, kept while the next command fits it, replaced when it doesn't."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from offbeat.mpi import launch
+from offbeat.mpi.allocation import Allocation
+from offbeat.mpi.driver import Driver, DriverLost
+from offbeat.mpi.installation import Installation
+from offbeat.study.schema import MpiSection
+
+SAMPLES = "samples.bin"
+
+
+class Where(Struct, frozen=True, kw_only=True):
+    """What one launch is: processes, their placement, and the variables that force algorithms in it."""
+
+    p: int
+    nodes: int
+    ppn: int
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+class Launches:
+    """Starts and ends launches of the driver; at most one runs at a time.
+
+    ``scratch`` is a folder that rank 0's node sees under the same path; it gets the sample file. ``logs`` gets a log
+    for each launch. ``count`` is how many launches there were.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        driver: Path,
+        section: MpiSection,
+        base: Path,
+        *,
+        logs: Path,
+        scratch: Path,
+        allocation: Allocation | None = None,
+    ) -> None:
+        self.samples = scratch / SAMPLES
+        self.count = 0
+        self._installation = installation
+        self._driver = driver
+        self._section = section
+        self._hostfile = base / section.hostfile if section.hostfile else None
+        self._logs = logs
+        self._allocation = allocation
+        self._where: Where | None = None
+        self._running: Driver | None = None
+        self._forced: tuple[str, ...] | None = None
+
+    def command(self, where: Where, *, steerable: bool = True) -> launch.LaunchCommand:
+        """The exact command of a launch."""
+        return launch.command(
+            self._installation,
+            [str(self._driver), "--samples", str(self.samples)],
+            where.p,
+            nodes=where.nodes,
+            ppn=where.ppn,
+            hostfile=self._hostfile,
+            launcher=self._section.launcher,
+            options=self._section.options,
+            environment=dict(where.environment) | self._section.environment,
+            allocation=self._allocation,
+            steerable=steerable,
+        )
+
+    def get(self, where: Where, *, steerable: bool = True) -> Driver:
+        """The running launch if it is this one, else a new one."""
+        if self._running is None or self._where != where:
+            self.close()
+            command = self.command(where, steerable=steerable)
+            self.count += 1
+            self._logs.mkdir(parents=True, exist_ok=True)
+            self.samples.parent.mkdir(parents=True, exist_ok=True)
+            log = self._logs / f"launch-{os.getpid()}-{self.count:04d}.log"
+            self._running = Driver(command.argv, command.environment, log)
+            self._where = where
+        return self._running
+
+    def force(self, driver: Driver, words: Sequence[str], timeout_s: float) -> None:
+        """Make the launch use an algorithm, unless it does already. Raises what :meth:`Driver.ask` raises."""
+        if self._forced == tuple(words):
+            return
+        self._forced = None
+        driver.ask("force", *words, timeout_s=timeout_s)
+        self._forced = tuple(words)
+
+    def drop(self) -> None:
+        """Forget a launch that died."""
+        self._running = None
+        self._forced = None
+
+    def close(self) -> None:
+        """End the running launch."""
+        if self._running is not None:
+            self._running.close()
+        self.drop()
+
+    def variables(self, regex: str, environment: Mapping[str, str], timeout_s: float) -> object:
+        """The library's control variables, asked in a launch of one process."""
+        driver = self.get(Where(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items()))))
+        try:
+            return driver.ask("variables", timeout_s=timeout_s, regex=regex)["variables"]
+        except DriverLost:
+            self.drop()
+            raise

@@ -1,0 +1,264 @@
+"""The engine ``mpi``: this machine's MPI library, measured by the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from offbeat.engines.base import Proved, Samples
+from offbeat.engines.evidence import functions
+from offbeat.engines.launches import Launches, Where
+from offbeat.engines.prove import call_of, observe
+from offbeat.engines.repeat import repeat
+from offbeat.engines.verdicts import Observation, judge, rename
+from offbeat.errors import RunFailed
+from offbeat.mpi import launch
+from offbeat.mpi.allocation import current
+from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.steer_intelmpi import IntelMpiSteering
+from offbeat.mpi.steer_mpich import MpichSteering
+from offbeat.mpi.steer_openmpi import OpenMpiSteering
+from offbeat.mpi.steering import Steering, default_algorithm, split_name
+from offbeat.mpi.variables import Variable, decode
+from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.case import Case
+from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
+
+STEERING: dict[str, type[Steering]] = {
+    "openmpi": OpenMpiSteering,
+    "mpich": MpichSteering,
+    "intelmpi": IntelMpiSteering,
+}
+
+START_TOLERANCE_S = 2e-6
+CROWDED_START_TOLERANCE_S = 200e-6
+"""With more processes than cores, a process may have to wait for one when its start comes."""
+TOLERANCE_OF_SKEW = 0.05
+LOSSES_BEFORE_GIVING_UP = 2
+"""An algorithm that crashed or hung at so many sizes is not tried at the others."""
+
+
+class MpiEngine:
+    """See :class:`offbeat.engines.base.Engine`.
+
+    ``hang_after_s`` is how long the driver may stay silent. Raises :class:`RunFailed` when the library cannot be asked
+    for its algorithms at all.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        launches: Launches,
+        section: MpiSection,
+        start: StartSection,
+        hang_after_s: float,
+    ) -> None:
+        self.installation = installation
+        self.launches = launches
+        self.steering: Steering = STEERING[installation.family]()
+        self._section = section
+        self._start = start
+        self._hang_after_s = hang_after_s
+        self._variables: list[Variable] | None = None
+        self._algorithms: dict[str, list[Algorithm]] = {}
+        self._losses: dict[tuple[str, str], str] = {}
+        self._loss_count: dict[tuple[str, str], int] = {}
+
+    def describe(self) -> dict[str, object]:
+        """Facts for the provenance."""
+        facts = msgspec.to_builtins(self.installation, str_keys=True, enc_hook=str)
+        return {"library": facts, "launcher_options": self._section.options, "isolate": self._section.isolate}
+
+    def algorithms(self, collective: str) -> list[Algorithm]:
+        """Every algorithm, ``default`` first."""
+        if collective not in self._algorithms:
+            found = self.steering.algorithms(collective, self.variables(), self.installation)
+            self._algorithms[collective] = [default_algorithm(collective), *found]
+        return self._algorithms[collective]
+
+    def named(self, collective: str, name: str) -> Algorithm | None:
+        """The algorithm of a name, parameters included; None if the library has none of that name."""
+        plain_name, parameters = split_name(name)
+        known = {algorithm.name: algorithm for algorithm in self.algorithms(collective)}
+        if name in known:
+            return known[name]
+        plain = known.get(plain_name)
+        return self.steering.with_parameters(plain, parameters, self.variables()) if plain and parameters else None
+
+    def variables(self) -> list[Variable]:
+        """The library's control variables that choose algorithms."""
+        if self._variables is None:
+            try:
+                answer = self.launches.variables(
+                    self.steering.variables_regex, self._environment(), self._hang_after_s
+                )
+            except (DriverLost, Refused) as error:
+                raise RunFailed(
+                    f"{self.installation.name} could not be asked for its algorithms: {error}. "
+                    "'offbeat doctor' shows what works here."
+                ) from None
+            self._variables = decode(answer)
+        return self._variables
+
+    def adopt(self, algorithms: Iterable[Algorithm]) -> None:
+        """Take over the names that an earlier run of the study gave to its algorithms."""
+        for algorithm in algorithms:
+            self._rename(algorithm)
+
+    def prove(
+        self, requests: Iterable[tuple[Algorithm, Case]], told: Callable[[str], None] = lambda _: None
+    ) -> Iterator[Proved]:
+        """Judge all algorithms of one collective at one p, for all its sizes, then those of the next."""
+        for _, chunk in groupby(requests, key=lambda request: (request[1].collective, request[1].p)):
+            yield self._prove(list(chunk), told)
+
+    def measure(
+        self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
+    ) -> Samples:
+        """Measure one case; a launch that dies or hangs ends it with what was measured before."""
+        where = self._where(algorithm, case)
+        call = call_of(case) | {
+            "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
+            "tolerance_ns": int(self.tolerance_s(where, delays_s) * 1e9),
+            "delays": ",".join(str(round(delay * 1e9)) for delay in delays_s),
+        }
+
+        def batch(repetitions: int, attempts: int) -> str:
+            try:
+                driver = self.launches.get(where)
+                self.launches.force(driver, self._words(algorithm), self._hang_after_s)
+                limits = {"repetitions": repetitions, "attempts": attempts}
+                driver.ask("measure", timeout_s=self._hang_after_s + rule.time_cap, **limits, **call)
+            except DriverLost as lost:
+                self.launches.drop()
+                return str(lost)
+            except Refused as refusal:
+                return str(refusal)
+            return ""
+
+        return repeat(batch, self.launches.samples, case.p, rule)
+
+    def tolerance_s(self, where: Where, delays_s: NDArray[np.float64]) -> float:
+        """How late a process may start: the study's own word, or by rule.
+
+        2 µs, or 200 µs where processes share cores, or 5% of the pattern's skew if that is more.
+        """
+        if isinstance(self._start.tolerance, float | int):
+            return float(self._start.tolerance)
+        crowded = self.launches.command(where).oversubscribed
+        floor = CROWDED_START_TOLERANCE_S if crowded else START_TOLERANCE_S
+        return max(floor, TOLERANCE_OF_SKEW * float(delays_s.max(initial=0.0)))
+
+    def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
+        """Cases that share a launch."""
+        return (case.p, case.nodes, case.ppn, *self._where(algorithm, case).environment)
+
+    def launch_line(self, algorithm: Algorithm, case: Case) -> str:
+        """The command that a case is measured with, to copy into a shell."""
+        return launch.shell_line(self.launches.command(self._where(algorithm, case)))
+
+    def warnings(self, case: Case) -> list[str]:
+        """What the launcher's side has to say, for instance that processes share cores."""
+        return self.launches.command(Where(p=case.p, nodes=case.nodes, ppn=case.ppn)).warnings
+
+    def close(self) -> None:
+        """End the running launch."""
+        self.launches.close()
+
+    def _prove(self, requests: list[tuple[Algorithm, Case]], told: Callable[[str], None]) -> Proved:
+        """Observe everything in the launch for proofs; what is refused there, once more as it will be measured."""
+        proof = self.steering.proof_environment(self.installation)
+        requests = sorted(requests, key=lambda request: self._where(*request, proof).environment)
+        seen: list[tuple[Observation, Case]] = []
+        for algorithm, case in requests:
+            told(f"proving {case.collective} {algorithm.name}, {case.bytes} B")
+            seen.append((self._observe(algorithm, case, proof), case))
+        if proof:
+            seen = [(self._observe(one.algorithm, case, {}) if one.error else one, case) for one, case in seen]
+        verdicts: list[Verdict] = []
+        for size in dict.fromkeys(case.bytes for _, case in seen):
+            group = [one for one, case in seen if case.bytes == size]
+            group.sort(key=lambda one: self._place(one.algorithm))
+            verdicts += judge(group, self.steering, seen[0][1].p, size)
+        return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
+
+    def _observe(self, algorithm: Algorithm, case: Case, more: Mapping[str, str]) -> Observation:
+        key = (algorithm.collective, algorithm.name)
+        if self._loss_count.get(key, 0) >= LOSSES_BEFORE_GIVING_UP:
+            return Observation(algorithm=algorithm, lost=f"not tried again: {self._losses[key]}")
+        where = self._where(algorithm, case, more)
+        seen = observe(self.launches, where, self._words(algorithm), algorithm, case, self._hang_after_s)
+        if seen.lost:
+            self._losses[key] = seen.lost
+            self._loss_count[key] = self._loss_count.get(key, 0) + 1
+        return seen
+
+    def _place(self, algorithm: Algorithm) -> int:
+        """The algorithm's place in the library's own order; those with parameters come last."""
+        known = [one.settings for one in self.algorithms(algorithm.collective)]
+        return known.index(algorithm.settings) if algorithm.settings in known else len(known)
+
+    def _named_by_proof(self, algorithms: Iterable[Algorithm], verdicts: list[Verdict]) -> Proved:
+        """Give algorithms that the library only numbers the name of what ran at the largest size that ran."""
+        ran = {
+            verdict.algorithm: self.steering.what_ran(verdict.collective, functions(verdict.evidence))
+            for verdict in sorted(verdicts, key=lambda verdict: verdict.bytes)
+            if verdict.evidence
+        }
+        renamed: dict[tuple[str, str], str] = {}
+        final: list[Algorithm] = []
+        for algorithm in {one.name: one for one in algorithms}.values():
+            named = self.steering.named_by_proof(algorithm, ran.get(algorithm.name, ""))
+            renamed[algorithm.collective, algorithm.name] = named.name
+            self._rename(named)
+            final.append(named)
+        return Proved(algorithms=final, verdicts=rename(verdicts, renamed))
+
+    def _rename(self, named: Algorithm) -> None:
+        known = self.algorithms(named.collective)
+        for place, algorithm in enumerate(known):
+            if algorithm.settings == named.settings:
+                known[place] = named
+
+    def _switches(self, algorithm: Algorithm) -> list[str] | None:
+        return self.steering.switch(algorithm, self.variables())
+
+    def _words(self, algorithm: Algorithm) -> list[str]:
+        """What to force in the running launch; nothing where the launch itself forces it."""
+        return self._switches(algorithm) or []
+
+    def _where(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> Where:
+        environment = self._environment() | dict(more or {})
+        if self._switches(algorithm) is None:
+            environment |= self.steering.launch_environment(algorithm)
+        elif self._section.isolate:
+            # the variable changes nothing; it makes the launch this algorithm's own
+            environment |= {"OFFBEAT_ALGORITHM": f"{algorithm.collective}:{algorithm.name}".replace(" ", "")}
+        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(environment.items())))
+
+    def _environment(self) -> dict[str, str]:
+        return self.steering.environment(self.installation)
+
+
+def open_engine(
+    installation: Installation,
+    driver: Path,
+    section: MpiSection,
+    start: StartSection,
+    hang_after_s: float,
+    base: Path,
+    *,
+    logs: Path,
+    scratch: Path,
+) -> MpiEngine:
+    """An engine for an installation and its driver; ``base`` is the folder that the study's relative paths refer to."""
+    launches = Launches(
+        installation, driver, section, base, logs=logs, scratch=scratch, allocation=current()
+    )
+    return MpiEngine(installation, launches, section, start, hang_after_s)

@@ -1,0 +1,54 @@
+"""How large the largest delay of a case's pattern is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from offbeat.study.algorithm import DEFAULT
+from offbeat.study.case import Case
+from offbeat.study.cases import Group, group_of
+
+
+class UnknownSkew(Exception):
+    """The runtime that a skew multiplies was not measured; the text says which."""
+
+
+class NoDelayRuntimes:
+    """Median no-delay d̂ of every algorithm of every group measured so far, in seconds."""
+
+    def __init__(self, rows: Iterable[tuple[Case, float]] = ()) -> None:
+        self._runtimes: dict[str, dict[str, float]] = {}
+        for case, median_s in rows:
+            self.note(case, median_s)
+
+    def note(self, case: Case, median_s: float) -> None:
+        """Remember a no-delay runtime; cases with delays are passed over."""
+        if case.skew_policy == "none":
+            self._runtimes.setdefault(_key(group_of(case)), {})[case.algorithm] = median_s
+
+    def skew_s(self, case: Case) -> float:
+        """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`."""
+        if case.skew_policy == "none":
+            return 0.0
+        if case.skew_policy == "fixed":
+            return case.skew_factor
+        runtimes = self._runtimes.get(_key(group_of(case)), {})
+        return case.skew_factor * (_own(case, runtimes) if case.skew_policy == "own" else _mean(case, runtimes))
+
+
+def _own(case: Case, runtimes: Mapping[str, float]) -> float:
+    if case.algorithm not in runtimes:
+        raise UnknownSkew(f"{case.algorithm} has no no-delay runtime, which its skew multiplies")
+    return runtimes[case.algorithm]
+
+
+def _mean(case: Case, runtimes: Mapping[str, float]) -> float:
+    """The mean over the library's algorithms; its own choice is one of them, and would count twice."""
+    own = [runtime for algorithm, runtime in runtimes.items() if algorithm != DEFAULT] or list(runtimes.values())
+    if not own:
+        raise UnknownSkew(f"no algorithm of {case.collective} at {case.bytes} B has a no-delay runtime")
+    return sum(own) / len(own)
+
+
+def _key(group: Group) -> str:
+    return repr(group)

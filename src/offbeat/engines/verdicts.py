@@ -1,0 +1,135 @@
+"""From what was observed of one group of algorithms to a verdict on each.
+
+A group is all algorithms of a collective at one p and message size. Judging is pure: the same observations give the
+same verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from offbeat.engines import evidence
+from offbeat.mpi.steering import Steering
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+
+ENOUGH_TO_COMPARE = 3
+"""From so many algorithms on, all of them sending the very same messages means that the setting is ignored."""
+
+
+class Observation(Struct, kw_only=True):
+    """What happened when one algorithm was forced.
+
+    ``lost`` is how the launch died or hung; ``error`` what the library answered; ``wrong`` the number of wrong
+    elements with the study's operation, ``wrong_noncommutative`` with an operation that does not commute.
+    """
+
+    algorithm: Algorithm
+    evidence: str = ""
+    lost: str = ""
+    error: str = ""
+    wrong: int = 0
+    wrong_noncommutative: int = 0
+
+
+def judge(observations: Sequence[Observation], steering: Steering, p: int, size: int) -> list[Verdict]:
+    """A verdict on each observation, in their order.
+
+    Of several that ran the same code, the first whose name fits keeps it; the others are duplicates, or fell back
+    where their names say that they should have run something else.
+    """
+    ignored = _setting_is_ignored(observations, p)
+    verdicts: list[Verdict] = []
+    owners: dict[str, str] = _owners(observations, steering)
+    for seen in observations:
+        status, reason, same_as = _status(seen, steering, owners, ignored)
+        verdicts.append(
+            Verdict(
+                collective=seen.algorithm.collective,
+                algorithm=seen.algorithm.name,
+                p=p,
+                bytes=size,
+                status=status,
+                evidence=seen.evidence,
+                reason=reason,
+                same_as=same_as,
+                commutative_only=seen.wrong_noncommutative > 0,
+            )
+        )
+    return verdicts
+
+
+def rename(verdicts: Sequence[Verdict], names: dict[tuple[str, str], str]) -> list[Verdict]:
+    """The verdicts with algorithms renamed; ``names`` maps (collective, old name) to the new one."""
+    return [
+        msgspec.structs.replace(
+            verdict,
+            algorithm=names.get((verdict.collective, verdict.algorithm), verdict.algorithm),
+            same_as=names.get((verdict.collective, verdict.same_as), verdict.same_as),
+        )
+        for verdict in verdicts
+    ]
+
+
+def _status(
+    seen: Observation, steering: Steering, owners: dict[str, str], ignored: bool
+) -> tuple[str, str, str]:
+    """Status, reason and whose duplicate it is."""
+    if seen.lost:
+        return "quarantined", seen.lost, ""
+    if seen.error:
+        return "refused", seen.error, ""
+    if seen.wrong:
+        return "wrong", f"{seen.wrong} wrong elements", ""
+    if seen.algorithm.name == DEFAULT:
+        return "proved", "", ""
+    if not seen.evidence:
+        return "unproved", "the library lets nobody see what runs", ""
+    ran = steering.what_ran(seen.algorithm.collective, evidence.functions(seen.evidence))
+    if evidence.shows_identity(seen.evidence):
+        return _status_by_functions(seen, steering, owners, ran)
+    if ignored:
+        return "unproved", "every setting sends the same messages, so the setting seems to be ignored", ""
+    return "proved", "", ""
+
+
+def _status_by_functions(
+    seen: Observation, steering: Steering, owners: dict[str, str], ran: str
+) -> tuple[str, str, str]:
+    if not steering.is_by_name(seen.algorithm, ran):
+        instead = ran or evidence.functions(seen.evidence)[-1]
+        return "fell_back", f"{instead} ran instead", owners.get(_code(seen), "")
+    owner = owners[_code(seen)]
+    if owner != seen.algorithm.name:
+        return "duplicate", f"runs the same code as {owner}", owner
+    return "proved", "", ""
+
+
+def _owners(observations: Sequence[Observation], steering: Steering) -> dict[str, str]:
+    """For each code that ran, the first sound algorithm whose name fits it."""
+    owners: dict[str, str] = {}
+    for seen in observations:
+        sound = not (seen.lost or seen.error or seen.wrong) and seen.algorithm.name != DEFAULT
+        if not sound or not evidence.shows_identity(seen.evidence):
+            continue
+        ran = steering.what_ran(seen.algorithm.collective, evidence.functions(seen.evidence))
+        if steering.is_by_name(seen.algorithm, ran):
+            owners.setdefault(_code(seen), seen.algorithm.name)
+    return owners
+
+
+def _code(seen: Observation) -> str:
+    """What identifies the code that ran: the functions, and the parameters in the algorithm's name."""
+    return seen.evidence + "".join(seen.algorithm.name.partition("(")[1:])
+
+
+def _setting_is_ignored(observations: Sequence[Observation], p: int) -> bool:
+    """Whether all of several settings lead to the same messages."""
+    seen = [
+        evidence.identity(one.evidence)
+        for one in observations
+        if one.evidence and not one.error and one.algorithm.name != DEFAULT
+    ]
+    return p > 1 and len(seen) >= ENOUGH_TO_COMPARE and len(set(seen)) == 1

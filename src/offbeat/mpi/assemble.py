@@ -1,0 +1,176 @@
+"""From a launcher to a whole installation: the library, header and compiler wrapper that belong to it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from offbeat.mpi import probe
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.probe import Stranger, Version
+
+_PATTERNS = ("libmpi.so.[0-9]*", "libmpich.so.[0-9]*", "libmpi.so", "libmpich.so")
+
+
+class _Wrapper(Struct, frozen=True):
+    """A working compiler wrapper with the folders that it adds."""
+
+    path: Path
+    includes: list[Path]
+    libraries: list[Path]
+
+
+def assemble(launcher: Path, source: str, environ: Mapping[str, str] = os.environ) -> Installation:
+    """Find what belongs to an ``mpirun`` or ``mpiexec``.
+
+    Library and header must agree with the version that the launcher states: folders such as ``/usr`` hold
+    several MPI libraries side by side. Raises :class:`~offbeat.mpi.probe.Stranger` with the reason when a
+    part is missing.
+    """
+    stated = probe.ask_launcher(launcher, environ)
+    wrapper = _working_wrapper(launcher, environ)
+    prefixes = _prefixes(launcher)
+    library, version = _find_library(launcher, stated, _library_folders(prefixes, wrapper), environ)
+    include = _find_include(version, prefixes, wrapper, library)
+    return Installation(
+        name=f"{version.family}-{version.short}",
+        family=version.family,
+        version=version.numbers,
+        version_text=version.text,
+        prefix=prefixes[0],
+        source=source,
+        library=library,
+        include=include,
+        mpicc=wrapper.path if wrapper and include in (wrapper.includes or [include]) else None,
+        mpirun=launcher,
+        identity=identity(library, version),
+    )
+
+
+def library_files(folders: Iterable[Path]) -> list[Path]:
+    """The MPI libraries in these folders, each file once, under the name that programs load it by.
+
+    Wheels hold copies instead of links (``libmpi.so.12``, ``libmpi.so.12.0``): the shortest numbered name is
+    the one that is loaded.
+    """
+    found: dict[Path, Path] = {}
+    families: set[tuple[Path, str]] = set()
+    for folder in folders:
+        for pattern in _PATTERNS:
+            for path in sorted(folder.glob(pattern), key=lambda path: (len(path.name), path.name)):
+                stem = (folder, path.name.split(".so")[0])
+                if stem not in families and _is_library(path):
+                    families.add(stem)
+                    known = found.get(path.resolve())
+                    if known is None or (known.suffix == ".so" and path.suffix != ".so"):
+                        found[path.resolve()] = path
+    return list(found.values())
+
+
+def library_folders(prefix: Path) -> list[Path]:
+    """Where libraries lie under a prefix, as the projects and as the distributions lay them out."""
+    machine = f"{platform.machine()}-linux-gnu"
+    names = (
+        "lib",
+        "lib64",
+        "lib/release",
+        f"lib/{machine}",
+        f"lib/{machine}/openmpi/lib",
+        "lib/openmpi/lib",
+        "",
+    )
+    return [prefix / name for name in names]
+
+
+def identity(library: Path, version: Version) -> str:
+    """A short digest that changes with the library file and with what it says of itself."""
+    status = library.stat()
+    text = "\n".join((str(library.resolve()), str(status.st_size), str(status.st_mtime_ns), version.said))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _prefixes(launcher: Path) -> list[Path]:
+    """The installation's folder by the launcher's own file, then by its name (links may cross folders)."""
+    return list(dict.fromkeys([launcher.resolve().parent.parent, launcher.absolute().parent.parent]))
+
+
+def _library_folders(prefixes: list[Path], wrapper: _Wrapper | None) -> list[Path]:
+    stated = wrapper.libraries if wrapper else []
+    return list(
+        dict.fromkeys([*stated, *(folder for prefix in prefixes for folder in library_folders(prefix))])
+    )
+
+
+def _working_wrapper(launcher: Path, environ: Mapping[str, str]) -> _Wrapper | None:
+    suffix = launcher.name.removeprefix("mpirun").removeprefix("mpiexec")
+    wrapper = launcher.with_name(f"mpicc{suffix}")
+    answer = probe.ask_wrapper(wrapper, environ) if os.access(wrapper, os.X_OK) else None
+    return _Wrapper(wrapper, *answer) if answer else None
+
+
+def _is_library(path: Path) -> bool:
+    """Whether a file is an ELF object; a ``libmpi.so`` may be a linker script of one line."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def _find_library(
+    launcher: Path, stated: Version | None, folders: list[Path], environ: Mapping[str, str]
+) -> tuple[Path, Version]:
+    agreeing: list[tuple[Path, Version]] = []
+    reasons: list[str] = []
+    for library in library_files(folders):
+        try:
+            version = probe.ask_library(library, environ)
+        except Stranger as reason:
+            reasons.append(str(reason))
+            continue
+        if stated is None or stated.agrees_with(version):
+            agreeing.append((library, version))
+    if not agreeing:
+        where = ", ".join(str(folder) for folder in folders if folder.is_dir())
+        whose = f" of {stated.text}" if stated else ""
+        raise Stranger(
+            "; ".join(reasons) or f"no libmpi{whose} for {launcher} (looked in {where or 'no folder'})"
+        )
+    if stated is None and len({version.said for _, version in agreeing}) > 1:
+        names = ", ".join(str(library) for library, _ in agreeing)
+        raise Stranger(f"{launcher} does not say its version, and several libraries lie near it: {names}")
+    return agreeing[0]
+
+
+def _include_folders(
+    version: Version, prefixes: list[Path], wrapper: _Wrapper | None, library: Path
+) -> Iterator[Path]:
+    machine = platform.machine()
+    yield from wrapper.includes if wrapper else []
+    for prefix in prefixes:
+        yield prefix / "include"
+        yield prefix / f"lib/{machine}-linux-gnu" / version.family / "include"
+        yield prefix / f"include/{machine}-linux-gnu" / version.family
+    yield library.parent.parent / "include"
+    yield Path(f"/usr/include/{version.family}-{machine}")
+
+
+def _find_include(version: Version, prefixes: list[Path], wrapper: _Wrapper | None, library: Path) -> Path:
+    """The folder whose mpi.h is of this very library."""
+    others: list[str] = []
+    for folder in dict.fromkeys(_include_folders(version, prefixes, wrapper, library)):
+        header = probe.read_header_version(folder / "mpi.h")
+        if header and header.agrees_with(version):
+            return folder
+        if header:
+            others.append(f"{folder / 'mpi.h'} is of {header.text}")
+    found = f" ({'; '.join(others)})" if others else ""
+    raise Stranger(
+        f"{library} is {version.text}, but its mpi.h is missing{found}:"
+        " install the development package that belongs to it"
+    )

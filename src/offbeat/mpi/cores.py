@@ -1,0 +1,103 @@
+"""The cores that processes started here may use: affinity, hardware threads and control-group limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Cores(Struct, frozen=True, kw_only=True):
+    """Cores of this node, as this process may use them.
+
+    ``logical`` counts the hardware threads that the affinity mask and the control group's CPU limit leave;
+    ``physical`` counts the cores they belong to. ``machine_logical`` is what the machine has. ``quota`` is
+    the control group's limit in cores, or ``None``. ``governor`` is the CPU frequency governor, empty where
+    it cannot be read.
+    """
+
+    logical: int
+    physical: int
+    machine_logical: int
+    quota: float | None = None
+    governor: str = ""
+
+
+def available(root: Path = Path("/")) -> Cores:
+    """Look at this node; ``root`` is where ``/sys`` and ``/proc`` are read."""
+    threads = os.sched_getaffinity(0)
+    quota = cpu_quota(root)
+    whole = max(1, int(quota + 1e-9)) if quota is not None else len(threads)
+    return Cores(
+        logical=min(len(threads), whole),
+        physical=min(len({_core_of(root, thread) for thread in threads}), whole),
+        machine_logical=os.cpu_count() or len(threads),
+        quota=quota,
+        governor=_governor(root, min(threads)),
+    )
+
+
+def clock_source(root: Path = Path("/")) -> str:
+    """The kernel's time source behind CLOCK_MONOTONIC (``tsc``, ``hpet``, ...); empty if unknown."""
+    return _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+
+
+def cpu_quota(root: Path = Path("/")) -> float | None:
+    """The tightest CPU limit of this process's control groups, in cores; ``None`` where there is none."""
+    return min(_quotas(root), default=None)
+
+
+def _quotas(root: Path) -> Iterator[float]:
+    """Every CPU limit on the way from this process's control groups to the root, in cores."""
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        number, controllers, path = line.split(":", 2)
+        if number == "0":
+            yield from _limits_upwards(root / "sys/fs/cgroup", path, _limit_v2)
+        elif "cpu" in controllers.split(","):
+            yield from _limits_upwards(root / "sys/fs/cgroup" / controllers, path, _limit_v1)
+            yield from _limits_upwards(root / "sys/fs/cgroup/cpu", path, _limit_v1)
+
+
+def _limits_upwards(mount: Path, path: str, limit: Callable[[Path], float | None]) -> Iterator[float]:
+    folder = mount / path.lstrip("/")
+    while True:
+        found = limit(folder)
+        if found is not None:
+            yield found
+        if folder == mount or mount not in folder.parents:
+            return
+        folder = folder.parent
+
+
+def _limit_v2(folder: Path) -> float | None:
+    words = _read(folder / "cpu.max").split()
+    if len(words) != 2 or words[0] == "max":
+        return None
+    return int(words[0]) / int(words[1])
+
+
+def _limit_v1(folder: Path) -> float | None:
+    quota, period = _read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")
+    if not quota or not period or int(quota) <= 0:
+        return None
+    return int(quota) / int(period)
+
+
+def _core_of(root: Path, thread: int) -> tuple[str, str] | int:
+    topology = root / f"sys/devices/system/cpu/cpu{thread}/topology"
+    package, core = _read(topology / "physical_package_id"), _read(topology / "core_id")
+    return (package, core) if core else thread
+
+
+def _governor(root: Path, thread: int) -> str:
+    return _read(root / f"sys/devices/system/cpu/cpu{thread}/cpufreq/scaling_governor")
+
+
+def _read(path: Path) -> str:
+    """The file's text without surrounding white space; empty where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

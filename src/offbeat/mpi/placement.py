@@ -1,0 +1,180 @@
+"""How many processes run where, and whether each has a core to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.mpi.allocation import Allocation
+from offbeat.mpi.cores import Cores
+
+_NAME_HOSTS = (
+    "--host",
+    "-host",
+    "-hosts",
+    "-H",
+    "--hostfile",
+    "-hostfile",
+    "-f",
+    "-machinefile",
+    "--machinefile",
+)
+
+
+class Placement(Struct, frozen=True, kw_only=True):
+    """What a launcher is asked for.
+
+    ``nodes`` and ``ppn`` are 0 where the launcher places the ``p`` processes. ``load`` says whether every
+    process has a core (``own core``), only a hardware thread (``own thread``), or less than that
+    (``oversubscribed``). ``slots`` is how many processes the launcher would start unasked, where a batch
+    system limits it. ``options`` are the user's own words for the launcher.
+    """
+
+    p: int
+    nodes: int
+    ppn: int
+    hostfile: Path | None
+    several_nodes: bool
+    load: Literal["own core", "own thread", "oversubscribed"]
+    slots: int | None
+    as_root: bool
+    options: tuple[str, ...] = ()
+
+    def mentions(self, *names: str) -> bool:
+        """Whether the user's own options already say it: launchers refuse an option given twice."""
+        return any(option in names or option.split("=")[0] in names for option in self.options)
+
+
+def place(
+    p: int,
+    *,
+    nodes: int,
+    ppn: int,
+    hostfile: Path | None,
+    options: Sequence[str],
+    allocation: Allocation | None,
+    cores: Cores,
+    by_srun: bool,
+    as_root: bool,
+) -> tuple[Placement, list[str]]:
+    """Check what is asked for against what is there; returns the placement and warnings.
+
+    Raises :class:`BadInput` for numbers that contradict each other or exceed the allocation.
+    """
+    hosts = _hosts(hostfile)
+    nodes, ppn = _nodes_and_ppn(p, nodes, ppn)
+    _check_nodes(nodes, hostfile, hosts, options, allocation, by_srun)
+    ranks, logical, physical, where = _share(p, nodes, ppn, hosts, allocation, cores)
+    placement = Placement(
+        p=p,
+        nodes=nodes,
+        ppn=ppn,
+        hostfile=hostfile or (allocation.node_file if allocation else None),
+        several_nodes=max(
+            nodes, len(hosts) if not nodes else 0, allocation.nodes if allocation and not nodes else 0
+        )
+        > 1,
+        load="own core" if ranks <= physical else "own thread" if ranks <= logical else "oversubscribed",
+        slots=allocation.slots if allocation else None,
+        as_root=as_root,
+        options=tuple(options),
+    )
+    return placement, _warnings(placement, ranks, logical, physical, where)
+
+
+def _hosts(hostfile: Path | None) -> list[str]:
+    """The hosts that a hostfile names, each once."""
+    if hostfile is None:
+        return []
+    try:
+        lines = hostfile.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as reason:
+        raise BadInput(f"the hostfile {hostfile} cannot be read: {reason}") from None
+    words = [line.split("#")[0].split() for line in lines]
+    hosts = list(dict.fromkeys(line[0].split(":")[0] for line in words if line))
+    if not hosts:
+        raise BadInput(f"the hostfile {hostfile} names no host; it needs one a line")
+    return hosts
+
+
+def _nodes_and_ppn(p: int, nodes: int, ppn: int) -> tuple[int, int]:
+    if p < 1:
+        raise BadInput(f"{p} processes cannot be launched; at least 1 is needed")
+    if bool(nodes) != bool(ppn):
+        raise BadInput(
+            f"nodes = {nodes} and ppn = {ppn}: give both, or neither and let the launcher place them"
+        )
+    if nodes and nodes * ppn != p:
+        raise BadInput(f"{nodes} nodes × {ppn} processes per node are {nodes * ppn} processes, not {p}")
+    return nodes, ppn
+
+
+def _check_nodes(
+    nodes: int,
+    hostfile: Path | None,
+    hosts: list[str],
+    options: Sequence[str],
+    allocation: Allocation | None,
+    by_srun: bool,
+) -> None:
+    if nodes <= 1 or any(option.split("=")[0] in _NAME_HOSTS for option in options):
+        return
+    if hostfile is not None:
+        if nodes > len(hosts):
+            raise BadInput(f"nodes = {nodes}, but the hostfile {hostfile} names {len(hosts)}")
+    elif allocation is not None:
+        if nodes > allocation.nodes:
+            raise BadInput(
+                f"nodes = {nodes}, but the {allocation.system} job {allocation.job} has {allocation.nodes}"
+            )
+    elif not by_srun:
+        raise BadInput(
+            f"nodes = {nodes}, but nothing says which: give a hostfile (key 'hostfile' in [mpi]), or run"
+            " inside a Slurm or PBS job ('offbeat script' writes one)"
+        )
+
+
+def _share(
+    p: int, nodes: int, ppn: int, hosts: list[str], allocation: Allocation | None, cores: Cores
+) -> tuple[int, int, int, str]:
+    """Processes, hardware threads and cores to compare, and where they are, in words."""
+    if allocation:
+        job = f"the {allocation.system} job's"
+        if ppn:
+            return ppn, allocation.cores_per_node, allocation.cores_per_node, f"on each of {job} nodes"
+        return p, allocation.cores, allocation.cores, f"on {job} {allocation.nodes} nodes"
+    if ppn:
+        return ppn, cores.logical, cores.physical, "on each node" if nodes > 1 else "here"
+    if len(hosts) > 1:
+        return (
+            p,
+            cores.logical * len(hosts),
+            cores.physical * len(hosts),
+            f"on the hostfile's {len(hosts)} hosts",
+        )
+    return p, cores.logical, cores.physical, "here"
+
+
+def _warnings(placement: Placement, ranks: int, logical: int, physical: int, where: str) -> list[str]:
+    if placement.load == "oversubscribed":
+        return [
+            f"{ranks} processes share {_counted(logical, 'core')} {where}: times include waiting for a core."
+            " They show that everything works, not which algorithm is faster on a machine with a core for"
+            f" each process; at most {_counted(logical, 'process')} give numbers to trust."
+        ]
+    if placement.load == "own thread":
+        return [
+            f"{ranks} processes run on {_counted(physical, 'core')} with {logical} hardware threads {where}:"
+            f" pairs of processes slow each other down. At most {_counted(physical, 'process')} have a core"
+            " of their own."
+        ]
+    return []
+
+
+def _counted(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"

@@ -1,0 +1,145 @@
+"""Steering Open MPI 4.1 and 5.0: the ``tuned`` component's variables, which act on new communicators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.variables import Variable, by_name
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import COLLECTIVES
+
+IGNORE = 0
+"""The enumeration's value that forces nothing."""
+
+KNOBS = {
+    "segment": ("_segmentsize",),
+    "fanout": ("_chain_fanout", "_tree_fanout"),
+    "radix": ("_knomial_radix",),
+    "requests": ("_max_requests",),
+}
+"""Parameters in an algorithm's name, and the endings of the variables that hold them."""
+
+KNOBS_OF = {
+    "chain": {"segment", "fanout"},
+    "pipeline": {"segment"},
+    "binary": {"segment"},
+    "binomial": {"segment"},
+    "in_order_binary": {"segment"},
+    "split_binary_tree": {"segment"},
+    "binary_tree": {"segment"},
+    "knomial": {"segment", "radix"},
+    "segmented_ring": {"segment"},
+    "linear_sync": {"requests"},
+    "linear_nb": {"requests"},
+}
+"""Which algorithms use which parameters; the others ignore them."""
+
+OTHER_WORDS = {
+    "segmentedring": ("ringsegmented",),
+    "rabenseifner": ("redscatallgather", "redscatgather"),
+    "linear": ("basiclinear",),
+    "default": ("basicdefault",),
+    "modifiedbruck": ("bruck",),
+    "twoproc": ("twoprocs",),
+    "neighbor": ("neighborexchange",),
+    "splitbinarytree": ("splitbintree",),
+    "binarytree": ("bintree",),
+    "recursivehalving": ("basicrecursivehalving",),
+}
+"""Where the enumeration's word and the function's differ, both without ``_`` and ``-``."""
+
+
+class OpenMpiSteering:
+    """See :class:`offbeat.mpi.steering.Steering`."""
+
+    variables_regex = "^coll_tuned_.*_algorithm(_.*)?$"
+
+    def environment(self, installation: Installation) -> dict[str, str]:
+        """The component looks at forced algorithms only with dynamic rules switched on."""
+        return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+
+    def proof_environment(self, installation: Installation) -> dict[str, str]:
+        """Nothing more: the functions are seen in any launch."""
+        return {}
+
+    def algorithms(
+        self, collective: str, variables: Sequence[Variable], installation: Installation
+    ) -> list[Algorithm]:
+        """The items of the enumeration, with the component's default parameters."""
+        name = _variable(collective)
+        found = by_name(variables).get(name)
+        items = found.items if found else []
+        return [
+            Algorithm(collective=collective, name=word.replace("-", "_"), settings={name: str(value)})
+            for value, word in items
+            if value != IGNORE
+        ]
+
+    def with_parameters(
+        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
+    ) -> Algorithm | None:
+        """Sets segment (bytes), fanout, radix or requests."""
+        known = by_name(variables)
+        settings = dict(plain.settings)
+        for parameter, value in parameters.items():
+            if parameter not in KNOBS_OF.get(plain.name, ()) or not value.isdigit():
+                return None
+            there = [_variable(plain.collective) + end for end in KNOBS[parameter]]
+            there = [name for name in there if name in known]
+            if not there:
+                return None
+            settings |= dict.fromkeys(there, value)
+        inside = ", ".join(f"{parameter}={parameters[parameter]}" for parameter in sorted(parameters))
+        return Algorithm(collective=plain.collective, name=f"{plain.name}({inside})", settings=settings)
+
+    def switch(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
+        """Through the variables, where they are not constant (allgatherv's are)."""
+        known = by_name(variables)
+        if not all(name in known and known[name].settable for name in algorithm.settings):
+            return None
+        return [f"{name}={value}" for name, value in algorithm.settings.items()]
+
+    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
+        """MCA parameters as environment variables."""
+        return {f"OMPI_MCA_{name}": value for name, value in algorithm.settings.items()}
+
+    def what_ran(self, collective: str, functions: Sequence[str]) -> str:
+        """The last one entered of this collective: an algorithm that cannot run calls another of its own."""
+        own = [name for name in functions if _own_part(collective, name) is not None]
+        return own[-1] if own else ""
+
+    def is_by_name(self, algorithm: Algorithm, function: str) -> bool:
+        """Compare the words, bare of punctuation."""
+        part = _own_part(algorithm.collective, function)
+        word = _bare(algorithm.name.split("(")[0])
+        return part is not None and _bare(part) in (word, *OTHER_WORDS.get(word, ()))
+
+    def named_by_proof(self, algorithm: Algorithm, function: str) -> Algorithm:
+        """Open MPI names its algorithms itself."""
+        return algorithm
+
+
+def _variable(collective: str) -> str:
+    return f"coll_tuned_{collective}_algorithm"
+
+
+def _bare(word: str) -> str:
+    return word.replace("_", "").replace("-", "").lower()
+
+
+def _own_part(collective: str, function: str) -> str | None:
+    """What a function's name says beyond component and collective; None for another collective's function."""
+    for component in ("ompi_coll_base_", "mca_coll_basic_", "mca_coll_sm_", "mca_coll_han_", "mca_coll_adapt_"):
+        rest = function.removeprefix(component)
+        if rest == function:
+            continue
+        if _collective_of(rest) != collective:
+            return None
+        return rest.removeprefix(collective + "_").removeprefix("intra_")
+    return None
+
+
+def _collective_of(rest: str) -> str:
+    """The longest collective that a name begins with: ``reduce_scatter_block`` before ``reduce``."""
+    return max((name for name in COLLECTIVES if rest.startswith(name + "_")), key=len, default="")

@@ -1,0 +1,79 @@
+"""How a library is made to use an algorithm: the part that differs between the three families.
+
+Each family module (``steer_openmpi``, ``steer_mpich``, ``steer_intelmpi``) offers one :class:`Steering`. Algorithm names and values are always asked
+of the library: they move between versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.variables import Variable
+from offbeat.study.algorithm import DEFAULT, Algorithm
+
+
+class Steering(Protocol):
+    """What the engine needs to know of a family, made for one installation and its variables."""
+
+    variables_regex: str
+    """Which control variables to ask the library for."""
+
+    def environment(self, installation: Installation) -> dict[str, str]:
+        """Variables under which forced algorithms act, and silent fallbacks show, in every launch."""
+        ...
+
+    def proof_environment(self, installation: Installation) -> dict[str, str]:
+        """Further variables for the launch that proves what runs."""
+        ...
+
+    def algorithms(
+        self, collective: str, variables: Sequence[Variable], installation: Installation
+    ) -> list[Algorithm]:
+        """Every algorithm of a collective, without ``default``."""
+        ...
+
+    def with_parameters(
+        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
+    ) -> Algorithm | None:
+        """The algorithm with parameters such as fanout and segment set; None where it has no such parameter."""
+        ...
+
+    def switch(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
+        """The words of the driver's ``force``; None where the algorithm needs a launch of its own."""
+        ...
+
+    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
+        """The variables that force the algorithm for a whole launch."""
+        ...
+
+    def what_ran(self, collective: str, functions: Sequence[str]) -> str:
+        """The one of the functions entered that did the collective's work; empty if none of them is its."""
+        ...
+
+    def is_by_name(self, algorithm: Algorithm, function: str) -> bool:
+        """Whether a function is the algorithm's own, going by the names."""
+        ...
+
+    def named_by_proof(self, algorithm: Algorithm, function: str) -> Algorithm:
+        """The algorithm with a better name, where the library itself only numbers its algorithms."""
+        ...
+
+
+PARAMETERS = re.compile(r"^(?P<name>[^()]+)\((?P<list>[^()]*)\)$")
+
+
+def split_name(name: str) -> tuple[str, dict[str, str]]:
+    """``chain(fanout=4, segment=65536)`` → ``chain`` and its parameters; without brackets, no parameters."""
+    match = PARAMETERS.match(name)
+    if not match:
+        return name, {}
+    pairs = (part.split("=", 1) for part in match["list"].split(",") if "=" in part)
+    return match["name"].strip(), {key.strip(): value.strip() for key, value in pairs}
+
+
+def default_algorithm(collective: str) -> Algorithm:
+    """The pseudo-algorithm that leaves the choice to the library."""
+    return Algorithm(collective=collective, name=DEFAULT)

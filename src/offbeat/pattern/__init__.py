@@ -1,0 +1,1 @@
+"""Arrival patterns: shapes, the pattern file, drawing one."""

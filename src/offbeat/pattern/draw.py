@@ -1,0 +1,91 @@
+"""Drawing arrival patterns as bars in the terminal.
+
+With more ranks than columns, a column stands for several ranks and shows the latest of them, and the
+drawing says so: a single late rank among thousands stays visible.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offbeat.pattern.file import Pattern
+from offbeat.study.units import format_time
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def binned(delays_s: NDArray[np.float64], columns: int) -> tuple[NDArray[np.float64], int]:
+    """The largest delay of each run of neighbouring ranks, so that at most ``columns`` runs result.
+
+    Returns the maxima in seconds and how many ranks a run holds; the last run may hold fewer.
+    """
+    ranks_each = math.ceil(len(delays_s) / columns)
+    starts = np.arange(0, len(delays_s), ranks_each)
+    return np.maximum.reduceat(delays_s, starts), ranks_each
+
+
+def time_unit(largest_s: float) -> tuple[float, str]:
+    """The unit, in seconds and by name, in which a time of this size reads as 1 to 999; seconds for 0."""
+    if largest_s == 0:
+        return 1.0, "s"
+    return next(((scale, name) for scale, name in _UNITS if largest_s >= scale), _UNITS[-1])
+
+
+def summary(pattern: Pattern) -> str:
+    """One line about a pattern: its name, p, skew, mean delay, and how many ranks are late."""
+    late = int(np.count_nonzero(pattern.delays_s))
+    mean = format_time(float(pattern.delays_s.mean()))
+    return (
+        f"{pattern.name}: p = {pattern.p}, skew {format_time(pattern.skew_s)}, mean delay {mean},"
+        f" {late} of {pattern.p} ranks late"
+    )
+
+
+def bars(pattern: Pattern, *, width: int = 80, height: int = 8, blocks: bool = True) -> list[str]:
+    """Draw a pattern as upright bars over the ranks: lines of text at most ``width`` wide.
+
+    ``height`` is the number of lines of the tallest bar. ``blocks`` draws eighths of a line with Unicode
+    blocks; without it ``#`` fills whole lines, and every character is ASCII.
+    """
+    labels = [format_time(pattern.skew_s), "0 s"]
+    margin = max(map(len, labels)) + 1
+    room = max(width - margin - 2, 8)
+    heights_s, ranks_each = binned(pattern.delays_s, room)
+    wide = max(min(room // len(heights_s), 8), 1)
+    gap = 1 if wide > 1 else 0
+    levels = _levels(heights_s, height, blocks)
+    corner, edge, floor = ("└", "│", "─") if blocks else ("+", "|", "-")
+    lines = [summary(pattern)]
+    for row in reversed(range(height if pattern.skew_s else 0)):
+        cells = "".join(_cell(level - 8 * row, blocks) * (wide - gap) + " " * gap for level in levels)
+        lines.append(f"{labels[0] if row == height - 1 else '':>{margin - 1}} {edge}{cells}".rstrip())
+    span = wide * len(heights_s)
+    lines.append(f"{labels[1]:>{margin - 1}} {corner}{floor * span}")
+    lines.append(" " * (margin + 1) + _rank_axis(pattern.p, span))
+    if ranks_each > 1:
+        lines.append(" " * (margin + 1) + f"a column is {ranks_each} ranks and shows the latest of them")
+    return lines if blocks else [line.replace("µ", "u") for line in lines]
+
+
+def _levels(heights_s: NDArray[np.float64], height: int, blocks: bool) -> list[int]:
+    """Bar heights in eighths of a line; whatever is late at all gets the least visible mark."""
+    largest = float(heights_s.max()) or 1.0
+    step = 1 if blocks else 8
+    exact = heights_s / largest * 8 * height / step
+    return [step * max(round(value), 1 if value > 0 else 0) for value in exact]
+
+
+def _cell(eighths: int, blocks: bool) -> str:
+    filled = min(max(eighths, 0), 8)
+    return _BLOCKS[filled] if blocks else " #"[filled == 8]
+
+
+def _rank_axis(p: int, span: int) -> str:
+    first, last = "rank 0", str(p - 1)
+    if p == 1 or span < len(first) + len(last) + 1:
+        return f"{first} to {last}" if p > 1 else first
+    return first + last.rjust(span - len(first))

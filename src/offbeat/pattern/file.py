@@ -1,0 +1,173 @@
+"""The pattern file: one delay in seconds a line, line i that of rank i, behind ``#`` header lines.
+
+The form is that of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns",
+section III.B: p lines. Everything from a ``#`` to the end of its line is a comment, and blank lines are
+skipped, so that a bare column of numbers from any other tool is a pattern file. Comments of the form
+``# key: value`` make up the header; two keys have a meaning on reading: ``p`` (how many delays must follow)
+and ``unit``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.errors import BadInput
+from offbeat.pattern.shapes import MAX_DELAY_S
+from offbeat.study.units import TIME_UNITS
+
+UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
+"""What the header key ``unit`` may say, in seconds."""
+
+_HEADER = re.compile(r"#\s*([A-Za-z_][\w .-]*?)\s*:\s*(.*?)\s*$")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+class Pattern(Struct, kw_only=True, eq=False):
+    """An arrival pattern: ``delays_s`` has one delay a rank, in seconds, (p,); the smallest is 0.
+
+    ``name`` labels it in tables: the file's name without its suffix. ``header`` holds the file's ``# key:
+    value`` lines except ``p`` and ``unit``. ``shifted_by_s`` is what was subtracted from every delay on
+    reading because the file's smallest delay was not 0.
+    """
+
+    name: str
+    delays_s: NDArray[np.float64]
+    header: dict[str, str] = {}
+    shifted_by_s: float = 0.0
+
+    @property
+    def p(self) -> int:
+        """Number of processes."""
+        return len(self.delays_s)
+
+    @property
+    def skew_s(self) -> float:
+        """The largest delay, in seconds."""
+        return float(self.delays_s.max())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Pattern)
+            and (self.name, self.header, self.shifted_by_s) == (other.name, other.header, other.shifted_by_s)
+            and np.array_equal(self.delays_s, other.delays_s)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def text(pattern: Pattern) -> str:
+    """The file that holds a pattern; reading it back gives every delay to the last bit.
+
+    Line breaks in the header become spaces. The name is not written: it is the file's own.
+    """
+    header = pattern.header | {"p": str(pattern.p), "unit": "s"}
+    lines = ["# offbeat arrival pattern; line i is the delay of rank i"]
+    lines += [f"# {key}: {' '.join(value.split())}" for key, value in header.items()]
+    lines += [repr(float(delay)) for delay in pattern.delays_s]
+    return "\n".join(lines) + "\n"
+
+
+def write(path: Path, pattern: Pattern) -> None:
+    """Write a pattern file, replacing what was there. Raises BadInput where that is not possible."""
+    try:
+        Path(path).write_text(text(pattern), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"cannot write the pattern file {path}: {error.strerror}") from error
+
+
+def read(path: Path, p: int | None = None) -> Pattern:
+    """Read a pattern file of offbeat or of any other tool.
+
+    A file whose smallest delay is not 0 is shifted by it, for only differences between ranks matter
+    (``Pattern.shifted_by_s`` says by how much). Raises BadInput, with file and line, for a file that cannot
+    be read, is empty or not UTF-8, for text, several columns, NaN, infinite or negative delays and delays
+    above one day, and for a number of delays other than ``p`` or than the header's own.
+    """
+    path = Path(path)
+    lines = _lines(path)
+    header = _header(lines)
+    unit_s = _unit(path, header)
+    delays = [
+        _delay(path, number, content, unit_s)
+        for number, line in enumerate(lines, 1)
+        if (content := line.split("#", 1)[0].strip())
+    ]
+    _check_count(path, len(delays), header, p)
+    values = np.array(delays, dtype=np.float64)
+    smallest = float(values.min())
+    kept = {key: value for key, value in header.items() if key not in ("p", "unit")}
+    return Pattern(name=path.stem, delays_s=values - smallest, header=kept, shifted_by_s=smallest)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read the pattern file {path}: {error.strerror}") from error
+    try:
+        return re.split(r"\r\n|\r|\n", data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise BadInput(
+            f"{path}:{line}: the byte 0x{data[error.start]:02x} is not UTF-8 text;"
+            " a pattern file is plain text with one delay in seconds a line"
+        ) from error
+
+
+def _header(lines: list[str]) -> dict[str, str]:
+    matches = (_HEADER.match(line.strip()) for line in lines)
+    return {match[1]: match[2] for match in matches if match}
+
+
+def _unit(path: Path, header: dict[str, str]) -> float:
+    unit = header.get("unit", "s")
+    if unit not in UNITS_S:
+        raise BadInput(f"{path}: the header names the unit {unit!r}; known units are {', '.join(UNITS_S)}")
+    return UNITS_S[unit]
+
+
+def _delay(path: Path, number: int, content: str, unit_s: float) -> float:
+    """One line's delay in seconds; BadInput with what is wrong with it."""
+    where = f"{path}:{number}"
+    if len(re.split(r"[\s,;]+", content)) > 1:
+        raise BadInput(
+            f"{where}: {content[:60]!r} is more than one number; a pattern file has one delay a line,"
+            " with a decimal point and without a unit"
+        )
+    if re.fullmatch(r"[+-]?(nan|inf|infinity)", content, re.IGNORECASE):
+        raise BadInput(f"{where}: {content} is not a delay; every rank needs a finite number of seconds")
+    if not _NUMBER.fullmatch(content):
+        raise BadInput(
+            f"{where}: {content[:60]!r} is not a number; a line holds the delay of one rank in seconds"
+        )
+    delay = float(content) * unit_s
+    if delay < 0:
+        raise BadInput(f"{where}: the delay {content} is negative; the earliest rank has the delay 0")
+    if delay > MAX_DELAY_S:
+        raise BadInput(f"{where}: the delay {content} is longer than one day; delays are in seconds")
+    return delay + 0.0
+
+
+def _check_count(path: Path, found: int, header: dict[str, str], p: int | None) -> None:
+    if found == 0:
+        raise BadInput(f"{path}: the pattern file holds no delays; it needs one line a rank")
+    stated = header.get("p", "")
+    if stated.isdecimal() and int(stated) != found:
+        raise BadInput(
+            f"{path}: the header says p = {stated}, but {found} {_delays(found)}; is the file cut off?"
+        )
+    if p is not None and p != found:
+        raise BadInput(
+            f"{path}: the pattern has {found} {_delays(found, verb=False)}, but p = {p} processes need {p};"
+            f" make one with 'offbeat pattern make SHAPE --p {p} --skew TIME' or give another file"
+        )
+
+
+def _delays(count: int, verb: bool = True) -> str:
+    noun = "delay" if count == 1 else "delays"
+    return f"{noun} {'follows' if count == 1 else 'follow'}" if verb else noun

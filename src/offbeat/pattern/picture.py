@@ -1,0 +1,86 @@
+"""Drawing arrival patterns as a picture: PNG, SVG or PDF.
+
+With more ranks than bars, a bar stands for several ranks and shows the latest of them and their mean, and
+the axis says so: a single late rank among thousands stays visible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, MaxNLocator
+
+from offbeat.errors import BadInput
+from offbeat.pattern.draw import binned, time_unit
+from offbeat.pattern.file import Pattern
+
+SUFFIXES = (".png", ".svg", ".pdf")
+"""The kinds of picture that can be written."""
+
+BARS = 200
+"""Bars at most in one panel of a picture."""
+
+DOTS = 64
+"""Ranks at most for which a rank that is not late gets a dot, so that it is seen to be there."""
+
+_DARK, _LIGHT = "#0072B2", "#9ECAE9"
+
+
+def picture(patterns: Sequence[Pattern], path: Path) -> None:
+    """Write a picture of patterns side by side: PNG, SVG or PDF by the path's suffix.
+
+    Each panel has its own time axis with its own unit. Raises BadInput for another suffix or where the file
+    cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
+    columns = min(len(patterns), 3)
+    rows = math.ceil(len(patterns) / columns)
+    figure = Figure(figsize=(4.2 * columns, 2.7 * rows), layout="constrained")
+    for index, pattern in enumerate(patterns, 1):
+        _panel(figure.add_subplot(rows, columns, index), pattern)
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise BadInput(f"cannot write the picture {path}: {error.strerror}") from error
+
+
+def _panel(axes: Axes, pattern: Pattern) -> None:
+    scale_s, unit = time_unit(pattern.skew_s)
+    latest_s, ranks_each = binned(pattern.delays_s, BARS)
+    starts = np.arange(0, pattern.p, ranks_each)
+    middles = starts + (ranks_each - 1) / 2
+    axes.set_xlabel("rank", fontsize=9)
+    if ranks_each == 1:
+        axes.bar(middles, latest_s / scale_s, width=0.8, color=_DARK)
+    else:
+        means_s = np.add.reduceat(pattern.delays_s, starts) / np.diff([*starts, pattern.p])
+        axes.bar(middles, latest_s / scale_s, width=ranks_each, color=_LIGHT)
+        axes.bar(middles, means_s / scale_s, width=ranks_each, color=_DARK)
+        axes.set_xlabel(f"rank ({ranks_each} a bar; light: the latest, dark: their mean)", fontsize=9)
+    if pattern.p <= DOTS:
+        on_time = np.flatnonzero(pattern.delays_s == 0)
+        axes.plot(on_time, np.zeros(len(on_time)), "o", color=_DARK, markersize=3, clip_on=False, zorder=3)
+    _dress(axes, pattern, scale_s, unit)
+
+
+def _dress(axes: Axes, pattern: Pattern, scale_s: float, unit: str) -> None:
+    """Title, limits and ticks; a pattern that delays nobody says so instead of showing an empty scale."""
+    axes.set_title(f"{pattern.name}, p = {pattern.p}", fontsize=10)
+    axes.set_ylabel(f"delay [{unit}]", fontsize=9)
+    axes.set_xlim(-0.5 - pattern.p / 100, pattern.p - 0.5 + pattern.p / 100)
+    axes.set_ylim(0, pattern.skew_s / scale_s * 1.05 or 1.0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True) if pattern.p > 1 else FixedLocator([0]))
+    if pattern.skew_s == 0:
+        axes.set_yticks([0])
+        axes.text(
+            0.5, 0.5, "no rank is late", transform=axes.transAxes, ha="center", fontsize=9, color="0.35"
+        )
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,1 @@
+"""The report: tables and pictures of a study in one HTML file."""

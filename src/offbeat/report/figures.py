@@ -1,0 +1,378 @@
+"""Pictures of a report: one function a picture, each returning a matplotlib figure of a stated size.
+
+Tables are laid out in inches from measured text, so that four algorithms and forty are equally readable: the
+picture grows, the type stays. No picture reads any text as markup, whatever an algorithm is called.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import TextToPath
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.pattern.draw import binned
+from offbeat.pattern.picture import DOTS
+from offbeat.report import labels
+from offbeat.report.grids import Grid, Heading, Key, Row, Square
+from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER, TONES
+from offbeat.select import wording
+
+POINT = 1 / 72
+"""Inches."""
+
+CROWDED = 16
+"""From this many columns on, headings stand upright and squares are narrow."""
+
+_MARGIN, _LINE = 0.15, 0.2
+_BAR, _COST_ROW = 3.2, 0.28
+_BARS = 128
+
+
+class Drawn(Struct, frozen=True, kw_only=True):
+    """A pattern to draw: its label, a remark, and the delay of each rank in any unit."""
+
+    label: str
+    remark: str
+    delays: NDArray[np.float64]
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What a choice that ignores arrival patterns costs in one cell; ``share`` is 0.1 for 10% longer."""
+
+    cell: str
+    selected: str
+    no_delay_winner: str
+    share: float
+
+
+class _Sheet:
+    """A figure that is drawn on in inches from its upper left corner."""
+
+    def __init__(self, width_in: float, height_in: float) -> None:
+        self.figure = Figure(figsize=(width_in, height_in), facecolor=PAPER)
+        self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
+        self.axes.set_xlim(0, width_in)
+        self.axes.set_ylim(height_in, 0)
+        self.axes.axis("off")
+        self._squares: list[Rectangle] = []
+
+    def text(self, x: float, y: float, text: str, points: float, **style: object) -> None:
+        """Write one line; its middle is at height ``y``."""
+        style = {"color": INK, "va": "center", **style}
+        self.axes.text(x, y, text, fontsize=points, parse_math=False, **style)  # type: ignore[arg-type]
+
+    def square(self, x: float, y: float, width: float, height: float, tone: str) -> None:
+        """Fill a rectangle with a tone."""
+        self._squares.append(
+            Rectangle((x, y), width, height, facecolor=TONES[tone].light, edgecolor=PAPER, linewidth=1.2)
+        )
+
+    def finished(self) -> Figure:
+        """The figure with all its squares."""
+        squares = PatchCollection(self._squares, match_original=True, zorder=0.5)
+        self.axes.add_collection(squares, autolim=False)
+        return self.figure
+
+
+@lru_cache(maxsize=20_000)
+def _width(text: str, points: float, *, bold: bool = False) -> float:
+    """The width of one line of text in inches."""
+    font = FontProperties(family="DejaVu Sans", size=points, weight="bold" if bold else "normal")
+    width, _, _ = TextToPath().get_text_width_height_descent(text, font, False)
+    return float(width) * POINT
+
+
+class _Layout(Struct, frozen=True, kw_only=True):
+    """Where the parts of a grid stand, in inches."""
+
+    points: float
+    upright: bool
+    label: float
+    column: float
+    row: float
+    head: float
+    top: float
+    width: float
+    height: float
+
+
+def grid_figure(grid: Grid) -> Figure:
+    """A table of patterns × algorithms as the paper's figures 5, 6 and 8 show it."""
+    caption_width = max(
+        4.6, _label_width(grid, _points(grid)) + len(grid.columns) * _column_width(grid, _points(grid))
+    )
+    caption = _wrapped(grid.caption, 7.5, caption_width)
+    legend = _legend_lines(grid.keys, caption_width)
+    layout = _layout(grid, caption_width, len(caption), len(legend))
+    sheet = _Sheet(layout.width, layout.height)
+    sheet.text(_MARGIN, _MARGIN + 0.08, grid.title, 11, weight="bold")
+    sheet.text(_MARGIN, _MARGIN + 0.3, grid.subject, 9, color=MUTED)
+    _draw_headings(sheet, grid.columns, layout)
+    y = layout.top + layout.head
+    for row in grid.rows:
+        y += 0.08 if row.summary and row is _first_summary(grid) else 0
+        _draw_row(sheet, row, y, layout)
+        y += layout.row
+    _draw_legend(sheet, legend, y + 0.22)
+    for number, line in enumerate(caption):
+        sheet.text(_MARGIN, y + 0.22 + (len(legend) + number) * _LINE, line, 7.5, color=MUTED)
+    return sheet.finished()
+
+
+def _points(grid: Grid) -> float:
+    return 9.0 if len(grid.columns) <= CROWDED else 8.0
+
+
+def _layout(grid: Grid, inner: float, caption_lines: int, legend_lines: int) -> _Layout:
+    points = _points(grid)
+    upright = len(grid.columns) > CROWDED
+    row = 0.40 if any(square.small for row in grid.rows for square in row.squares) else 0.30
+    if any(row_.heading.remark for row_ in grid.rows):
+        row = max(row, 0.36)
+    head = _head_height(grid.columns, points, upright=upright)
+    titles = max(_width(grid.title, 11, bold=True), _width(grid.subject, 9))
+    top = _MARGIN + 0.5
+    body = len(grid.rows) * row + (0.08 if _first_summary(grid) else 0)
+    return _Layout(
+        points=points,
+        upright=upright,
+        label=_label_width(grid, points),
+        column=_column_width(grid, points),
+        row=row,
+        head=head,
+        top=top,
+        width=max(inner, titles) + 2 * _MARGIN,
+        height=top + head + body + 0.22 + (legend_lines + caption_lines) * _LINE + 0.05,
+    )
+
+
+def _label_width(grid: Grid, points: float) -> float:
+    widths = [_width(row.heading.name, points, bold=row.summary) for row in grid.rows]
+    widths += [_width(row.heading.remark, points - 2) for row in grid.rows]
+    return max(widths, default=0.5) + 0.12
+
+
+def _column_width(grid: Grid, points: float) -> float:
+    """Wide enough for every square, and for the headings unless they stand upright."""
+    squares = [square for row in grid.rows for square in row.squares]
+    widths = [_width(_face(square), points) for square in squares]
+    widths += [_width(square.small, points - 1.5) for square in squares]
+    if len(grid.columns) <= CROWDED:
+        widths += [_width(line, points) for column in grid.columns for line in _name_lines(column.name)]
+        widths += [_width(line, points - 2) for column in grid.columns for line in _remark_lines(column)]
+    return max([*widths, 0.42]) + 0.12
+
+
+def _face(square: Square) -> str:
+    return f"{square.text} {square.mark}".rstrip()
+
+
+def _name_lines(name: str) -> list[str]:
+    """An algorithm's name in lines: broken before its parameters, then where words allow."""
+    base, bracket, rest = name.partition("(")
+    lines = textwrap.wrap(base, 18, break_on_hyphens=False) or [name]
+    return lines + (textwrap.wrap(bracket + rest, 18, break_on_hyphens=False) if bracket else [])
+
+
+def _remark_lines(heading: Heading) -> list[str]:
+    return [part for part in heading.remark.split(", ") if part]
+
+
+def _head_height(columns: Sequence[Heading], points: float, *, upright: bool) -> float:
+    if upright:
+        return max(_width(line, points, bold=True) for column in columns for line in _upright(column)) + 0.12
+    names = max((len(_name_lines(column.name)) for column in columns), default=1)
+    remarks = max((len(_remark_lines(column)) for column in columns), default=0)
+    return names * 0.16 + remarks * 0.13 + 0.1
+
+
+def _upright(column: Heading) -> list[str]:
+    """The lines of a heading that stands upright: the name, its parameters, the remark."""
+    base, bracket, rest = column.name.partition("(")
+    return [line for line in (base, bracket + rest, column.remark) if line]
+
+
+def _draw_headings(sheet: _Sheet, columns: Sequence[Heading], layout: _Layout) -> None:
+    """Column headings, ending just above the first row."""
+    bottom = layout.top + layout.head - 0.06
+    for j, column in enumerate(columns):
+        x = _MARGIN + layout.label + (j + 0.5) * layout.column
+        weight = "bold" if column.strong else "normal"
+        if layout.upright:
+            _draw_upright(sheet, _upright(column), x, bottom, layout.points, weight)
+            continue
+        lines = [(line, layout.points, 0.16, INK) for line in _name_lines(column.name)]
+        lines += [(line, layout.points - 2, 0.13, MUTED) for line in _remark_lines(column)]
+        y = bottom
+        for line, points, height, colour in reversed(lines):
+            sheet.text(x, y - height / 2, line, points, ha="center", color=colour, weight=weight)
+            y -= height
+
+
+def _draw_upright(
+    sheet: _Sheet, lines: Sequence[str], x: float, bottom: float, points: float, weight: str
+) -> None:
+    """Lines of text that read upwards, side by side around ``x``."""
+    for place, line in enumerate(lines):
+        across = x + (place - (len(lines) - 1) / 2) * 0.14
+        sheet.text(across, bottom, line, points, rotation=90, va="bottom", ha="center", weight=weight)
+
+
+def _draw_row(sheet: _Sheet, row: Row, y: float, layout: _Layout) -> None:
+    middle = y + layout.row / 2
+    right = _MARGIN + layout.label - 0.08
+    weight = "bold" if row.summary else "normal"
+    lift = 0.07 if row.heading.remark else 0
+    sheet.text(right, middle - lift, row.heading.name, layout.points, ha="right", weight=weight)
+    if row.heading.remark:
+        sheet.text(right, middle + 0.09, row.heading.remark, layout.points - 2, ha="right", color=MUTED)
+    for j, square in enumerate(row.squares):
+        x = _MARGIN + layout.label + j * layout.column
+        colour = TONES[square.tone].light_text
+        sheet.square(x, y, layout.column, layout.row, square.tone)
+        lift = 0.07 if square.small else 0
+        centre = x + layout.column / 2
+        sheet.text(
+            centre, middle - lift, _face(square), layout.points, ha="center", color=colour, weight=weight
+        )
+        if square.small:
+            sheet.text(centre, middle + 0.1, square.small, layout.points - 1.5, ha="center", color=colour)
+
+
+def _first_summary(grid: Grid) -> Row | None:
+    return next((row for row in grid.rows if row.summary), None)
+
+
+def _swatch(key: Key) -> float:
+    return max(0.28, _width(key.mark, 8) + 0.12)
+
+
+def _key_width(key: Key) -> float:
+    return _swatch(key) + (_width(key.meaning, 8) + 0.28 if key.meaning else 0.04)
+
+
+def _legend_lines(keys: Sequence[Key], width: float) -> list[list[Key]]:
+    """The legend's entries in lines that fit the width."""
+    lines: list[list[Key]] = [[]]
+    for key in keys:
+        used = sum(_key_width(placed) for placed in lines[-1])
+        if lines[-1] and used + _key_width(key) > width:
+            lines.append([])
+        lines[-1].append(key)
+    return lines
+
+
+def _draw_legend(sheet: _Sheet, lines: Sequence[Sequence[Key]], y: float) -> None:
+    for line in lines:
+        x = _MARGIN
+        for key in line:
+            swatch = _swatch(key)
+            sheet.square(x, y - 0.085, swatch, 0.17, key.tone)
+            sheet.text(x + swatch / 2, y, key.mark, 8, ha="center", color=TONES[key.tone].light_text)
+            sheet.text(x + swatch + 0.06, y, key.meaning, 8)
+            x += _key_width(key)
+        y += _LINE
+
+
+def _wrapped(text: str, points: float, width: float) -> list[str]:
+    """Text in lines of at most ``width`` inches."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and _width(longer, points) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def pattern_figure(patterns: Sequence[Drawn], subject: str) -> Figure:
+    """Small multiples of the arrival patterns: each rank's delay as a share of the largest (figure 3)."""
+    columns = min(4, max(1, len(patterns)))
+    rows = max(1, -(-len(patterns) // columns))
+    width, height = max(4.0, 2.3 * columns + 0.5), 1.45 * rows + 0.75
+    figure = Figure(figsize=(width, height), facecolor=PAPER)
+    figure.text(_MARGIN / width, 1 - 0.2 / height, "Arrival patterns", fontsize=11, weight="bold", color=INK)
+    figure.text(_MARGIN / width, 1 - 0.42 / height, subject, fontsize=8.5, color=MUTED, parse_math=False)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    figure.subplots_adjust(
+        left=0.55 / width,
+        right=1 - 0.15 / width,
+        bottom=0.42 / height,
+        top=1 - 0.85 / height,
+        wspace=0.22,
+        hspace=0.75,
+    )
+    for place, axis in enumerate(axes.ravel()):
+        if place >= len(patterns):
+            axis.axis("off")
+            continue
+        _draw_pattern(
+            axis, patterns[place], first=place % columns == 0, last=place + columns >= len(patterns)
+        )
+    return figure
+
+
+def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> None:
+    """One small multiple; ``first`` in its row and ``last`` in its column carry the axes' names."""
+    delays = np.asarray(pattern.delays, dtype=float)
+    largest = delays.max(initial=0.0)
+    shares = delays / largest if largest > 0 else delays
+    if len(shares) <= DOTS:
+        axis.bar(np.arange(len(shares)), shares, width=0.8, color=BLUE)
+        axis.plot(np.arange(len(shares)), shares, linestyle="none", marker=".", markersize=3, color=INK)
+    else:
+        latest, each = binned(shares, _BARS)
+        axis.bar(np.arange(len(latest)) * each + (each - 1) / 2, latest, width=each, color=BLUE)
+    axis.set_ylim(-0.06, 1.08)
+    axis.set_xlim(-0.6, max(len(shares) - 0.4, 0.6))
+    axis.set_yticks([0, 0.5, 1], ["0", "0.5", "1"] if first else ["", "", ""])
+    axis.set_xticks(sorted({0, (len(shares) - 1) // 2, len(shares) - 1}))
+    axis.tick_params(labelsize=7.5, colors=MUTED, length=2.5)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.spines[["left", "bottom"]].set_color(GREY)
+    axis.set_title(
+        pattern.label, fontsize=9, loc="left", color=INK, pad=12 if pattern.remark else 4, parse_math=False
+    )
+    axis.text(0, 1.03, pattern.remark, transform=axis.transAxes, fontsize=7, color=MUTED, parse_math=False)
+    if first:
+        axis.set_ylabel("delay, share of s", fontsize=8, color=INK)
+    if last:
+        axis.set_xlabel("rank", fontsize=8, color=INK)
+
+
+def cost_figure(costs: Sequence[Cost], subject: str) -> Figure:
+    """How much longer the no-delay winner takes than the selected algorithm, a bar a cell."""
+    label = max((_width(cost.cell, 9) for cost in costs), default=1.0) + 0.2
+    words = [_cost_words(cost) for cost in costs]
+    largest = max([cost.share for cost in costs] + [0.05])
+    lengths = [_BAR * max(cost.share, 0) / largest for cost in costs]
+    end = max((length + _width(text, 8) for length, text in zip(lengths, words, strict=True)), default=1.0)
+    width = max(label + end + 0.2, _width(subject, 8.5), 4.0) + 2 * _MARGIN
+    sheet = _Sheet(width, 0.8 + len(costs) * _COST_ROW)
+    sheet.text(_MARGIN, 0.22, "What it costs to choose without arrival patterns", 11, weight="bold")
+    sheet.text(_MARGIN, 0.45, subject, 8.5, color=MUTED)
+    left = _MARGIN + label
+    for place, (cost, length, text) in enumerate(zip(costs, lengths, words, strict=True)):
+        y = 0.8 + place * _COST_ROW
+        sheet.text(left - 0.1, y, cost.cell, 9, ha="right")
+        sheet.axes.add_patch(Rectangle((left, y - 0.09), length, 0.18, facecolor=ORANGE, edgecolor="none"))
+        sheet.text(left + length + 0.08, y, text, 8)
+    sheet.axes.plot([left, left], [0.65, 0.65 + len(costs) * _COST_ROW], color=GREY, linewidth=1)
+    return sheet.finished()
+
+
+def _cost_words(cost: Cost) -> str:
+    if cost.selected == cost.no_delay_winner:
+        return f"same choice: {cost.selected}"
+    return f"{labels.typeset(wording.cost(cost.share))}: {cost.no_delay_winner} instead of {cost.selected}"

@@ -1,0 +1,322 @@
+"""The three tables of a cell as the paper's figures 5, 6 and 8 show them, ready to be drawn.
+
+A :class:`Grid` says what stands in each square and which tone and mark it has. The page draws it as an HTML
+table and :mod:`offbeat.report.figures` as a picture: both show the same numbers in the same tones because
+both are drawn from here. Every tone has a mark or a number beside it, so that nothing is told by colour
+alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+
+from offbeat.report import labels
+from offbeat.report.cells import CellView
+from offbeat.select import rules, wording
+from offbeat.select.table import NO_DELAY, DelayTable
+from offbeat.study.algorithm import DEFAULT
+
+LIMIT = 0.25
+"""How much faster or slower than under no_delay counts as a change (the paper's 25%)."""
+
+RATIO_STEPS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)
+"""Upper ends of the tones of normalised delays; the last tone has none."""
+
+
+class Square(Struct, frozen=True, kw_only=True):
+    """One square: its number, the mark behind it, a smaller second number, a note to hover over, and the
+    tone.
+    """
+
+    text: str
+    tone: str = "plain"
+    mark: str = ""
+    small: str = ""
+    note: str = ""
+
+
+class Heading(Struct, frozen=True, kw_only=True):
+    """The heading of a row or column; ``remark`` is a second, smaller line; the selected algorithm's is
+    strong.
+    """
+
+    name: str
+    remark: str = ""
+    strong: bool = False
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A row of squares; ``summary`` rows are set apart from the patterns."""
+
+    heading: Heading
+    squares: list[Square]
+    summary: bool = False
+
+
+class Key(Struct, frozen=True, kw_only=True):
+    """One entry of the legend: a swatch of a tone with a mark in it, and what it means."""
+
+    tone: str
+    mark: str
+    meaning: str
+
+
+class Grid(Struct, frozen=True, kw_only=True):
+    """A table of patterns × algorithms. ``kind`` names files and anchors; ``caption`` says what the numbers
+    are.
+    """
+
+    kind: str
+    title: str
+    subject: str
+    caption: str
+    columns: list[Heading]
+    rows: list[Row]
+    keys: list[Key]
+
+
+def grids(view: CellView, within: float) -> list[Grid]:
+    """The grids of a cell; none where nothing was measured, no robustness where no_delay is missing.
+
+    ``within`` is the share by which an algorithm of the good set may be slower than the fastest.
+    """
+    table = view.table
+    if table is None:
+        return []
+    found = [last_delay_grid(view, table, within)]
+    if NO_DELAY in table.patterns and len(table.patterns) > 1:
+        found.append(robustness_grid(view, table))
+    found.append(normalised_grid(view, table))
+    return found
+
+
+def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
+    """Median last delays, the good set of each row marked (the paper's figure 5)."""
+    unit, per_second = wording.common_unit(table.last_delay_s)
+    good = table.good(within)
+    notes = _notes(view, table)
+
+    def square(i: int, j: int) -> Square:
+        if np.isnan(table.last_delay_s[i, j]):
+            return _missing(table, i, j)
+        tone = "good" if good[i, j] else ("poor" if table.candidates[j] else "plain")
+        return Square(
+            text=_number(table.last_delay_s[i, j] * per_second),
+            tone=tone,
+            mark=("✓" if good[i, j] else "") + ("*" if _incomplete(table, i, j) else ""),
+            note=notes.get((table.patterns[i], table.algorithms[j]), ""),
+        )
+
+    return Grid(
+        kind="last-delay",
+        title=f"Measured last delay {labels.LAST_DELAY} in {unit}",
+        subject=view.title,
+        caption=f"Median over repetitions of the last delay (last exit {labels.MINUS} last arrival) in {unit}."
+        f" Compare within a row: ✓ is within {wording.share_label(within)} of its fastest."
+        + (" * marks medians of too few repetitions." if _any_incomplete(table) else ""),
+        columns=_columns(view, table),
+        rows=[
+            Row(heading=heading, squares=[square(i, j) for j in range(len(table.algorithms))])
+            for i, heading in enumerate(_row_headings(view, table))
+        ],
+        keys=[
+            Key(
+                tone="good",
+                mark="✓",
+                meaning=f"good: within {wording.share_label(within)} of the row's fastest",
+            ),
+            Key(tone="poor", mark="", meaning="slower than that"),
+            *_reference_key(table),
+            *_missing_key(table),
+        ],
+    )
+
+
+def robustness_grid(view: CellView, table: DelayTable) -> Grid:
+    """Change of the last delay against no_delay, in classes of ±25% (the paper's figure 6)."""
+    change, classes = table.robustness(), table.robustness_class(LIMIT)
+    marks = {"faster": "▼", "slower": "▲"}
+
+    def square(i: int, j: int) -> Square:
+        name = str(classes[i, j])
+        if not name:
+            return _missing(table, i, j)
+        return Square(text=labels.typeset(wording.change(change[i, j])), tone=name, mark=marks.get(name, ""))
+
+    headings = _row_headings(view, table)
+    limit = wording.share_label(LIMIT)
+    return Grid(
+        kind="robustness",
+        title=f"Robustness: {labels.LAST_DELAY} against no_delay",
+        subject=view.title,
+        caption=f"{labels.LAST_DELAY} / {labels.LAST_DELAY} under no_delay {labels.MINUS} 1, without unit: "
+        f"{labels.MINUS}0.50 means half as long, +1.00 twice as long. {_skew_sentence(table)}",
+        columns=_columns(view, table),
+        rows=[
+            Row(heading=headings[i], squares=[square(i, j) for j in range(len(table.algorithms))])
+            for i, pattern in enumerate(table.patterns)
+            if pattern != NO_DELAY
+        ],
+        keys=[
+            Key(tone="faster", mark="▼", meaning=f"over {limit} faster: absorbs delay"),
+            Key(tone="same", mark="", meaning=f"within ±{limit}"),
+            Key(tone="slower", mark="▲", meaning=f"over {limit} slower"),
+            *_missing_key(table),
+        ],
+    )
+
+
+def normalised_grid(view: CellView, table: DelayTable) -> Grid:
+    """Rows relative to their fastest, times in parentheses, averages below (the paper's figure 8)."""
+    unit, per_second = wording.common_unit(table.last_delay_s)
+    ratios = table.normalised()
+
+    def square(i: int, j: int) -> Square:
+        if np.isnan(ratios[i, j]):
+            return _missing(table, i, j)
+        absolute = _number(table.last_delay_s[i, j] * per_second)
+        return Square(text=wording.ratio(ratios[i, j]), tone=_ratio_tone(ratios[i, j]), small=f"({absolute})")
+
+    shown = [
+        Row(heading=heading, squares=[square(i, j) for j in range(len(table.algorithms))])
+        for i, heading in enumerate(_row_headings(view, table))
+    ]
+    return Grid(
+        kind="normalised",
+        title=f"{labels.LAST_DELAY} relative to each row's fastest",
+        subject=view.title,
+        caption=f"1 is the fastest of a row; in parentheses the measured {labels.LAST_DELAY} in {unit}. "
+        "The averages weigh every row the same; the smallest is the most robust by the rule ‘average’.",
+        columns=_columns(view, table),
+        rows=shown + _average_rows(table),
+        keys=_ratio_keys() + _missing_key(table),
+    )
+
+
+def _average_rows(table: DelayTable) -> list[Row]:
+    """The scores of the average rule, without and (where there are any) with the scenarios."""
+    rows = [_average_row(table, "average", include_scenarios=False)]
+    if "scenario" in table.kinds:
+        rows[0] = _average_row(table, "average without scenarios", include_scenarios=False)
+        rows.append(_average_row(table, "average with scenarios", include_scenarios=True))
+    return rows
+
+
+def _average_row(table: DelayTable, name: str, *, include_scenarios: bool) -> Row:
+    rule = rules.parse("average", include_scenarios=include_scenarios)
+    scores = rule.scores(table) | rule.reference_scores(table)
+    squares = [
+        Square(text=wording.ratio(scores[algorithm], decimals=3), tone=_ratio_tone(scores[algorithm]))
+        if np.isfinite(scores.get(algorithm, np.nan))
+        else Square(text=labels.DASH, tone="missing", note="not measured under every pattern of this average")
+        for algorithm in table.algorithms
+    ]
+    return Row(heading=Heading(name=name), squares=squares, summary=True)
+
+
+def _columns(view: CellView, table: DelayTable) -> list[Heading]:
+    choice = view.choice
+
+    def remark(name: str) -> str:
+        remarks = [table.barred.get(name, "")]
+        if name == DEFAULT:
+            remarks.append("the library’s choice")
+        if choice and name == choice.algorithm:
+            remarks.append("selected")
+        if choice and name == choice.no_delay_winner:
+            remarks.append("no-delay winner")
+        return ", ".join(filter(None, remarks))
+
+    chosen = choice.algorithm if choice else None
+    return [Heading(name=name, remark=remark(name), strong=name == chosen) for name in table.algorithms]
+
+
+def _row_headings(view: CellView, table: DelayTable) -> list[Heading]:
+    """The patterns with the largest delay that each was applied with."""
+    spans = view.cases.group_by("pattern").agg(
+        pl.col("skew_s").min().alias("low"), pl.col("skew_s").max().alias("high")
+    )
+    skews = {row["pattern"]: (row["low"], row["high"]) for row in spans.iter_rows(named=True)}
+
+    def remark(pattern: str) -> str:
+        low, high = skews.get(pattern, (None, None))
+        if low is None or high is None or not np.isfinite([low, high]).all() or high == 0:
+            return ""
+        return f"s = {labels.duration_span(low, high)}"
+
+    return [Heading(name=pattern, remark=remark(pattern)) for pattern in table.patterns]
+
+
+def _notes(view: CellView, table: DelayTable) -> dict[tuple[str, str], str]:
+    """What hovering over a square tells: the confidence interval and the repetitions."""
+    spread = {
+        (pattern, algorithm): _interval(table.low_s[i, j], table.high_s[i, j])
+        for i, pattern in enumerate(table.patterns)
+        for j, algorithm in enumerate(table.algorithms)
+    }
+    rows = view.cases.select("pattern", "algorithm", "repetitions", "invalid").iter_rows()
+    return {
+        (pattern, algorithm): f"{spread.get((pattern, algorithm), '')}{_repeated(repetitions, invalid)}"
+        for pattern, algorithm, repetitions, invalid in rows
+    }
+
+
+def _interval(low_s: float, high_s: float) -> str:
+    return (
+        f"95% interval {labels.duration_span(low_s, high_s)}; " if np.isfinite([low_s, high_s]).all() else ""
+    )
+
+
+def _repeated(repetitions: int | None, invalid: int | None) -> str:
+    return f"{labels.count(repetitions or 0, 'repetition')}" + (f", {invalid} invalid" if invalid else "")
+
+
+def _missing(table: DelayTable, i: int, j: int) -> Square:
+    reason = table.missing.get((table.patterns[i], table.algorithms[j]), "not measured")
+    return Square(text=labels.DASH, tone="missing", note=reason)
+
+
+def _missing_key(table: DelayTable) -> list[Key]:
+    missing = np.isnan(table.last_delay_s).any()
+    return [Key(tone="missing", mark=labels.DASH, meaning="not measured")] if missing else []
+
+
+def _reference_key(table: DelayTable) -> list[Key]:
+    if table.candidates.all():
+        return []
+    return [Key(tone="plain", mark="", meaning="for reference only: never selected")]
+
+
+def _incomplete(table: DelayTable, i: int, j: int) -> bool:
+    return table.incomplete is not None and bool(table.incomplete[i, j])
+
+
+def _any_incomplete(table: DelayTable) -> bool:
+    return table.incomplete is not None and bool(table.incomplete.any())
+
+
+def _skew_sentence(table: DelayTable) -> str:
+    """How the skews were set: the paper's robustness gives each algorithm a skew of its own runtime."""
+    if table.skew_policy == "own":
+        return "Each algorithm’s skew refers to its own runtime, as in the paper’s figure 6."
+    if table.skew_policy in ("mean", "fixed"):
+        return (
+            "All algorithms had the same skew"
+            " (the paper’s figure 6 refers each one’s skew to its own runtime: policy ‘own’)."
+        )
+    return ""
+
+
+def _number(value: float) -> str:
+    return labels.typeset(wording.significant(value))
+
+
+def _ratio_tone(value: float) -> str:
+    return f"ratio{int(np.searchsorted(np.array(RATIO_STEPS) * (1 + 1e-9), value))}"
+
+
+def _ratio_keys() -> list[Key]:
+    words = [f"≤ {RATIO_STEPS[0]:g}", *(f"to {step:g}" for step in RATIO_STEPS[1:]), f"> {RATIO_STEPS[-1]:g}"]
+    return [Key(tone=f"ratio{i}", mark=word, meaning="") for i, word in enumerate(words)]

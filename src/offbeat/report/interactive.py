@@ -1,0 +1,71 @@
+"""The data behind the page's plot: how the last delays of every case are distributed.
+
+The page holds the repetitions' last delays, thinned to evenly spaced order statistics where a study has so
+many that the file would grow beyond reason: smallest, largest and the quartiles in between stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from offbeat.report.cells import CellView
+from offbeat.select import wording
+from offbeat.select.certainty import samples_of
+from offbeat.select.table import DelayTable
+
+BUDGET = 250_000
+"""Numbers in a page at most, all cases together (five a case at least): about two megabytes of text."""
+
+LEAST = 5
+"""Numbers a case at least: smallest, quartiles, largest."""
+
+
+def payload(views: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, Any]:
+    """What the page's script draws from: ``cells``, each with its unit and ``values[pattern][algorithm]``.
+
+    Values are in the cell's unit. A case without repetitions on record (an import) has its median alone.
+    ``thinned`` is how many numbers stand for a case where some were left out, else 0.
+    """
+    samples = samples_of(repetitions)
+    shown = [view for view in views if view.table is not None]
+    number = sum(int(np.isfinite(view.table.last_delay_s).sum()) for view in shown if view.table is not None)
+    most = max(LEAST, BUDGET // max(number, 1))
+    cells = [_cell(view, view.table, samples, most) for view in shown if view.table is not None]
+    longest = max((len(values) for values in samples.values()), default=0)
+    return {"cells": cells, "thinned": most if longest > most else 0}
+
+
+def thinned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """At most ``most`` values that are distributed as ``values``: evenly spaced order statistics, with both
+    ends.
+    """
+    if len(values) <= most:
+        return values
+    return np.asarray(np.quantile(values, np.linspace(0, 1, most)))
+
+
+def _cell(
+    view: CellView, table: DelayTable, samples: dict[str, NDArray[np.float64]], most: int
+) -> dict[str, Any]:
+    unit, per_second = wording.common_unit(table.last_delay_s)
+
+    def numbers(i: int, j: int) -> list[float]:
+        if np.isnan(table.last_delay_s[i, j]):
+            return []
+        case = table.cases[i][j] if table.cases is not None else ""
+        values = thinned(samples.get(case, table.last_delay_s[i, j : j + 1]), most) * per_second
+        return [float(f"{value:.4g}") for value in values]
+
+    return {
+        "id": view.slug,
+        "title": view.title,
+        "unit": unit,
+        "patterns": table.patterns,
+        "algorithms": table.algorithms,
+        "values": [[numbers(i, j) for j in range(len(table.algorithms))] for i in range(len(table.patterns))],
+    }

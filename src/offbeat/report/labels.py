@@ -1,0 +1,68 @@
+"""What cells, sizes, spans and counts are called in the report; single numbers read as in the terminal's
+tables.
+
+Numbers come from :mod:`offbeat.select.wording` and :mod:`offbeat.study.units`; here they get the true minus
+sign that pages and pictures can show.
+"""
+
+from __future__ import annotations
+
+import re
+
+from offbeat.select import wording
+from offbeat.select.table import Cell
+from offbeat.study.case import REDUCING, ROOTED
+from offbeat.study.units import format_size, format_time
+
+MINUS = "\N{MINUS SIGN}"
+DASH = wording.NOTHING
+LAST_DELAY = "d\N{COMBINING CIRCUMFLEX ACCENT}"
+"""The last delay's letter."""
+
+
+def typeset(number: str) -> str:
+    """A number with a true minus sign in place of the hyphen, and without a sign where it rounds to zero."""
+    if not number.strip("+-0.%"):
+        number = number.lstrip("+-")
+    return number.replace("-", MINUS)
+
+
+def percent(share: float) -> str:
+    """A share of a whole: ``0.4%``, ``12%``."""
+    return f"{100 * share:.{1 if 0 < share < 0.1 else 0}f}%"
+
+
+def duration_span(low_s: float, high_s: float) -> str:
+    """Two times such as ``80 µs – 1.2 ms``; one of them where both read the same."""
+    low, high = format_time(low_s), format_time(high_s)
+    return high if low == high else f"{low} {DASH} {high}"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: ``1 case``, ``12 cases``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def processes_label(cell: Cell) -> str:
+    """The number of processes, with nodes × processes per node where those are known: ``p = 8 (2×4)``."""
+    return f"p = {cell.placement}"
+
+
+def size_label(cell: Cell) -> str:
+    """The message size with its unit; empty for barrier, which has none."""
+    return "" if cell.collective == "barrier" else format_size(cell.bytes)
+
+
+def operation_label(cell: Cell) -> str:
+    """What is reduced and where the root is: ``sum of double, root 0``; empty where neither matters."""
+    parts = []
+    if cell.collective in REDUCING and cell.op:
+        parts.append(f"{cell.op} of {cell.datatype}" if cell.datatype else cell.op)
+    if cell.collective in ROOTED:
+        parts.append(f"root {cell.root}")
+    return ", ".join(parts)
+
+
+def slug(text: str) -> str:
+    """Letters, digits, dots and dashes only: for file names and anchors."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "cell"

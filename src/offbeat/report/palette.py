@@ -1,0 +1,44 @@
+"""The tones of squares and lines: told apart by people with any kind of colour vision, in print and on
+screen.
+
+Blue and orange are the pair that all common colour deficiencies keep apart; bars and boxes take them from
+Okabe and Ito's palette ("Color universal design", 2008). Text stands on every tone with a contrast of 4.5 or
+more. The page has the same tones in its style sheet, with darker ones for dark mode.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Tone(Struct, frozen=True):
+    """Background and text of a square, on light and on dark pages."""
+
+    light: str
+    light_text: str
+    dark: str
+    dark_text: str
+
+
+INK, MUTED, PAPER = "#1b1f24", "#57606a", "#ffffff"
+"""Text, secondary text and background of pictures."""
+
+TONES: dict[str, Tone] = {
+    "plain": Tone("#f3f4f6", "#1b1f24", "#23272e", "#e6e8eb"),
+    "good": Tone("#b9dcf2", "#0b2a3f", "#14507a", "#eaf5fc"),
+    "poor": Tone("#fbe3da", "#1b1f24", "#4a2b20", "#f7e9e3"),
+    "faster": Tone("#a9d3ef", "#0b2a3f", "#14507a", "#eaf5fc"),
+    "same": Tone("#eceef1", "#1b1f24", "#2b3038", "#e6e8eb"),
+    "slower": Tone("#fbc27d", "#3a2000", "#8a4b00", "#fff3e2"),
+    "missing": Tone("#ffffff", "#57606a", "#16191d", "#9aa4af"),
+    "ratio0": Tone("#b9dcf2", "#0b2a3f", "#14507a", "#eaf5fc"),
+    "ratio1": Tone("#e3f0f9", "#0b2a3f", "#1f3c50", "#eaf5fc"),
+    "ratio2": Tone("#fdf1e0", "#1b1f24", "#3a2e1d", "#fff3e2"),
+    "ratio3": Tone("#fbdcb2", "#1b1f24", "#573a10", "#fff3e2"),
+    "ratio4": Tone("#f5bb73", "#2b1a00", "#7a4a08", "#fff3e2"),
+    "ratio5": Tone("#de8a2f", "#1b1000", "#a3610c", "#ffffff"),
+    "ratio6": Tone("#9a4a00", "#ffffff", "#d98324", "#1b1000"),
+}
+"""The tones of :mod:`offbeat.report.grids`."""
+
+BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#8c959f"

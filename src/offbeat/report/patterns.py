@@ -1,0 +1,90 @@
+"""The arrival patterns of a study, ready to be drawn: shapes from their formula, scenarios as they were
+measured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.pattern.shapes import SHAPES, delays
+from offbeat.report.figures import Drawn
+
+if TYPE_CHECKING:
+    from offbeat.results.read import Results
+
+
+class Patterns(Struct, frozen=True, kw_only=True):
+    """``drawn`` are the patterns in the order of the cases; ``missing`` names those nothing is known of, with
+    why.
+    """
+
+    drawn: list[Drawn]
+    missing: list[str]
+
+
+def patterns(results: Results) -> Patterns:
+    """Each shape and scenario once, at the largest p that it was measured with."""
+    drawn, missing = [], []
+    cases = results.cases.sort("p", descending=True, maintain_order=True)
+    ranks: pl.DataFrame | None = None
+    for (shape,), rows in _in_order(results.cases, cases):
+        labels = list(dict.fromkeys(rows["pattern"]))
+        remark = ", ".join(label for label in labels if label != shape)
+        row = rows.row(0, named=True)
+        if row["pattern_kind"] == "shape" and shape in SHAPES:
+            found: Drawn | str = _shape(row, remark, _seed(results.study))
+        else:
+            ranks = results.ranks() if ranks is None else ranks
+            found = _as_measured(rows, remark, ranks)
+        if isinstance(found, Drawn):
+            drawn.append(found)
+        else:
+            missing.append(found)
+    return Patterns(drawn=drawn, missing=missing)
+
+
+def _in_order(cases: pl.DataFrame, by_p: pl.DataFrame) -> list[tuple[tuple[str], pl.DataFrame]]:
+    """The shapes in their usual order, then the others as they come, each with its cases, the largest p
+    first.
+    """
+    known = list(SHAPES)
+    shapes = [str(shape) for shape in dict.fromkeys(cases["shape"])]
+    shapes.sort(key=lambda shape: known.index(shape) if shape in known else len(known))
+    return [((shape,), by_p.filter(pl.col("shape") == shape)) for shape in shapes]
+
+
+def _seed(study: dict[str, Any]) -> int:
+    section = study.get("patterns")
+    return int(section.get("seed", 1)) if isinstance(section, dict) else 1
+
+
+def _shape(row: dict[str, Any], remark: str, seed: int) -> Drawn | str:
+    """A shape at the p and placement of one case."""
+    try:
+        values = delays(row["shape"], row["p"], 1.0, seed=seed, ppn=row["ppn"])
+    except BadInput as error:
+        return f"{row['shape']}: {error}"
+    return Drawn(label=row["shape"], remark=_joined(remark, f"p = {row['p']}"), delays=values)
+
+
+def _as_measured(rows: pl.DataFrame, remark: str, ranks: pl.DataFrame) -> Drawn | str:
+    """A scenario as its processes really arrived: each rank's median arrival in one case."""
+    name = str(rows["shape"][0])
+    known = rows.filter(pl.col("case").is_in(ranks["case"].unique().implode()))
+    if not known.height:
+        return f"{name}: the results hold no arrival times of it"
+    case, p = known.select("case", "p").row(0)
+    medians = ranks.filter(pl.col("case") == case).group_by("rank").agg(pl.col("arrival_s").median())
+    arrivals = medians.sort("rank")["arrival_s"].to_numpy()
+    return Drawn(
+        label=name, remark=_joined(remark, f"p = {p}, as measured"), delays=arrivals - np.min(arrivals)
+    )
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

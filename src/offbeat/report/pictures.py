@@ -1,0 +1,117 @@
+"""Pictures as files (the same one as PNG, PDF and SVG) and as images inside the page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+from msgspec import Struct
+
+from offbeat.errors import RunFailed
+
+SUFFIXES = (".png", ".pdf", ".svg")
+"""The kinds of file that every picture is written as."""
+
+DPI = 150
+"""Pixels an inch of PNG files: a picture of 5 × 4 inches has 750 × 600 pixels."""
+
+PAGE_DPI = 96
+"""CSS pixels an inch, in the page."""
+
+_SETTINGS: Any = {
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "offbeat",
+    "font.family": "DejaVu Sans",
+}
+_METADATA: dict[str, dict[str, object]] = {
+    ".png": {"Software": "offbeat"},
+    ".pdf": {"Creator": "offbeat", "CreationDate": None},
+    ".svg": {"Creator": "offbeat", "Date": None},
+}
+
+Progress = Callable[[int, int], None]
+"""Called with the number of pictures written and the number that there will be."""
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """A link to a file beside the page."""
+
+    href: str
+    label: str
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A picture inside the page: its address, size in CSS pixels, and links to its files if there are any."""
+
+    uri: str
+    alt: str
+    width: int
+    height: int
+    files: list[Link]
+
+
+def write(figure: Figure, directory: Path, name: str) -> list[Path]:
+    """Write a figure as ``name``.png, .pdf and .svg; raises RunFailed where that is not possible.
+
+    The files hold no date, so that the same results give the same files.
+    """
+    files = [directory / f"{name}{suffix}" for suffix in SUFFIXES]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with matplotlib.rc_context(_SETTINGS):
+            for path in files:
+                figure.savefig(path, dpi=DPI, metadata=_METADATA[path.suffix])
+    except OSError as error:
+        where = error.filename or directory
+        raise RunFailed(
+            f"cannot write the picture {where}: {error.strerror}; give another --pictures."
+        ) from error
+    return files
+
+
+def data_uri(figure: Figure) -> str:
+    """A figure as SVG in a ``data:`` address, for the ``src`` of an image in a page that stands alone."""
+    stream = io.BytesIO()
+    with matplotlib.rc_context(_SETTINGS):
+        figure.savefig(stream, format="svg", metadata=_METADATA[".svg"])
+    return "data:image/svg+xml;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+
+
+class Album:
+    """Where a report's pictures go: into the page, and into a directory if one was given.
+
+    ``page`` is the folder of the page, which links to the files; ``total`` how many pictures there will be.
+    """
+
+    def __init__(self, directory: Path | None, page: Path, progress: Progress | None = None) -> None:
+        self.directory = directory
+        self.total = 0
+        self._page = page
+        self._progress = progress
+        self._done = 0
+
+    def links(self, draw: Callable[[], Figure], name: str) -> list[Link]:
+        """Write a picture's files, if there is a directory for them; the links to them."""
+        if self.directory is None:
+            return []
+        files = write(draw(), self.directory, name)
+        self._done += 1
+        if self._progress:
+            self._progress(self._done, self.total)
+        return [
+            Link(href=Path(os.path.relpath(path, self._page)).as_posix(), label=path.suffix[1:].upper())
+            for path in files
+        ]
+
+    def shown(self, figure: Figure, name: str, alt: str) -> Shown:
+        """A picture inside the page; ``alt`` says in words what it shows."""
+        width, height = (round(inches * PAGE_DPI) for inches in figure.get_size_inches())
+        uri = data_uri(figure)
+        return Shown(uri=uri, alt=alt, width=width, height=height, files=self.links(lambda: figure, name))

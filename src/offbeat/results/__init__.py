@@ -1,0 +1,1 @@
+"""One directory a study: writing it safely, reading it, importing and exporting."""

@@ -1,0 +1,86 @@
+"""Results as CSV and JSON, for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import polars as pl
+
+from offbeat.errors import BadInput, RunFailed
+from offbeat.results.layout import UNFINISHED
+from offbeat.results.read import Results
+from offbeat.results.schema import SCHEMA_VERSION
+
+TABLES = ("cases", "repetitions", "ranks")
+"""The tables that can be exported."""
+
+_SLICE_ROWS = 50_000
+
+
+def table(results: Results, name: str) -> pl.DataFrame:
+    """One of TABLES as a frame; raises BadInput for another name."""
+    if name not in TABLES:
+        raise BadInput(f"there is no table {name!r}; the tables are {', '.join(TABLES)}")
+    if name == "ranks":
+        return results.ranks()
+    return results.cases if name == "cases" else results.repetitions
+
+
+def export_csv(results: Results, stream: BinaryIO, name: str = "cases") -> None:
+    """Write a table as CSV in UTF-8: a header line, then one row a line; what is not known is empty.
+
+    Numbers are written such that reading them gives every bit back. Raises BadInput for an unknown table.
+    """
+    for number, rows in enumerate(_slices(table(results, name))):
+        rows.write_csv(stream, include_header=number == 0)
+
+
+def export_json(results: Results, stream: BinaryIO, name: str = "cases") -> None:
+    """Write a table as one JSON object with the keys schema_version, table, study, provenance and rows.
+
+    ``rows`` is a list with one object a row; what is not known is null. Raises BadInput for an unknown table.
+    """
+    frame = table(results, name)
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "table": name,
+        "study": results.study,
+        "provenance": results.provenance,
+    }
+    stream.write(msgspec.json.encode(head)[:-1] + b',"rows":[')
+    separator = b"\n"
+    for rows in _slices(frame):
+        for row in rows.iter_rows(named=True):
+            stream.write(separator + msgspec.json.encode(row))
+            separator = b",\n"
+    stream.write(b"\n]}\n")
+
+
+def export_file(results: Results, path: Path, *, json: bool = False, name: str = "cases") -> None:
+    """Write a table to a file, as CSV or as JSON; the file appears whole or not at all.
+
+    Raises BadInput for an unknown table or a file that cannot be made, RunFailed if writing fails half-way.
+    """
+    unfinished = path.with_name(path.name + UNFINISHED)
+    try:
+        stream = unfinished.open("wb")
+    except OSError as error:
+        raise BadInput(
+            f"cannot write {path}: {error.strerror}; give a file in a folder that exists"
+        ) from error
+    try:
+        with stream:
+            (export_json if json else export_csv)(results, stream, name)
+        unfinished.replace(path)
+    except OSError as error:
+        raise RunFailed(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """A frame in pieces; one at least, so that an empty table has its header."""
+    return iter(list(frame.iter_slices(_SLICE_ROWS)) or [frame])

@@ -1,0 +1,187 @@
+"""The columns of a foreign CSV: which of them says what, and in which unit."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.study.units import parse_size, parse_time
+
+TEXTS = {
+    "library": ("machine",),
+    "collective": (),
+    "algorithm": (),
+    "pattern": (),
+    "pattern_kind": (),
+    "shape": (),
+    "skew_policy": (),
+    "op": (),
+    "datatype": (),
+    "status": (),
+    "reason": (),
+    "proof": (),
+    "evidence": (),
+}
+"""Columns that hold a word, with other names for them."""
+
+COUNTS = {
+    "p": ("processes",),
+    "nodes": (),
+    "ppn": ("processes_per_node",),
+    "bytes": ("message_bytes", "message_size_bytes"),
+    "root": (),
+    "repetitions": (),
+    "invalid": (),
+}
+"""Columns that hold a whole number, with other names for them."""
+
+TIMES = (
+    "last_delay",
+    "last_delay_low",
+    "last_delay_high",
+    "total_delay",
+    "skew",
+    "overshoot",
+    "clock_bound",
+)
+"""Columns that hold a time; their names end in the unit: ``last_delay_ms``."""
+
+TIME_SUFFIXES = ("s", "ms", "us", "ns")
+"""The units that a time's column can name."""
+
+WORDS = {
+    "pattern_kind": ("shape", "scenario"),
+    "skew_policy": ("mean", "own", "fixed", "file", "none"),
+    "status": ("measured", "incomplete", "quarantined"),
+    "proof": ("proved", "unproved"),
+}
+"""Columns that hold one of a few words."""
+
+NUMBERS = ("skew_factor",)
+"""Columns that hold a number without a unit."""
+
+REQUIRED = ("collective", "algorithm", "bytes", "pattern", "last_delay")
+"""Columns without which nothing can be imported; besides these p, or nodes and ppn."""
+
+
+class Column(Struct, frozen=True):
+    """One column that is used: ``name`` is ours (a time's without ``unit``), ``header`` the file's."""
+
+    name: str
+    header: str
+    index: int
+    unit: str = ""
+
+    def value(self, text: str) -> str | int | float:
+        """What a cell of this column says, times in seconds; raises BadInput for what it cannot say."""
+        if self.unit:
+            return parse_time(f"{text} {self.unit}")
+        if self.name in COUNTS:
+            return _count(self.name, text)
+        if self.name in NUMBERS:
+            return _number(text)
+        return _word(text, WORDS[self.name]) if self.name in WORDS else text
+
+
+def known_names() -> list[str]:
+    """Every name of ours that ``--column`` can give a column of the file."""
+    return [*TEXTS, *COUNTS, *(f"{time}_{unit}" for time in TIMES for unit in TIME_SUFFIXES), *NUMBERS]
+
+
+def find_columns(path: Path, header: Sequence[str], given: Mapping[str, str]) -> dict[str, Column]:
+    """The columns of a file by our name for them; ``given`` maps our names to the file's and goes first.
+
+    Raises BadInput if a given column does not exist, a required one is missing, or two say the same thing.
+    """
+    titles = [title.strip() for title in header]
+    columns: dict[str, Column] = {}
+    for ours, theirs in given.items():
+        column = _given(path, titles, ours, theirs)
+        columns[column.name] = column
+    for name in (*TEXTS, *COUNTS, *NUMBERS, *TIMES):
+        if name not in columns and (found := _find(path, titles, name)):
+            columns[name] = found
+    _check_required(path, titles, columns)
+    return columns
+
+
+def _given(path: Path, titles: list[str], ours: str, theirs: str) -> Column:
+    if ours not in known_names():
+        near = difflib.get_close_matches(ours, known_names(), n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known_names())}"
+        raise BadInput(f"--column {ours}={theirs}: there is no column {ours} to give{hint}")
+    if theirs not in titles:
+        raise BadInput(
+            f"--column {ours}={theirs}: {path} has no column {theirs!r}; it has {', '.join(titles)}"
+        )
+    name, _, unit = ours.rpartition("_")
+    is_time = name in TIMES
+    return Column(name if is_time else ours, theirs, _only(path, titles, theirs), unit if is_time else "")
+
+
+def _find(path: Path, titles: list[str], name: str) -> Column | None:
+    """The column of the file that says ``name`` by a title that we know, or None."""
+    if name in TIMES:
+        candidates = [(f"{name}_{unit}", unit) for unit in TIME_SUFFIXES]
+    else:
+        candidates = [(title, "") for title in (name, *TEXTS.get(name, ()), *COUNTS.get(name, ()))]
+    present = [(title, unit) for title, unit in candidates if title in titles]
+    if name in TIMES and len(present) > 1:
+        both = " and ".join(title for title, _ in present)
+        raise BadInput(f"{path}:1: {both} both say the {name}; name one with --column {present[0][0]}=COLUMN")
+    if not present:
+        return None
+    title, unit = present[0]
+    return Column(name, title, _only(path, titles, title), unit)
+
+
+def _only(path: Path, titles: list[str], title: str) -> int:
+    if titles.count(title) > 1:
+        raise BadInput(
+            f"{path}:1: there are {titles.count(title)} columns named {title!r}; which one counts?"
+        )
+    return titles.index(title)
+
+
+def _check_required(path: Path, titles: list[str], columns: Mapping[str, Column]) -> None:
+    for name in REQUIRED:
+        if name not in columns:
+            shown = f"{name}_ms" if name in TIMES else name
+            raise BadInput(
+                f"{path}:1: no column says the {name.replace('_', ' ')}; the columns are {', '.join(titles)}."
+                f" If one of them does, add --column {shown}=COLUMN"
+            )
+    if "p" not in columns and not {"nodes", "ppn"} <= set(columns):
+        raise BadInput(
+            f"{path}:1: no column says the number of processes (p, or nodes and ppn); the columns are"
+            f" {', '.join(titles)}. If one of them does, add --column p=COLUMN"
+        )
+
+
+def _count(name: str, text: str) -> int:
+    if name == "bytes":
+        return parse_size(text)
+    if not (text.isascii() and text.isdigit()):
+        raise BadInput(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def _word(text: str, words: Sequence[str]) -> str:
+    if text not in words:
+        raise BadInput(f"{text!r} is none of {', '.join(words)}")
+    return text
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise BadInput(f"{text!r} is not a number") from None
+    if not (math.isfinite(number) and number >= 0):
+        raise BadInput(f"{text!r} is not a finite number of 0 or more")
+    return number

@@ -1,0 +1,134 @@
+"""What a result directory holds, and how to tell one from any other directory.
+
+====================  ==============================================================================
+``study.toml``        the study as it was resolved when the results began ``provenance.json``   where and
+with what it was measured; its ``schema_version`` marks the directory as ours ``plan.json``         how many
+cases the study has ``algorithms.jsonl``  one line an algorithm of the library ``verdicts.jsonl``    one
+line a verdict: what was found out about an algorithm before it was measured ``cases.jsonl``       one line
+a finished case ``repetitions/``      Parquet, one row a repetition ``ranks/``            Parquet, one row a
+repetition and rank ``samples/``          what the session under way has measured, as Arrow streams; Parquet
+when it ends ``logs/``             what the launched programs printed ``offbeat.lock``      held while a run
+writes here ====================
+==============================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from offbeat.errors import BadInput, RunFailed
+from offbeat.results.schema import SCHEMA_VERSION
+
+STUDY = "study.toml"
+PROVENANCE = "provenance.json"
+PLAN = "plan.json"
+ALGORITHMS = "algorithms.jsonl"
+VERDICTS = "verdicts.jsonl"
+CASES = "cases.jsonl"
+REPETITIONS = "repetitions"
+RANKS = "ranks"
+SAMPLES = "samples"
+LOGS = "logs"
+LOCK = "offbeat.lock"
+
+UNFINISHED = ".tmp"
+"""Suffix of files that are being written; one that a killed run left behind is deleted."""
+
+_BEFORE_PROVENANCE = {LOCK, STUDY, STUDY + UNFINISHED, PROVENANCE + UNFINISHED}
+"""What a directory can hold when a run was killed while it created the directory."""
+
+
+def disk_failure(path: Path, error: OSError) -> RunFailed:
+    """The sentence for a write that the system refused; what was finished before is safe."""
+    return RunFailed(
+        f"cannot write {path}: {error.strerror or error}; every case finished before this one is kept."
+        " Mend that, and run the study again: it goes on where it stood"
+    )
+
+
+def make_directory(directory: Path) -> None:
+    """Make a new result directory, or take an empty one; raises BadInput for anything else in its place."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        held = {entry.name for entry in directory.iterdir()}
+    except FileExistsError as error:
+        raise BadInput(f"the result directory {directory} is a file; give another directory") from error
+    except OSError as error:
+        raise unwritable(directory, error) from error
+    if PROVENANCE in held:
+        raise BadInput(f"{directory} holds the results of a study already; give another directory")
+    if held and not (LOCK in held and held <= _BEFORE_PROVENANCE):
+        raise BadInput(
+            f"{directory} is not empty and does not hold results of offbeat (there is no {PROVENANCE} in it);"
+            " give another directory, so that nothing of yours is touched"
+        )
+
+
+def unwritable(directory: Path, error: OSError) -> BadInput:
+    """The sentence for a result directory in which nothing can be written."""
+    return BadInput(
+        f"cannot write to the result directory {directory}: {error.strerror or error};"
+        " give a directory that you can write to"
+    )
+
+
+def read_provenance(directory: Path) -> dict[str, Any]:
+    """The provenance of a result directory.
+
+    Raises BadInput for a directory that does not exist or is not one of ours, and for one that another
+    schema version wrote.
+    """
+    if not directory.is_dir():
+        raise BadInput(f"there is no result directory {directory}; 'offbeat run' makes one")
+    path = directory / PROVENANCE
+    try:
+        provenance = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError as error:
+        raise BadInput(f"{directory} does not hold results of offbeat: it has no {PROVENANCE}") from error
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged: {error}") from error
+    if not isinstance(provenance, dict) or "schema_version" not in provenance:
+        raise BadInput(f"{directory} does not hold results of offbeat: {path} has no schema_version")
+    found = provenance["schema_version"]
+    if found != SCHEMA_VERSION:
+        writer = provenance.get("offbeat_version", "another version")
+        raise BadInput(
+            f"{directory} was written by offbeat {writer} in schema version {found}; this one reads"
+            f" version {SCHEMA_VERSION}. Use the offbeat that wrote it, or export CSV there to import here"
+        )
+    return provenance
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that after a crash at any moment it is the old one or the new one; raises OSError."""
+    unfinished = path.with_name(path.name + UNFINISHED)
+    try:
+        with unfinished.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        publish(unfinished, path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def publish(unfinished: Path, path: Path) -> None:
+    """Give a file that is wholly on disk its final name, on disk as well; raises OSError."""
+    unfinished.replace(path)
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Put the names in a directory on disk; raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

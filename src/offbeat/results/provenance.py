@@ -1,0 +1,115 @@
+"""Where and how something was measured: the facts that a reader needs to trust, or repeat, the numbers.
+
+Of the environment only the scheduler's and the module system's facts below are taken; nothing else that a
+user has set is written down.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+import offbeat
+from offbeat.results.schema import SCHEMA_VERSION
+
+SCHEDULER_VARIABLES = (
+    "SLURM_JOB_ID",
+    "SLURM_JOB_PARTITION",
+    "SLURM_JOB_NUM_NODES",
+    "SLURM_JOB_NODELIST",
+    "SLURM_NTASKS",
+    "SLURM_NTASKS_PER_NODE",
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_CPUS_ON_NODE",
+    "SLURM_CPU_BIND",
+    "SLURM_DISTRIBUTION",
+    "SLURM_THREADS_PER_CORE",
+    "PBS_JOBID",
+    "PBS_QUEUE",
+    "PBS_NUM_NODES",
+    "PBS_NP",
+    "LSB_JOBID",
+    "LSB_QUEUE",
+    "LSB_DJOB_NUMPROC",
+)
+"""Variables by which Slurm, PBS and LSF describe the job and its placement."""
+
+
+def provenance(extra: Mapping[str, object] | None = None, *, root: Path = Path("/")) -> dict[str, object]:
+    """The facts about this machine, this moment and this offbeat, followed by ``extra``.
+
+    What cannot be found out is left empty, never guessed. ``root`` is where ``/proc`` and ``/sys`` are looked
+    for.
+    """
+    machine = {
+        "host": platform.node(),
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cpu": _cpu(root),
+        "topology": _topology(root),
+        "frequency": _frequency(root),
+        "memory_bytes": psutil.virtual_memory().total,
+        "load_average": list(os.getloadavg()),
+        "modules": [module for module in os.environ.get("LOADEDMODULES", "").split(":") if module],
+        "scheduler": {name: os.environ[name] for name in SCHEDULER_VARIABLES if name in os.environ},
+    }
+    return written_by() | machine | dict(extra or {})
+
+
+def written_by() -> dict[str, object]:
+    """Which offbeat writes results, in which schema, and when; all that is known of an import's machine."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "offbeat_version": offbeat.__version__,
+        "python": platform.python_version(),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _cpu(root: Path) -> str:
+    """The processor's model name, as the kernel states it."""
+    for line in _text(root / "proc/cpuinfo").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() in ("model name", "cpu model", "cpu"):
+            return value.strip()
+    return platform.processor()
+
+
+def _topology(root: Path) -> dict[str, object]:
+    """Cores, sockets and memory domains, and how many of the processors this process may use."""
+    cpus = root / "sys/devices/system/cpu"
+    sockets = {_text(path) for path in cpus.glob("cpu[0-9]*/topology/physical_package_id")}
+    quota = _text(root / "sys/fs/cgroup/cpu.max").split()
+    return {
+        "cores": psutil.cpu_count(logical=False),
+        "threads": psutil.cpu_count(logical=True),
+        "usable_threads": len(os.sched_getaffinity(0)),
+        "sockets": len(sockets) or None,
+        "numa_nodes": len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or None,
+        "hyperthreading": _text(cpus / "smt/active"),
+        "container_cpus": float(quota[0]) / float(quota[1])
+        if len(quota) == 2 and quota[0] != "max"
+        else None,
+    }
+
+
+def _frequency(root: Path) -> dict[str, object]:
+    """What governs the processors' clock rate: a governor other than 'performance' makes timings drift."""
+    cpus = root / "sys/devices/system/cpu"
+    return {
+        "governors": sorted({_text(path) for path in cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")} - {""}),
+        "driver": _text(cpus / "cpu0/cpufreq/scaling_driver"),
+        "turbo_off": _text(cpus / "intel_pstate/no_turbo"),
+        "boost": _text(cpus / "cpufreq/boost"),
+    }
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

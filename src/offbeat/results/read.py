@@ -1,0 +1,122 @@
+"""Reading a result directory: finished, under way, or left by a killed run.
+
+Reading changes nothing and needs no permission to write.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypedDict
+
+import polars as pl
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.results import layout, samples
+from offbeat.results.append import read_lines
+from offbeat.results.schema import CASES, polars_schema
+from offbeat.study.algorithm import Algorithm, Verdict
+
+_JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
+
+_LINE_TYPES = {name: _JSON_TYPES[kind] for name, (kind, _) in CASES.items()}
+
+CASE_LINE: Any = TypedDict("CASE_LINE", _LINE_TYPES)  # type: ignore[misc]
+"""A line of ``cases.jsonl``: the columns of CASES, of which those with fractions can be null."""
+
+
+class Results(Struct, kw_only=True, eq=False):
+    """What a result directory holds.
+
+    ``cases`` and ``repetitions`` are frames with exactly the columns of :mod:`offbeat.results.schema`, in
+    the order of measurement; ``study`` is the resolved study file and ``provenance`` where and how it was
+    measured, both as dictionaries. ``notes`` are sentences about what was left out while reading.
+    """
+
+    directory: Path
+    study: dict[str, Any]
+    provenance: dict[str, Any]
+    cases: pl.DataFrame
+    repetitions: pl.DataFrame
+    algorithms: list[Algorithm]
+    verdicts: list[Verdict]
+    notes: list[str] = []
+
+    def ranks(self) -> pl.DataFrame:
+        """Every rank's times of these cases, read from disk now; empty for imported results."""
+        return _of(self.cases, samples.read_ranks(self.directory))
+
+
+def read_study(path: str | PathLike[str]) -> Results:
+    """Read a result directory.
+
+    Raises BadInput if the directory does not exist, is not one of ours, is of another schema version or is
+    damaged.
+    """
+    directory = Path(path)
+    provenance = layout.read_provenance(directory)
+    study = _read_toml(directory / layout.STUDY)
+    # Cases before samples: of a run under way, samples may be ahead of the cases, and never behind.
+    rows, _ = read_lines(directory / layout.CASES, CASE_LINE)
+    repetitions = samples.read_repetitions(directory)
+    kept = whole_cases(rows, repetitions)
+    notes = []
+    if len(kept) < len(rows):
+        notes.append(
+            f"{len(rows) - len(kept)} cases are left out because their samples are missing in {directory};"
+            " 'offbeat run' measures them again"
+        )
+    cases = pl.DataFrame(kept, schema=polars_schema(CASES))
+    return Results(
+        directory=directory,
+        study=study,
+        provenance=provenance,
+        cases=cases,
+        repetitions=_of(cases, repetitions),
+        algorithms=_latest(directory / layout.ALGORITHMS, Algorithm),
+        verdicts=_latest(directory / layout.VERDICTS, Verdict),
+        notes=notes,
+    )
+
+
+def read_cases(path: str | PathLike[str]) -> pl.DataFrame:
+    """The cases of a result directory as one frame, one row a case; raises BadInput as read_study does."""
+    return read_study(path).cases
+
+
+def whole_cases(rows: Sequence[dict[str, Any]], repetitions: pl.DataFrame) -> list[dict[str, Any]]:
+    """The cases whose repetitions are all there, each once; an import may know fewer than it counts."""
+    found = dict(repetitions.group_by("case").len().iter_rows())
+    latest = {row["case"]: row for row in rows}
+    return [
+        row
+        for case, row in latest.items()
+        if row["engine"] == "import" or found.get(case, 0) >= row["repetitions"] + row["invalid"]
+    ]
+
+
+def key(item: Algorithm | Verdict) -> tuple[object, ...]:
+    """What an algorithm, or a verdict, is about: of several with one key, the last written counts."""
+    if isinstance(item, Algorithm):
+        return (item.collective, item.name)
+    return (item.collective, item.algorithm, item.p, item.bytes)
+
+
+def _latest(path: Path, kind: Any) -> list[Any]:
+    items, _ = read_lines(path, kind)
+    return list({key(item): item for item in items}.values())
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(f"cannot read {path}: {error}") from error
+
+
+def _of(cases: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a frame that belong to these cases."""
+    return frame.filter(pl.col("case").is_in(cases["case"].implode()))

@@ -1,0 +1,233 @@
+"""The samples of cases on disk: an Arrow stream while a session measures, Parquet afterwards.
+
+A session appends one record batch a case, with one row a repetition and the ranks' times as lists, to a
+stream ``samples/session-NNNN.arrows``. When it ends (or when the next one starts) the stream becomes the
+two Parquet files ``repetitions/part-NNNN.parquet`` and ``ranks/part-NNNN.parquet``, and is deleted. While
+the stream exists it is what counts, and Parquet files of its number are ignored: so a kill at any moment
+loses nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from offbeat.engines.base import Samples
+from offbeat.errors import BadInput
+from offbeat.results import layout
+from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
+
+STREAM = pa.schema(
+    {
+        "case": pa.string(),
+        "repetition": pa.int64(),
+        "valid": pa.bool_(),
+        "last_delay_s": pa.float64(),
+        "total_delay_s": pa.float64(),
+        "arrivals_s": pa.list_(pa.float64()),
+        "exits_s": pa.list_(pa.float64()),
+    }
+)
+"""The stream's columns; the lists are empty where the ranks' times are not known (imports)."""
+
+STREAM_HEADER = STREAM.serialize().to_pybytes()
+"""The bytes with which a stream starts."""
+
+_GROUP_ROWS = 1_000_000
+
+
+def encode(case: str, samples: Samples) -> bytes:
+    """The record batch of a case, as bytes to append to a stream; nothing for a case without repetitions."""
+    arrivals, exits = samples.arrivals_s, samples.exits_s
+    if len(arrivals) == 0:
+        return b""
+    last_s, total_s = delays(samples)
+    return _batch(case, samples.valid, last_s, total_s, _lists(arrivals), _lists(exits))
+
+
+def encode_delays(case: str, last_delay_s: Sequence[float], total_delay_s: Sequence[float | None]) -> bytes:
+    """The record batch of a case of which only the delays are known, one a repetition, all valid."""
+    count = len(last_delay_s)
+    if count == 0:
+        return b""
+    nothing = pa.array([[]] * count, type=pa.list_(pa.float64()))
+    return _batch(case, np.ones(count, dtype=np.bool_), last_delay_s, total_delay_s, nothing, nothing)
+
+
+def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Last delay d̂ and total delay d* of each repetition, in seconds (paper: equations 1 and 2)."""
+    if len(samples.arrivals_s) == 0:
+        return np.zeros(0), np.zeros(0)
+    last_exit = samples.exits_s.max(axis=1)
+    return last_exit - samples.arrivals_s.max(axis=1), last_exit - samples.arrivals_s.min(axis=1)
+
+
+def _batch(
+    case: str,
+    valid: NDArray[np.bool_],
+    last_s: object,
+    total_s: object,
+    arrivals: pa.Array,
+    exits: pa.Array,
+) -> bytes:
+    columns = [
+        pa.array([case] * len(valid)),
+        pa.array(np.arange(len(valid))),
+        pa.array(np.asarray(valid, dtype=np.bool_)),
+        pa.array(last_s, type=pa.float64(), from_pandas=True),
+        pa.array(total_s, type=pa.float64(), from_pandas=True),
+        arrivals,
+        exits,
+    ]
+    return bytes(pa.record_batch(columns, schema=STREAM).serialize())
+
+
+def _lists(times_s: NDArray[np.float64]) -> pa.Array:
+    repetitions, p = times_s.shape
+    offsets = np.arange(repetitions + 1, dtype=np.int32) * p
+    return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(times_s).ravel()))
+
+
+def read_batches(stream: Path) -> Iterator[pa.RecordBatch]:
+    """The whole record batches of a stream; a last one that is cut off is left out.
+
+    Raises FileNotFoundError if the stream has become Parquet in the meantime.
+    """
+    with stream.open("rb") as file:
+        try:
+            yield from pa.ipc.open_stream(file)
+        except (pa.ArrowInvalid, OSError) as error:
+            if getattr(error, "errno", None):  # the system's error, and not Arrow's word for a cut
+                raise
+
+
+def repetition_table(batch: pa.RecordBatch) -> pa.Table:
+    """The rows of a batch for the repetitions table."""
+    return pa.table(batch.select(list(REPETITIONS)))
+
+
+def rank_table(batch: pa.RecordBatch) -> pa.Table:
+    """The rows of a batch for the ranks table: one a repetition and rank."""
+    lengths = pc.list_value_length(batch["arrivals_s"]).to_numpy(zero_copy_only=False)
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    start = np.cumsum(lengths) - lengths
+    columns = {
+        "case": batch["case"].take(pa.array(row)),
+        "repetition": batch["repetition"].take(pa.array(row)),
+        "rank": pa.array(np.arange(len(row)) - start[row], type=pa.int64()),
+        "arrival_s": pc.list_flatten(batch["arrivals_s"]),
+        "exit_s": pc.list_flatten(batch["exits_s"]),
+    }
+    return pa.table(columns)
+
+
+def stream_path(directory: Path, number: int) -> Path:
+    """Where the session of this number appends its samples."""
+    return directory / layout.SAMPLES / f"session-{number:04d}.arrows"
+
+
+def next_number(directory: Path) -> int:
+    """A session number that no stream and no Parquet file has."""
+    found = [
+        *_numbered(directory / layout.SAMPLES),
+        *_numbered(directory / layout.RANKS),
+        *_numbered(directory / layout.REPETITIONS),
+    ]
+    return max((number for number, _ in found), default=0) + 1
+
+
+def convert_streams(directory: Path, committed: Collection[str]) -> None:
+    """Turn every stream into Parquet files, without what belongs to no committed case; raises RunFailed."""
+    for number, stream in _numbered(directory / layout.SAMPLES):
+        part = f"part-{number:04d}.parquet"
+        try:
+            for folder, table_of in ((layout.RANKS, rank_table), (layout.REPETITIONS, repetition_table)):
+                _write_part(stream, directory / folder / part, committed, table_of)
+            stream.unlink()
+            layout.sync_directory(stream.parent)
+        except OSError as error:
+            raise layout.disk_failure(directory / layout.RANKS / part, error) from error
+
+
+def _write_part(
+    stream: Path, part: Path, committed: Collection[str], table_of: Callable[[pa.RecordBatch], pa.Table]
+) -> None:
+    """Write one Parquet file from a stream; none if nothing of the stream counts. Raises OSError."""
+    unfinished = part.with_name(part.name + layout.UNFINISHED)
+    batches = (batch for batch in read_batches(stream) if batch["case"][0].as_py() in committed)
+    tables = (table for batch in batches if (table := table_of(batch)).num_rows)
+    first = next(tables, None)
+    if first is None:
+        return
+    try:
+        with unfinished.open("wb") as file:
+            with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+                for group in _grouped(first, tables):
+                    writer.write_table(group)
+            file.flush()
+            os.fsync(file.fileno())
+        layout.publish(unfinished, part)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Tables put together until a row group is worth writing; bounds the memory that converting takes."""
+    waiting, rows = [first], first.num_rows
+    for table in rest:
+        if rows >= _GROUP_ROWS:
+            yield pa.concat_tables(waiting)
+            waiting, rows = [], 0
+        waiting.append(table)
+        rows += table.num_rows
+    yield pa.concat_tables(waiting)
+
+
+def read_repetitions(directory: Path) -> pl.DataFrame:
+    """Every repetition on disk, of committed cases or not, as a frame with the columns of REPETITIONS."""
+    return _read(directory, layout.REPETITIONS, repetition_table).cast(polars_schema(REPETITIONS))  # type: ignore[arg-type]
+
+
+def read_ranks(directory: Path) -> pl.DataFrame:
+    """Every rank's times on disk, of committed cases or not, as a frame with the columns of RANKS."""
+    return _read(directory, layout.RANKS, rank_table).cast(polars_schema(RANKS))  # type: ignore[arg-type]
+
+
+def _read(directory: Path, folder: str, table_of: Callable[[pa.RecordBatch], pa.Table]) -> pl.DataFrame:
+    """Streams and Parquet files together; starts anew when a stream becomes Parquet meanwhile."""
+    while True:
+        streams = _numbered(directory / layout.SAMPLES)
+        parts = _numbered(directory / folder)
+        in_streams = {number for number, _ in streams}
+        try:
+            tables = [table_of(batch) for _, stream in streams for batch in read_batches(stream)]
+        except FileNotFoundError:
+            continue
+        frames = [_read_part(part) for number, part in parts if number not in in_streams]
+        frames += [pl.DataFrame(pl.from_arrow(table)) for table in tables]
+        empty = pl.DataFrame(schema=polars_schema(REPETITIONS if folder == layout.REPETITIONS else RANKS))
+        return pl.concat([empty, *frames], how="vertical_relaxed")
+
+
+def _read_part(part: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(part)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise BadInput(
+            f"{part} is damaged ({error}); delete it and run the study again, which measures its cases anew"
+        ) from error
+
+
+def _numbered(folder: Path) -> list[tuple[int, Path]]:
+    """The sessions' files in a folder, in their order; a folder that is missing holds none."""
+    files = [*folder.glob("session-*.arrows"), *folder.glob("part-*.parquet")]
+    return sorted((int(file.stem.rpartition("-")[2]), file) for file in files)

@@ -1,0 +1,72 @@
+"""The columns of results: what downstream rooms read, whichever engine made them.
+
+Three frames describe a study. ``cases`` has one row a case, ``repetitions`` one row a repetition, ``ranks``
+one row a repetition and rank. They join on ``case``. The reference page is generated from :data:`CASES`,
+:data:`REPETITIONS` and :data:`RANKS`: column → (polars type, meaning).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+SCHEMA_VERSION = 1
+
+CASES: dict[str, tuple[type[pl.DataType], str]] = {
+    "case": (pl.String, "identity of the case: joins the three frames"),
+    "engine": (pl.String, "what measured: mpi, or import"),
+    "library": (pl.String, "MPI library and version, or the machine that an import names"),
+    "p": (pl.Int64, "number of processes"),
+    "nodes": (pl.Int64, "nodes; 0 where the launcher placed the processes"),
+    "ppn": (pl.Int64, "processes per node; 0 where the launcher placed the processes"),
+    "collective": (pl.String, "the collective, by its MPI name in lower case"),
+    "algorithm": (pl.String, "the algorithm's name, with its parameters"),
+    "bytes": (pl.Int64, "message size: bytes per process as the MPI call states it"),
+    "pattern": (pl.String, "row label: shape or scenario, with ×factor where a shape has several skews"),
+    "pattern_kind": (pl.String, "shape or scenario"),
+    "shape": (pl.String, "the shape's or the scenario's name"),
+    "skew_policy": (pl.String, "mean, own, fixed, file or none"),
+    "skew_factor": (pl.Float64, "factor of the policy; seconds for fixed"),
+    "skew_s": (pl.Float64, "the largest delay of the pattern as it was applied, in seconds"),
+    "op": (pl.String, "reduction operation"),
+    "datatype": (pl.String, "element type"),
+    "root": (pl.Int64, "root of a rooted collective"),
+    "status": (pl.String, "measured; incomplete (too few valid repetitions); quarantined"),
+    "reason": (pl.String, "why a case is not measured"),
+    "proof": (pl.String, "proved, or unproved: whether the algorithm was shown to run (import: proved)"),
+    "evidence": (pl.String, "what was seen to run"),
+    "repetitions": (pl.Int64, "valid repetitions"),
+    "invalid": (pl.Int64, "repetitions in which a process missed its start; repeated"),
+    "last_delay_s": (pl.Float64, "median last delay d̂ = max exit − max arrival, in seconds"),
+    "last_delay_low_s": (pl.Float64, "lower end of the median's 95% confidence interval"),
+    "last_delay_high_s": (pl.Float64, "upper end of the median's 95% confidence interval"),
+    "total_delay_s": (pl.Float64, "median total delay d* = max exit − min arrival, in seconds"),
+    "overshoot_s": (
+        pl.Float64,
+        "largest start error of a valid repetition: arrival − planned arrival, in seconds",
+    ),
+    "clock_bound_s": (pl.Float64, "largest error bound of the shared clock while the case ran, in seconds"),
+}
+
+REPETITIONS: dict[str, tuple[type[pl.DataType], str]] = {
+    "case": (pl.String, "identity of the case"),
+    "repetition": (pl.Int64, "number of the repetition within the case, from 0, in the order of measurement"),
+    "valid": (pl.Boolean, "false when a process missed its start"),
+    "last_delay_s": (pl.Float64, "d̂ = max exit − max arrival, in seconds"),
+    "total_delay_s": (pl.Float64, "d* = max exit − min arrival, in seconds"),
+}
+
+RANKS: dict[str, tuple[type[pl.DataType], str]] = {
+    "case": (pl.String, "identity of the case"),
+    "repetition": (pl.Int64, "number of the repetition within the case"),
+    "rank": (pl.Int64, "process number"),
+    "arrival_s": (
+        pl.Float64,
+        "when the rank entered, in seconds on the shared clock since the repetition's deadline",
+    ),
+    "exit_s": (pl.Float64, "when the rank left, on the same clock"),
+}
+
+
+def polars_schema(columns: dict[str, tuple[type[pl.DataType], str]]) -> dict[str, type[pl.DataType]]:
+    """The polars schema of one of the tables above."""
+    return {name: dtype for name, (dtype, _) in columns.items()}

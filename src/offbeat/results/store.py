@@ -1,0 +1,280 @@
+"""The writer of a result directory.
+
+A case counts once its line stands in ``cases.jsonl``, and that line is written, and on disk, only after the
+case's samples are. A process that is killed at any moment leaves a directory that opens and reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+
+from offbeat.engines.base import Samples
+from offbeat.errors import RunFailed
+from offbeat.results import layout
+from offbeat.results import samples as samples_on_disk
+from offbeat.results.append import AppendFile, encode_lines, read_lines
+from offbeat.results.lock import Lock
+from offbeat.results.read import CASE_LINE, key, whole_cases
+from offbeat.results.schema import CASES, SCHEMA_VERSION
+from offbeat.results.statistics import median_interval
+from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.case import Case
+
+FACTS = ("engine", "library", "pattern_kind", "skew_s", "status", "proof")
+"""Columns of CASES that neither the case nor its samples tell: whoever appends a case must."""
+
+OPTIONAL_FACTS = ("reason", "evidence", "overshoot_s", "clock_bound_s")
+"""Facts with a default: the samples' failure, nothing, and the samples' own bounds."""
+
+
+class Store:
+    """A result directory, open for writing. Only one process has it open at a time; a context manager.
+
+    ``study_toml`` is the study that the results belong to, ``provenance`` where and how they were made,
+    ``logs`` the folder for what launched programs print, ``done`` the ids of the cases that count.
+    """
+
+    def __init__(self, directory: Path, lock: Lock) -> None:
+        """Use :meth:`create` or :meth:`open`. Mends what a killed writer left."""
+        self.directory = directory
+        self.provenance = layout.read_provenance(directory)
+        self.study_toml = (directory / layout.STUDY).read_text(encoding="utf-8")
+        self.logs = directory / layout.LOGS
+        self._lock = lock
+        self._stream: AppendFile | None = None
+        for folder in (layout.REPETITIONS, layout.RANKS, layout.SAMPLES, layout.LOGS):
+            (directory / folder).mkdir(exist_ok=True)
+        self._algorithms = self._read(layout.ALGORITHMS, Algorithm)
+        self._verdicts = self._read(layout.VERDICTS, Verdict)
+        self.done = self._recover_cases()
+        self._cases = AppendFile(directory / layout.CASES)
+
+    @classmethod
+    def create(cls, directory: Path, *, study_toml: str, provenance: Mapping[str, object]) -> Self:
+        """Make a new result directory for a study.
+
+        Raises BadInput if the directory cannot be written, holds results already, or holds anything else;
+        RunFailed if another process is making it.
+        """
+        directory = Path(directory)
+        layout.make_directory(directory)
+        lock = Lock(directory)
+        try:
+            layout.make_directory(directory)  # it may have become another run's before the lock was taken
+            marked = {"schema_version": SCHEMA_VERSION} | dict(provenance)
+            layout.write_whole(directory / layout.STUDY, study_toml.encode())
+            layout.write_whole(directory / layout.PROVENANCE, _pretty(marked))
+            return cls(directory, lock)
+        except OSError as error:
+            lock.release()
+            raise layout.unwritable(directory, error) from error
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(cls, directory: Path) -> Self:
+        """Open a result directory to go on with its study.
+
+        Raises BadInput if it does not exist, is not one of ours, is of another schema version, is damaged
+        or cannot be written; RunFailed if another process writes to it.
+        """
+        directory = Path(directory)
+        layout.read_provenance(directory)
+        lock = Lock(directory)
+        try:
+            return cls(directory, lock)
+        except OSError as error:
+            lock.release()
+            raise layout.unwritable(directory, error) from error
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def algorithms(self) -> list[Algorithm]:
+        """Every algorithm noted so far."""
+        return list(self._algorithms.values())
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Every verdict noted so far; the latest where there are several of one algorithm, p and size."""
+        return list(self._verdicts.values())
+
+    def verdict(self, collective: str, algorithm: str, p: int, bytes: int) -> Verdict | None:
+        """What was found out about an algorithm at this p and message size in bytes, or None."""
+        return self._verdicts.get((collective, algorithm, p, bytes))
+
+    def add_algorithms(self, algorithms: Iterable[Algorithm]) -> None:
+        """Note algorithms; those noted already are skipped. Raises RunFailed if they cannot be written."""
+        self._note(layout.ALGORITHMS, self._algorithms, algorithms)
+
+    def add_verdicts(self, verdicts: Iterable[Verdict]) -> None:
+        """Note verdicts; later ones replace earlier ones. Raises RunFailed if they cannot be written."""
+        self._note(layout.VERDICTS, self._verdicts, verdicts)
+
+    def set_total(self, cases: int) -> None:
+        """Note how many cases the whole study has, for 'offbeat status'; raises RunFailed."""
+        self._write(layout.PLAN, {"total": cases})
+
+    def update_provenance(self, facts: Mapping[str, object]) -> None:
+        """Add facts that were not known at the start to the provenance, or replace some; raises RunFailed."""
+        self.provenance = self.provenance | dict(facts)
+        self._write(layout.PROVENANCE, self.provenance)
+
+    def append(self, case: Case, facts: Mapping[str, object], samples: Samples) -> None:
+        """Note a finished case. When this returns, it is on disk; if it raises, it is as if never called.
+
+        ``facts`` has the columns of CASES that case and samples do not tell: those of FACTS, and any of
+        OPTIONAL_FACTS. Raises RunFailed if the disk is full or fails, ValueError for a case that is there
+        already, for missing or unknown facts, and for samples that do not fit the case.
+        """
+        _check_samples(case, samples)
+        row = _describe(case, facts, samples) | _measures(samples)
+        self.append_rows([row], samples_on_disk.encode(case.id, samples))
+
+    def append_rows(self, rows: Sequence[Mapping[str, object]], batches: bytes) -> None:
+        """Note finished cases as rows of CASES, with the record batches of their samples: all or none."""
+        for row in rows:
+            if row["case"] in self.done:
+                raise ValueError(f"case {row['case']} is there already")
+            if row.keys() != CASES.keys():
+                raise ValueError(f"a case needs exactly the columns of CASES, not {sorted(row)}")
+        stream = self._open_stream()
+        start = stream.end
+        try:
+            if batches:
+                stream.append(batches)
+            self._cases.append(encode_lines([{name: row[name] for name in CASES} for row in rows]))
+        except BaseException:
+            stream.rewind(start)
+            raise
+        self.done.update(str(row["case"]) for row in rows)
+
+    def close(self) -> None:
+        """Turn this session's samples into Parquet and give the directory free.
+
+        Raises RunFailed if there is no room for the Parquet files; the samples then stay as they are,
+        readable.
+        """
+        try:
+            if self._stream is not None:
+                self._stream.close()
+                self._stream = None
+                samples_on_disk.convert_streams(self.directory, self.done)
+        finally:
+            self._cases.close()
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except RunFailed:
+            if error is None:  # else the first failure is the one to report; the next run converts
+                raise
+
+    def _open_stream(self) -> AppendFile:
+        if self._stream is None:
+            path = samples_on_disk.stream_path(self.directory, samples_on_disk.next_number(self.directory))
+            stream = AppendFile(path, end=0)
+            stream.append(samples_on_disk.STREAM_HEADER)
+            try:
+                layout.sync_directory(path.parent)
+            except OSError as error:
+                raise layout.disk_failure(path, error) from error
+            self._stream = stream
+        return self._stream
+
+    def _recover_cases(self) -> set[str]:
+        """The ids of the cases that count, once everything that does not count is gone."""
+        path = self.directory / layout.CASES
+        rows, end = read_lines(path, CASE_LINE)
+        AppendFile(path, end=end).close()
+        for folder in (layout.REPETITIONS, layout.RANKS):
+            for unfinished in (self.directory / folder).glob("*" + layout.UNFINISHED):
+                unfinished.unlink()
+        samples_on_disk.convert_streams(self.directory, {row["case"] for row in rows})
+        kept = whole_cases(rows, samples_on_disk.read_repetitions(self.directory))
+        if len(kept) < len(rows):
+            layout.write_whole(path, encode_lines(kept))
+        return {row["case"] for row in kept}
+
+    def _read(self, name: str, kind: Any) -> dict[tuple[object, ...], Any]:
+        items, end = read_lines(self.directory / name, kind)
+        AppendFile(self.directory / name, end=end).close()
+        return {key(item): item for item in items}
+
+    def _note(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
+        new = [item for item in items if known.get(key(item)) != item]
+        if not new:
+            return
+        file = AppendFile(self.directory / name)
+        try:
+            file.append(encode_lines(new))
+        finally:
+            file.close()
+        known.update((key(item), item) for item in new)
+
+    def _write(self, name: str, content: Mapping[str, object]) -> None:
+        try:
+            layout.write_whole(self.directory / name, _pretty(content))
+        except OSError as error:
+            raise layout.disk_failure(self.directory / name, error) from error
+
+
+def _check_samples(case: Case, samples: Samples) -> None:
+    """Raise ValueError unless the samples are of this case's p and finite wherever they are valid."""
+    repetitions = len(samples.valid)
+    shape = (repetitions, case.p)
+    if repetitions and (samples.arrivals_s.shape != shape or samples.exits_s.shape != shape):
+        raise ValueError(
+            f"arrivals {samples.arrivals_s.shape} and exits {samples.exits_s.shape} should both be {shape}"
+        )
+    valid = samples.valid
+    if repetitions and not np.isfinite(samples.arrivals_s[valid] + samples.exits_s[valid]).all():
+        raise ValueError("a valid repetition has times that are not finite")
+
+
+def _describe(case: Case, facts: Mapping[str, object], samples: Samples) -> dict[str, object]:
+    """The columns of CASES that say what was measured, and how that went."""
+    missing, unknown = set(FACTS) - set(facts), set(facts) - set(FACTS) - set(OPTIONAL_FACTS)
+    if missing or unknown:
+        raise ValueError(f"facts of a case: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    defaults = {
+        "reason": samples.failure,
+        "evidence": "",
+        "overshoot_s": samples.overshoot_s,
+        "clock_bound_s": samples.clock_bound_s,
+    }
+    return {"case": case.id} | msgspec.structs.asdict(case) | defaults | dict(facts)
+
+
+def _measures(samples: Samples) -> dict[str, object]:
+    """The columns of CASES that are computed from the samples; no delays where no repetition is valid."""
+    valid = np.asarray(samples.valid, dtype=np.bool_)
+    last_s, total_s = samples_on_disk.delays(samples)
+    low_s, high_s = median_interval(last_s[valid])
+    count = int(valid.sum())
+    return {
+        "repetitions": count,
+        "invalid": len(valid) - count,
+        "last_delay_s": float(np.median(last_s[valid])) if count else None,
+        "last_delay_low_s": low_s if count else None,
+        "last_delay_high_s": high_s if count else None,
+        "total_delay_s": float(np.median(total_s[valid])) if count else None,
+    }
+
+
+def _pretty(content: Mapping[str, object]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"

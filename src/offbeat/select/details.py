@@ -1,0 +1,184 @@
+"""The details of one cell: its delays, winners, robustness, and delays relative to each row's fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from offbeat.select import wording
+from offbeat.select.choose import Choice
+from offbeat.select.grid import Grid, fitted
+from offbeat.select.rules import Rule
+from offbeat.select.table import NO_DELAY, DelayTable
+from offbeat.study.algorithm import DEFAULT
+
+ROBUST_MARKS = {"faster": ("▼", "cyan"), "slower": ("▲", "bright_red"), "same": ("=", ""), "": ("", "dim")}
+"""Robustness class → its mark and its style; the mark tells it without colour."""
+
+GOOD_STYLE = "bold cyan"
+
+
+def details(table: DelayTable, choice: Choice | None, within: float, width: int) -> RenderableType:
+    """All tables of a cell for a terminal of ``width`` characters; ``choice`` is None where nothing was
+    selected."""
+    parts: list[RenderableType] = [Text(f"{table.cell} ({table.cell.library})", style="bold")]
+    parts += delay_view(table, choice, within, width)
+    if choice is not None:
+        parts += winner_view(choice, within)
+    if NO_DELAY in table.patterns and len(table.patterns) > 1:
+        parts += robustness_view(table, choice, width)
+    parts += normalised_view(table, choice, width)
+    legend = _legend(table, choice)
+    return Group(*parts, *([Text(), Text(legend, style="dim")] if legend else []))
+
+
+def delay_view(table: DelayTable, choice: Choice | None, within: float, width: int) -> list[RenderableType]:
+    """Median last delays with the good set of each row marked (the paper's figure 5)."""
+    unit, factor = wording.common_unit(table.last_delay_s)
+    good = table.good(within)
+
+    def text(i: int, j: int) -> Text:
+        mark = " ✓" if good[i, j] else "  "
+        return Text(
+            wording.significant(table.last_delay_s[i, j] * factor) + _rough(table, i, j) + mark,
+            style=GOOD_STYLE if good[i, j] else "",
+        )
+
+    note = (
+        f"Last delay d̂ in {unit}, median; ✓ good: within {wording.share_label(within)} of the row's fastest."
+    )
+    return _view(note, table, choice, width, text)
+
+
+def winner_view(choice: Choice, within: float) -> list[RenderableType]:
+    """The fastest algorithm of each pattern and those as good."""
+    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    view.add_column("pattern")
+    view.add_column("fastest", overflow="fold")
+    view.add_column(f"also good (within {wording.share_label(within)})", overflow="fold")
+    for pattern, winner in choice.winners.items():
+        others = [name for name in choice.good[pattern] if name != winner]
+        view.add_row(Text(pattern), Text(winner, style=GOOD_STYLE), Text(", ".join(others)))
+    return [Text("\nWinners by pattern."), view]
+
+
+def robustness_view(table: DelayTable, choice: Choice | None, width: int) -> list[RenderableType]:
+    """Each algorithm's change against its own no_delay, in classes of ±25% (the paper's figure 6)."""
+    values, classes = table.robustness(), table.robustness_class()
+
+    def text(i: int, j: int) -> Text:
+        mark, style = ROBUST_MARKS[str(classes[i, j])]
+        return Text(f"{wording.change(values[i, j])} {mark}".rstrip(), style=style)
+
+    note = "Robustness d̂ / d̂ under no_delay - 1; ▼ over 25% faster, ▲ over 25% slower, = neither." + _skews(
+        table
+    )
+    rows = [i for i, pattern in enumerate(table.patterns) if pattern != NO_DELAY]
+    return _view(note, table, choice, width, text, rows)
+
+
+def normalised_view(table: DelayTable, choice: Choice | None, width: int) -> list[RenderableType]:
+    """Each row divided by its fastest, absolute times in parentheses, averages below (the paper's figure
+    8)."""
+    unit, factor = wording.common_unit(table.last_delay_s)
+    ratios = table.normalised()
+
+    def text(i: int, j: int) -> Text:
+        if np.isnan(table.last_delay_s[i, j]):
+            return Text(wording.NOTHING, style="dim")
+        absolute = wording.significant(table.last_delay_s[i, j] * factor)
+        best = table.candidates[j] and ratios[i, j] <= 1
+        return Text(f"{wording.ratio(ratios[i, j])} ({absolute})", style=GOOD_STYLE if best else "")
+
+    note = f"d̂ relative to each row's fastest; in parentheses d̂ in {unit}."
+    return _view(note, table, choice, width, text, summary=_averages(table))
+
+
+def _averages(table: DelayTable) -> dict[str, list[Text]]:
+    """The scores of the average rule, without and (where there are any) with the scenarios."""
+    rules = {"average": Rule("average")}
+    if "scenario" in table.kinds:
+        rules = {
+            "average without scenarios": Rule("average"),
+            "average with scenarios": Rule("average", include_scenarios=True),
+        }
+    return {name: _scores(table, rule) for name, rule in rules.items() if rule.rows(table)}
+
+
+def _scores(table: DelayTable, rule: Rule) -> list[Text]:
+    scores = rule.scores(table)
+    best = min(scores.values(), default=np.nan)
+    every = scores | rule.reference_scores(table)
+    return [
+        Text(
+            wording.ratio(every.get(name, np.nan), decimals=3),
+            style=GOOD_STYLE if scores.get(name) == best else "",
+        )
+        for name in table.algorithms
+    ]
+
+
+def _view(
+    note: str,
+    table: DelayTable,
+    choice: Choice | None,
+    width: int,
+    text: Callable[[int, int], Text],
+    rows: list[int] | None = None,
+    summary: dict[str, list[Text]] | None = None,
+) -> list[RenderableType]:
+    """One matrix of the cell under its note; ``text`` gives the text at (pattern, algorithm)."""
+    rows = list(range(len(table.patterns))) if rows is None else rows
+    summary = summary or {}
+    grid = Grid(
+        corner="pattern",
+        rows=[*(Text(table.patterns[i]) for i in rows), *map(Text, summary)],
+        columns=[_heading(table, choice, name) for name in table.algorithms],
+        texts=[[text(i, j) for j in range(len(table.algorithms))] for i in rows] + list(summary.values()),
+        summary=len(summary),
+    )
+    parts: list[RenderableType] = [Text(f"\n{note}")]
+    for number, block in enumerate(fitted(grid, "algorithm", width)):
+        parts += [Text(), block] if number else [block]
+    return parts
+
+
+def _heading(table: DelayTable, choice: Choice | None, name: str) -> Text:
+    """An algorithm's name, marked when it is the choice or only a reference."""
+    if choice is not None and name == choice.algorithm:
+        return Text(f"▸{name}", style="bold")
+    reference = name == DEFAULT or name in table.barred
+    return Text(f"{name}†", style="dim") if reference else Text(name)
+
+
+def _rough(table: DelayTable, i: int, j: int) -> str:
+    """A star behind the median of too few repetitions."""
+    return "*" if table.incomplete is not None and table.incomplete[i, j] else ""
+
+
+def _skews(table: DelayTable) -> str:
+    """How the skews were set: the paper's figure 6 gives each algorithm a skew of its own runtime."""
+    if table.skew_policy == "own":
+        return " Each algorithm's skew follows its own runtime."
+    if table.skew_policy in ("mean", "fixed"):
+        return " All algorithms had the same skews."
+    return ""
+
+
+def _legend(table: DelayTable, choice: Choice | None) -> str:
+    """What the marks of this cell's headings and numbers mean."""
+    marks = []
+    if choice is not None:
+        marks.append(f"▸ the choice by {choice.rule}")
+    if not table.candidates.all():
+        marks.append("† for reference, never selected")
+    if table.incomplete is not None and table.incomplete.any():
+        marks.append("* too few valid repetitions")
+    if np.isnan(table.last_delay_s).any():
+        marks.append(f"{wording.NOTHING} not measured")
+    return "; ".join(marks)

@@ -1,0 +1,134 @@
+"""The selection as a JSON document: for scripts, and for whoever builds on a selection elsewhere.
+
+The structures below are the document's description. Times are in seconds. Numbers that do not exist (nothing
+measured, certainty unknown) are null. Fields may be added; when one changes its meaning or goes,
+``schema_version`` grows.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.select.choose import Choice, LeftOut, Selection
+from offbeat.select.table import DelayTable
+
+SCHEMA_VERSION = 1
+
+
+class Delay(Struct, frozen=True, kw_only=True):
+    """One algorithm under one pattern.
+
+    ``last_delay_s`` is the median d̂, between the ends of its 95% confidence interval. ``normalised`` is
+    relative to the pattern's fastest candidate, ``robustness`` is d̂ / d̂ under no_delay − 1 with its class
+    ``faster``, ``same`` or ``slower`` (±25%; empty when unknown). ``candidate`` is false for references,
+    which are never selected.
+    """
+
+    algorithm: str
+    candidate: bool
+    last_delay_s: float | None
+    low_s: float | None
+    high_s: float | None
+    normalised: float | None
+    robustness: float | None
+    robustness_class: str
+    good: bool
+
+
+class PatternRow(Struct, frozen=True, kw_only=True):
+    """One pattern of a cell; ``kind`` is shape or scenario, ``winner`` the fastest candidate (empty:
+    none)."""
+
+    pattern: str
+    kind: str
+    winner: str
+    delays: list[Delay]
+
+
+class CellSelection(Struct, frozen=True, kw_only=True):
+    """One cell: its choice (see :class:`offbeat.select.choose.Choice`) and every measured delay behind it."""
+
+    choice: Choice
+    patterns: list[PatternRow]
+
+
+class SelectionDocument(Struct, frozen=True, kw_only=True):
+    """The whole document. ``within`` is a share; ``bootstrap`` the number of resamples behind each
+    certainty."""
+
+    schema_version: int
+    rule: str
+    include_scenarios: bool
+    within: float
+    bootstrap: int
+    seed: int
+    cells: list[CellSelection]
+    left_out: list[LeftOut]
+
+
+def document(selection: Selection) -> SelectionDocument:
+    """The document of a selection."""
+    terms = selection.terms
+    return SelectionDocument(
+        schema_version=SCHEMA_VERSION,
+        rule=str(terms.rule),
+        include_scenarios=terms.rule.include_scenarios,
+        within=terms.within,
+        bootstrap=terms.bootstrap,
+        seed=terms.seed,
+        cells=[
+            CellSelection(choice=choice, patterns=_rows(selection.tables[choice.cell], choice, terms.within))
+            for choice in selection.choices
+        ],
+        left_out=selection.left_out,
+    )
+
+
+def encoded(selection: Selection) -> bytes:
+    """The document as indented JSON, the same bytes for the same selection."""
+    return msgspec.json.format(msgspec.json.encode(document(selection)), indent=2) + b"\n"
+
+
+def write(selection: Selection, path: Path) -> None:
+    """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
+    try:
+        path.write_bytes(encoded(selection))
+    except OSError as error:
+        raise BadInput(f"{path}: the selection cannot be written there: {error.strerror}.") from error
+
+
+def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternRow]:
+    normalised, good = table.normalised(), table.good(within)
+    robustness, classes = table.robustness(), table.robustness_class()
+    return [
+        PatternRow(
+            pattern=pattern,
+            kind=table.kinds[i],
+            winner=choice.winners.get(pattern, ""),
+            delays=[
+                Delay(
+                    algorithm=algorithm,
+                    candidate=bool(table.candidates[j]),
+                    last_delay_s=_number(table.last_delay_s[i, j]),
+                    low_s=_number(table.low_s[i, j]),
+                    high_s=_number(table.high_s[i, j]),
+                    normalised=_number(normalised[i, j]),
+                    robustness=_number(robustness[i, j]),
+                    robustness_class=str(classes[i, j]),
+                    good=bool(good[i, j]),
+                )
+                for j, algorithm in enumerate(table.algorithms)
+            ],
+        )
+        for i, pattern in enumerate(table.patterns)
+    ]
+
+
+def _number(value: float) -> float | None:
+    """A number for JSON, which has no NaN."""
+    return float(value) if math.isfinite(value) else None

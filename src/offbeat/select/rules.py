@@ -1,0 +1,139 @@
+"""Selection rules: what makes one algorithm of a cell the choice.
+
+A rule looks at some rows of a delay table and folds each algorithm's row-normalised last delays (d̂ divided
+by the row's smallest among the algorithms compared) into one score. The smallest score wins; 1 means that no
+other compared algorithm is faster in any of the rows.
+
+====================  ====================================  ==========================================
+rule                  rows                                  score
+====================  ====================================  ==========================================
+``average``           no_delay and the shapes               the mean (the paper's section V.C)
+``worst``             no_delay and the shapes               the largest
+``scenario:NAME``     the scenario NAME, at all its skews   the mean; with one skew, smallest d̂ wins
+``no_delay``          no_delay                              smallest d̂ wins: the usual benchmark
+====================  ====================================  ==========================================
+
+``average`` and ``worst`` take the scenarios in too when asked (``include_scenarios``). Every row counts the
+same, also where a shape has several skews. Algorithms are compared only if they were measured in all of the
+rule's rows.
+
+Equal scores (relative difference below 1e-9) are ties. The first in dictionary order wins a tie: letters and
+digits alone count, without case, so that the outcome depends neither on the order of measurement nor on
+hyphens.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offbeat.errors import BadInput
+from offbeat.select.table import NO_DELAY, RESOLUTION_S, TOLERANCE, DelayTable
+
+RULES = ("average", "worst", "scenario:NAME", "no_delay")
+"""The rules as a user writes them."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: ``kind`` is ``average``, ``worst``, ``scenario`` (with ``scenario`` its NAME) or
+    ``no_delay``."""
+
+    kind: str
+    scenario: str = ""
+    include_scenarios: bool = False
+
+    def __str__(self) -> str:
+        """The rule as a user writes it."""
+        return f"scenario:{self.scenario}" if self.kind == "scenario" else self.kind
+
+    def rows(self, table: DelayTable) -> list[int]:
+        """The rows of ``table`` that this rule looks at; empty when the cell has none of them."""
+        if self.kind == "no_delay":
+            return [i for i, pattern in enumerate(table.patterns) if pattern == NO_DELAY]
+        if self.kind == "scenario":
+            return [i for i in range(len(table.patterns)) if self.scenario in _scenario_names(table, i)]
+        return [i for i, kind in enumerate(table.kinds) if self.include_scenarios or kind != "scenario"]
+
+    def fold(self, normalised: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores ``(..., algorithms)`` from normalised delays ``(..., rows, algorithms)``."""
+        return normalised.max(axis=-2) if self.kind == "worst" else normalised.mean(axis=-2)
+
+    def scores(self, table: DelayTable) -> dict[str, float]:
+        """The score of every candidate that was measured in all of the rule's rows; the smallest is best."""
+        columns = compared(table, self.rows(table))
+        values = scores_of(self, table.last_delay_s[self.rows(table)], columns)
+        return {table.algorithms[j]: float(values[j]) for j in columns}
+
+    def reference_scores(self, table: DelayTable) -> dict[str, float]:
+        """The scores that the library's default and the barred algorithms would have; below 1 is possible."""
+        rows = self.rows(table)
+        values = scores_of(self, table.last_delay_s[rows], compared(table, rows))
+        references = np.flatnonzero(~table.candidates & ~np.isnan(values))
+        return {table.algorithms[j]: float(values[j]) for j in references}
+
+
+def parse(text: str, include_scenarios: bool = False) -> Rule:
+    """Read a rule as a user writes it. Raises :class:`BadInput` naming the rules there are."""
+    kind, colon, scenario = text.partition(":")
+    if kind == "scenario" and scenario:
+        return Rule("scenario", scenario)
+    if kind in ("average", "worst") and not colon:
+        return Rule(kind, include_scenarios=include_scenarios)
+    if text == "no_delay":
+        return Rule("no_delay")
+    raise BadInput(f"rule '{text}' is unknown; the rules are {', '.join(RULES)} (NAME is a scenario's name).")
+
+
+def compared(table: DelayTable, rows: list[int]) -> list[int]:
+    """The columns of the candidates measured in all of ``rows``, in dictionary order; none without rows."""
+    if not rows:
+        return []
+    complete = table.candidates & ~np.isnan(table.last_delay_s[rows]).any(axis=0)
+    return sorted(np.flatnonzero(complete).tolist(), key=lambda j: dictionary_order(table.algorithms[j]))
+
+
+def scores_of(rule: Rule, last_delay_s: NDArray[np.float64], columns: list[int]) -> NDArray[np.float64]:
+    """Scores ``(..., algorithms)`` from delays ``(..., rows, algorithms)`` in seconds.
+
+    Rows are normalised by the smallest delay among the compared ``columns``. Leading axes are independent
+    (bootstrap resamples). Columns with a missing delay score NaN; all do without rows or columns to compare.
+    """
+    if not columns or last_delay_s.shape[-2] == 0:
+        return np.full(last_delay_s.shape[:-2] + last_delay_s.shape[-1:], np.nan)
+    delays = np.maximum(last_delay_s, RESOLUTION_S)
+    return rule.fold(delays / delays[..., columns].min(axis=-1, keepdims=True))
+
+
+def winners_of(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """For scores ``(..., algorithms)`` in dictionary order: the index of the best, of ties the first."""
+    best = scores.min(axis=-1, keepdims=True)
+    return np.argmax(scores <= best * (1 + TOLERANCE), axis=-1)
+
+
+def within_share(scores: dict[str, float], share: float) -> list[str]:
+    """The algorithms scoring at most ``share`` above the best, in dictionary order; 0 gives the ties."""
+    limit = min(scores.values(), default=np.nan) * (1 + share) * (1 + TOLERANCE)
+    return sorted((name for name, score in scores.items() if score <= limit), key=dictionary_order)
+
+
+def dictionary_order(name: str) -> tuple[str, str]:
+    """Sort key: letters and digits alone, without case; the whole name where those are equal."""
+    return re.sub(r"[\W_]", "", name).casefold(), name
+
+
+def scenarios(table: DelayTable) -> list[str]:
+    """The names of the table's scenarios."""
+    return list(
+        dict.fromkeys(_scenario_names(table, i)[-1] for i, k in enumerate(table.kinds) if k == "scenario")
+    )
+
+
+def _scenario_names(table: DelayTable, row: int) -> list[str]:
+    """What a user may call the scenario of a row: its label, and its name without a skew factor."""
+    if table.kinds[row] != "scenario":
+        return []
+    return [table.patterns[row], *table.shapes[row : row + 1]]

@@ -1,0 +1,285 @@
+"""Delay tables: the measured last delays d̂ of one cell, arrival patterns × algorithms.
+
+A cell is all that an MPI library knows when it chooses an algorithm: the library, the processes and their
+placement, the collective, the message size, and what is reduced. A delay table holds the cell's median last
+delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2) with one row a pattern and one
+column an algorithm: the numbers of the paper's figures 5, 6 and 8.
+
+Ratios of delays never divide by less than :data:`RESOLUTION_S`. The last process to arrive also has to leave,
+so d̂ is not negative on one clock; but a coarse clock, a rounded import or the clocks' error bound can bring
+a median to zero or below it, and a ratio to such a number would say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.errors import BadInput
+from offbeat.pattern.shapes import SHAPES
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.case import COLLECTIVES
+from offbeat.study.units import format_size
+
+RESOLUTION_S = 1e-9
+"""One nanosecond, the finest step of the shared clock: smaller delays count as this long in ratios."""
+
+NO_DELAY = "no_delay"
+"""The row in which all processes arrive together; robustness refers to it."""
+
+TOLERANCE = 1e-9
+"""Relative difference below which two ratios are the same number; binary fractions are not exact."""
+
+BARRING = {
+    "unproved": "not proved to have run",
+    "fell_back": "the library ran something else",
+    "wrong": "computes a wrong result",
+    "refused": "refused by the library",
+    "quarantined": "crashed, hung or aborted the job",
+}
+"""Verdicts with which an algorithm is never selected, and how to say so."""
+
+
+class Cell(Struct, frozen=True):
+    """What an algorithm is chosen for; ``nodes`` and ``ppn`` are 0 where the launcher placed the ranks."""
+
+    library: str
+    p: int
+    nodes: int
+    ppn: int
+    collective: str
+    bytes: int
+    op: str = ""
+    datatype: str = ""
+    root: int = 0
+
+    @property
+    def placement(self) -> str:
+        """The processes: ``1024 (32×32)``, with nodes × processes per node where those are known."""
+        return f"{self.p} ({self.nodes}×{self.ppn})" if self.nodes and self.ppn else str(self.p)
+
+    def __str__(self) -> str:
+        """The cell in a sentence: ``reduce of 8 B on p=1024 (32×32)``."""
+        size = "" if self.collective == "barrier" else f" of {format_size(self.bytes)}"
+        return f"{self.collective}{size} on p={self.placement}"
+
+
+CELL_COLUMNS = list(Cell.__struct_fields__)
+"""The columns of ``cases`` that make a cell."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DelayTable:
+    """Median last delays of one cell in seconds, ``patterns × algorithms``; NaN where nothing was measured.
+
+    Rows are ordered: no_delay, the shapes, the scenarios. ``kinds`` holds ``shape`` or ``scenario`` for each
+    row and ``shapes`` the row's shape or scenario without a skew factor. ``low_s`` and ``high_s`` are the
+    ends of the medians' 95% confidence intervals. ``barred`` maps algorithms that are shown but must not be
+    selected to the reason; the library's ``default`` is always a mere reference. ``missing`` maps (pattern,
+    algorithm) to the reason why that case has no delay, as far as the results give one. ``incomplete`` marks
+    medians of too few repetitions, and ``cases`` names the case behind each delay (empty where there is
+    none).
+    """
+
+    cell: Cell
+    patterns: list[str]
+    kinds: list[str]
+    algorithms: list[str]
+    last_delay_s: NDArray[np.float64]
+    low_s: NDArray[np.float64]
+    high_s: NDArray[np.float64]
+    shapes: list[str] = field(default_factory=list)
+    skew_policy: str = ""
+    barred: dict[str, str] = field(default_factory=dict)
+    missing: dict[tuple[str, str], str] = field(default_factory=dict)
+    incomplete: NDArray[np.bool_] | None = None
+    cases: list[list[str]] | None = None
+
+    @property
+    def candidates(self) -> NDArray[np.bool_]:
+        """Which algorithms may be selected: neither barred nor the library's default."""
+        return np.array([name != DEFAULT and name not in self.barred for name in self.algorithms], dtype=bool)
+
+    def delays_s(self) -> NDArray[np.float64]:
+        """The last delays as ratios use them: never below the clock's resolution; NaN stays NaN."""
+        return np.maximum(self.last_delay_s, RESOLUTION_S)
+
+    def normalised(self) -> NDArray[np.float64]:
+        """Each row divided by its smallest delay among the candidates (the paper's figure 8).
+
+        The best candidate of a row has 1. References may have less: a default that beats every candidate
+        shows so. A row without any measured candidate is NaN.
+        """
+        return self.delays_s() / self._best_s()[:, np.newaxis]
+
+    def good(self, within: float = 0.05) -> NDArray[np.bool_]:
+        """Which candidates are, in each row, at most ``within`` (a share) slower than the row's fastest.
+
+        These the paper calls good, and indistinguishable (its figure 5, 5%). References are never good.
+        """
+        with np.errstate(invalid="ignore"):
+            close = self.normalised() <= (1 + within) * (1 + TOLERANCE)
+        return np.asarray(close & self.candidates)
+
+    def robustness(self) -> NDArray[np.float64]:
+        """d̂ / d̂ under no_delay − 1 (the paper's figure 6): negative where an algorithm absorbs the delay.
+
+        NaN everywhere when no_delay was not measured, and in columns where it is missing.
+        """
+        if NO_DELAY not in self.patterns:
+            return np.full_like(self.last_delay_s, np.nan)
+        delays = self.delays_s()
+        return delays / delays[self.patterns.index(NO_DELAY)] - 1
+
+    def robustness_class(self, limit: float = 0.25) -> NDArray[np.str_]:
+        """``faster`` or ``slower`` than under no_delay by more than ``limit``, else ``same``; or empty."""
+        change = self.robustness()
+        edge = limit + TOLERANCE
+        conditions = [np.isnan(change), change < -edge, change > edge]
+        return np.select(conditions, ["", "faster", "slower"], default="same")
+
+    def _best_s(self) -> NDArray[np.float64]:
+        """The smallest delay of each row among the candidates; NaN for a row without one."""
+        measured = self.candidates & ~np.isnan(self.last_delay_s)
+        delays = np.where(measured, self.delays_s(), np.inf)
+        best = delays.min(axis=1, initial=np.inf)
+        return np.where(np.isinf(best), np.nan, best)
+
+
+def delay_tables(
+    cases: pl.DataFrame, algorithms: Sequence[Algorithm] = (), verdicts: Sequence[Verdict] = ()
+) -> list[DelayTable]:
+    """Arrange ``cases`` (columns of ``offbeat.results.schema.CASES``) into one table a cell.
+
+    Cases with status ``measured`` or ``incomplete`` and a finite d̂ are used. Columns come in the order of
+    ``algorithms`` where that names them, then in order of appearance in ``cases``, with ``default`` last.
+    Tables are ordered by library, collective, processes and message size. Algorithms are barred from
+    selection when one of their cases is unproved, and when one of ``verdicts`` on their cell speaks against
+    them (:data:`BARRING`). Raises :class:`BadInput` when two cases measure the same algorithm under the same
+    pattern in the same cell.
+    """
+    is_finite = pl.col("last_delay_s").is_finite().fill_null(False)
+    has_delay = pl.col("status").is_in(["measured", "incomplete"]) & is_finite
+    columns = _column_order(cases, algorithms)
+    marked = cases.with_columns(has_delay.alias("has_delay"))
+    groups = marked.partition_by(CELL_COLUMNS, as_dict=True, maintain_order=True)
+    tables = [
+        _table(Cell(*key), rows, columns[str(rows["collective"][0])], verdicts)
+        for key, rows in groups.items()
+        if rows["has_delay"].any()
+    ]
+    return sorted(tables, key=lambda table: _cell_order(table.cell))
+
+
+def _column_order(cases: pl.DataFrame, algorithms: Sequence[Algorithm]) -> dict[str, list[str]]:
+    """Each collective's algorithms in the order of the columns, the same in all of its tables."""
+    order: dict[str, dict[str, None]] = {}
+    known = [(algorithm.collective, algorithm.name) for algorithm in algorithms]
+    seen = cases.select("collective", "algorithm").unique(maintain_order=True).rows()
+    for collective, name in [*known, *seen]:
+        order.setdefault(collective, {})[name] = None
+    return {
+        collective: sorted(names, key=lambda name: name == DEFAULT) for collective, names in order.items()
+    }
+
+
+def _cell_order(cell: Cell) -> tuple[object, ...]:
+    known = COLLECTIVES.index(cell.collective) if cell.collective in COLLECTIVES else len(COLLECTIVES)
+    placement = (cell.p, cell.nodes, cell.ppn)
+    return (cell.library, known, cell.collective, *placement, cell.bytes, cell.op, cell.datatype, cell.root)
+
+
+def _row_order(row: Mapping[str, Any]) -> tuple[int, int, float]:
+    """no_delay before the shapes in their usual order, before shapes of other tools, before scenarios."""
+    group = 2 if row["pattern_kind"] == "scenario" else int(row["shape"] != NO_DELAY)
+    shapes = list(SHAPES)
+    place = shapes.index(row["shape"]) if row["shape"] in shapes else len(shapes)
+    return group, place, row["skew_factor"] or 0.0
+
+
+def verdicts_on(cell: Cell, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts on a cell's collective at its p and message size."""
+    key = (cell.collective, cell.p, cell.bytes)
+    return [verdict for verdict in verdicts if (verdict.collective, verdict.p, verdict.bytes) == key]
+
+
+def _table(cell: Cell, rows: pl.DataFrame, order: list[str], verdicts: Sequence[Verdict]) -> DelayTable:
+    """The table of one cell from its cases; ``order`` lists the collective's algorithms."""
+    delays = rows.filter("has_delay")
+    _refuse_doubles(cell, delays)
+    labels = delays.select("pattern", "pattern_kind", "shape", "skew_factor")
+    patterns = sorted(labels.unique("pattern", maintain_order=True).to_dicts(), key=_row_order)
+    row_of = {str(row["pattern"]): i for i, row in enumerate(patterns)}
+    measured = set(delays["algorithm"])
+    column_of = {name: j for j, name in enumerate(name for name in order if name in measured)}
+    at = (
+        np.array([row_of[label] for label in delays["pattern"]]),
+        np.array([column_of[name] for name in delays["algorithm"]]),
+    )
+    shape = (len(row_of), len(column_of))
+    cases = np.full(shape, "", dtype=object)
+    cases[at] = delays["case"].to_numpy()
+    incomplete = np.zeros(shape, dtype=bool)
+    incomplete[at] = (delays["status"] == "incomplete").to_numpy()
+    policies = delays["skew_policy"].drop_nulls().unique(maintain_order=True)
+    return DelayTable(
+        cell=cell,
+        patterns=list(row_of),
+        kinds=["scenario" if row["pattern_kind"] == "scenario" else "shape" for row in patterns],
+        algorithms=list(column_of),
+        last_delay_s=_filled(shape, at, delays["last_delay_s"]),
+        low_s=_filled(shape, at, delays["last_delay_low_s"]),
+        high_s=_filled(shape, at, delays["last_delay_high_s"]),
+        shapes=[str(row["shape"]) for row in patterns],
+        skew_policy=", ".join(policy for policy in policies if policy != "none"),
+        barred=_barred(delays, verdicts_on(cell, verdicts)),
+        missing=_reasons(rows),
+        incomplete=incomplete,
+        cases=cases.tolist(),
+    )
+
+
+def _filled(
+    shape: tuple[int, int], at: tuple[NDArray[np.int_], NDArray[np.int_]], values: pl.Series
+) -> NDArray[np.float64]:
+    """A matrix with ``values`` at the places ``at`` and NaN elsewhere."""
+    matrix = np.full(shape, np.nan)
+    matrix[at] = values.cast(pl.Float64).to_numpy()
+    return matrix
+
+
+def _barred(delays: pl.DataFrame, verdicts: Iterable[Verdict]) -> dict[str, str]:
+    """Measured algorithms that must not be selected, the library's default aside: name → reason."""
+    unproved = delays.filter(pl.col("proof") != "proved")["algorithm"].unique(maintain_order=True)
+    reasons = {str(name): BARRING["unproved"] for name in unproved}
+    measured = set(delays["algorithm"])
+    for verdict in verdicts:
+        if verdict.status in BARRING and verdict.algorithm in measured:
+            reasons[verdict.algorithm] = BARRING[verdict.status]
+    reasons.pop(DEFAULT, None)
+    return reasons
+
+
+def _reasons(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Why cases have no delay: (pattern, algorithm) → the recorded reason."""
+    lost = rows.filter(~pl.col("has_delay"))
+    return {
+        (str(row["pattern"]), str(row["algorithm"])): str(row["reason"] or row["status"])
+        for row in lost.iter_rows(named=True)
+    }
+
+
+def _refuse_doubles(cell: Cell, delays: pl.DataFrame) -> None:
+    doubles = delays.filter(delays.select("pattern", "algorithm").is_duplicated())
+    if doubles.height:
+        pattern, algorithm = doubles.select("pattern", "algorithm").row(0)
+        raise BadInput(
+            f"{cell}: algorithm '{algorithm}' under '{pattern}' stands in the results more than once; keep "
+            "one measurement of each, or import the others as another machine."
+        )

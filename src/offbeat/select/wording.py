@@ -1,0 +1,82 @@
+"""How numbers read in the tables of the terminal: plain text that a pipe and a narrow terminal carry too."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offbeat.errors import BadInput
+
+NOTHING = "–"
+"""Stands where there is no number."""
+
+UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
+"""Units of time and how many of them make a second, the largest first."""
+
+
+def common_unit(times_s: NDArray[np.float64]) -> tuple[str, float]:
+    """The unit for a whole table, and how many of it make a second: the largest with a median of 1 or
+    more."""
+    positive = times_s[np.isfinite(times_s) & (times_s > 0)]
+    middle = float(np.median(positive)) if positive.size else 1e-6
+    return next((unit for unit in UNITS if middle * unit[1] >= 1), UNITS[-1])
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A plain decimal with at least ``digits`` significant digits; whole numbers keep all of theirs."""
+    if not math.isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    return f"{value:.{min(max(0, digits - 1 - math.floor(math.log10(abs(value)))), 9)}f}"
+
+
+def ratio(value: float, decimals: int = 2) -> str:
+    """A ratio such as ``2.87``; a decimal less for each further digit before the point: ``59.2``, ``140``."""
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{value:.{max(0, decimals - (value >= 10) - (value >= 100) - (value >= 1000))}f}"
+
+
+def change(value: float) -> str:
+    """A relative change with its sign: ``-0.56``, ``+0.80``, ``+12.3``."""
+    if not math.isfinite(value):
+        return NOTHING
+    return f"{value:+.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}"
+
+
+def cost(share: float | None) -> str:
+    """What an alternative costs: ``+18%``, ``+0.4%``, ``-3.0%``; ``none`` for exactly nothing."""
+    if share is None or not math.isfinite(share):
+        return NOTHING
+    if abs(share) < 1e-9:
+        return "none"
+    return f"{100 * share:+.{1 if abs(share) < 0.1 else 0}f}%"
+
+
+def sureness(share: float | None) -> str:
+    """A certainty: ``97%``; ``>99%`` rather than a rounded ``100%``; ``unknown`` for None."""
+    if share is None:
+        return "unknown"
+    return ">99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
+
+
+def share_label(share: float) -> str:
+    """A share as people write it: ``5%``, ``2.5%``."""
+    return f"{100 * share:.6g}%"
+
+
+def parse_share(text: str) -> float:
+    """The share that ``5%`` or ``0.05`` means. Raises :class:`BadInput` unless it is a number of 0 or
+    more."""
+    number = text.strip()
+    percent = number.endswith("%")
+    try:
+        value = float(number.removesuffix("%")) / (100 if percent else 1)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise BadInput(f"'{text}' is not a share; write a percentage of 0 or more such as '5%', or '0.05'.")
+    return value

@@ -1,0 +1,1 @@
+"""What a study asks for: the file, its checks, and the cases it expands to."""

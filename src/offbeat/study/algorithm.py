@@ -1,0 +1,50 @@
+"""An algorithm of an MPI library, and what is known of it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+DEFAULT = "default"
+"""Name of the pseudo-algorithm that leaves the choice to the library; a reference, never selected."""
+
+
+class Algorithm(Struct, frozen=True, kw_only=True):
+    """One way in which a library can be made to run a collective.
+
+    ``settings`` maps the library's own variable names to values as text: MCA parameters for Open MPI
+    (``coll_tuned_reduce_algorithm``), control variables for MPICH (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM``),
+    environment variables for Intel MPI (``I_MPI_ADJUST_REDUCE``). It is empty for ``default``.
+    """
+
+    collective: str
+    name: str
+    settings: dict[str, str] = {}
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What was found out about an algorithm at one p and message size, before it was measured.
+
+    ``status`` is one of
+
+    - ``proved``: it ran when forced, and computed the right result;
+    - ``duplicate``: it ran the same code as ``same_as``, and is not measured again;
+    - ``fell_back``: the library silently ran something else (``reason`` names it); not measured;
+    - ``unproved``: it was set and read back, but nothing shows what ran; measured, never selected;
+    - ``wrong``: it computed a wrong result; not measured;
+    - ``refused``: the library answered with an error (``reason``); not measured;
+    - ``quarantined``: it crashed, hung or aborted the job (``reason``); not measured.
+
+    ``commutative_only`` is true when a non-commutative operation gave a wrong result although the commutative
+    one was right. ``evidence`` is what was seen to run, for instance
+    ``functions:ompi_coll_base_reduce_intra_binomial`` or ``messages:<digest> 1>0:8 2>0:8 3>2:8``.
+    """
+
+    collective: str
+    algorithm: str
+    p: int
+    bytes: int
+    status: str
+    evidence: str = ""
+    reason: str = ""
+    same_as: str = ""
+    commutative_only: bool = False

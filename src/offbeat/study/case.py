@@ -1,0 +1,62 @@
+"""A case: one cell of a study."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+from msgspec import Struct
+
+COLLECTIVES = (
+    "allreduce",
+    "alltoall",
+    "alltoallv",
+    "allgather",
+    "allgatherv",
+    "bcast",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "gather",
+    "scatter",
+    "scan",
+    "exscan",
+    "barrier",
+)
+"""Every collective that offbeat measures, by its MPI name in lower case."""
+
+REDUCING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
+"""Collectives that take an operation."""
+
+ROOTED = ("bcast", "reduce", "gather", "scatter")
+"""Collectives that have a root."""
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """One cell of a study: an algorithm of a collective at one p and size, under one pattern.
+
+    ``bytes`` is the message size: bytes per process as the MPI call states it (count × extent); for alltoall
+    bytes per destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the
+    shape's or scenario's name, followed by ``×factor`` where a study has several skews of one shape.
+    ``skew_factor`` multiplies the runtime that ``skew_policy`` (``mean``, ``own``, ``fixed``, ``file`` or
+    ``none``) refers to; for ``fixed`` it is the skew itself in seconds.
+    """
+
+    collective: str
+    algorithm: str
+    bytes: int
+    pattern: str
+    shape: str
+    skew_policy: str
+    skew_factor: float
+    p: int
+    nodes: int
+    ppn: int
+    op: str = ""
+    datatype: str = ""
+    root: int = 0
+
+    @property
+    def id(self) -> str:
+        """A short digest of everything that makes this case what it is; the same in every run."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:16]

@@ -1,0 +1,212 @@
+"""From a study to its work: groups of cells that are compared with each other, and the cases of each group.
+
+A group is one collective at one placement, message size, operation, datatype and root. Its cases are every
+algorithm under every arrival pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.pattern import file as pattern_file
+from offbeat.pattern import shapes
+from offbeat.study.case import REDUCING, ROOTED, Case
+from offbeat.study.load import LoadedStudy
+from offbeat.study.schema import CollectiveSection, Study
+from offbeat.study.tree import Placement, placements
+from offbeat.study.units import exact_time_label
+
+NO_DELAY = "no_delay"
+"""The pattern in which nobody is late: the reference of the skew policies mean and own."""
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """What is compared: one collective at one p, placement, size, operation, datatype and root.
+
+    ``bytes`` is the message size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the
+    processes; ``op`` and ``datatype`` are empty and ``root`` 0 where the collective has none. ``algorithms``
+    are the names as the study asks for them: ``["all"]``, or names.
+    """
+
+    collective: str
+    bytes: int
+    p: int
+    nodes: int
+    ppn: int
+    op: str
+    datatype: str
+    root: int
+    algorithms: list[str]
+
+
+class PatternRow(Struct, frozen=True, kw_only=True):
+    """One arrival pattern of a study with one skew: a row of every table.
+
+    ``label`` names it in tables, ``shape`` is the shape's name or the file's name without suffix. ``policy``
+    is ``none`` for no_delay, ``file`` for a file used as it is, else the study's skew policy; ``factor``
+    multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``none``: 0; ``file``: 1).
+    """
+
+    label: str
+    shape: str
+    policy: str
+    factor: float
+
+
+def groups(study: Study) -> list[Group]:
+    """Every group of a study, in the order of the file: placement, collective, size."""
+    return [
+        _group(section, name, size, placement)
+        for placement in placements(msgspec.structs.asdict(study.processes))
+        for section in study.collective
+        for name in section.names
+        for size in ([0] if name == "barrier" else section.sizes)
+    ]
+
+
+def pattern_rows(study: Study) -> list[PatternRow]:
+    """Every pattern of a study with every skew.
+
+    no_delay stands first, once, if it is among the shapes or if the skew policy is mean or own: these
+    multiply runtimes that are measured without delay.
+    """
+    patterns, skew = study.patterns, study.skew
+    skews = skew.times if skew.policy == "fixed" else skew.factors
+    rows = []
+    if NO_DELAY in patterns.shapes or skew.policy != "fixed":
+        rows.append(PatternRow(label=NO_DELAY, shape=NO_DELAY, policy="none", factor=0.0))
+    for shape in patterns.shapes:
+        if shape != NO_DELAY:
+            rows += _scaled(shape, skew.policy, skews)
+    for name in patterns.files:
+        stem = Path(name).stem
+        if patterns.scale_files:
+            rows += _scaled(stem, skew.policy, skews)
+        else:
+            rows.append(PatternRow(label=stem, shape=stem, policy="file", factor=1.0))
+    return rows
+
+
+def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Case]:
+    """The cases of a group: each algorithm that is to be measured, under every pattern of the study."""
+    return [
+        Case(
+            collective=group.collective,
+            algorithm=algorithm,
+            bytes=group.bytes,
+            pattern=row.label,
+            shape=row.shape,
+            skew_policy=row.policy,
+            skew_factor=row.factor,
+            p=group.p,
+            nodes=group.nodes,
+            ppn=group.ppn,
+            op=group.op,
+            datatype=group.datatype,
+            root=group.root,
+        )
+        for algorithm in algorithm_names
+        for row in pattern_rows(study)
+    ]
+
+
+def group_of(case: Case) -> Group:
+    """The group that a case belongs to; its ``algorithms`` are empty."""
+    return Group(
+        collective=case.collective,
+        bytes=case.bytes,
+        p=case.p,
+        nodes=case.nodes,
+        ppn=case.ppn,
+        op=case.op,
+        datatype=case.datatype,
+        root=case.root,
+        algorithms=[],
+    )
+
+
+def order(cases: Sequence[Case], seed: int) -> list[Case]:
+    """The cases in the order in which they are measured.
+
+    Placements come by growing p, for each needs a launch of its own; within a placement the groups are
+    shuffled, and within a group algorithms × patterns, but all no-delay cases before the others, whose skew
+    may depend on them. The order depends on the set of cases and the seed alone, on every platform and numpy
+    version.
+    """
+    by_id = sorted(cases, key=lambda case: case.id)
+    draws = [int(draw) for draw in np.random.PCG64(seed).random_raw(2 * len(by_id))]
+    rank: dict[tuple[object, ...], int] = {}
+    for case, draw in zip(by_id, draws, strict=False):
+        rank.setdefault(_cell(case), draw)
+    keyed = [
+        (
+            (case.p, case.nodes, case.ppn),
+            rank[_cell(case)],
+            _cell(case),
+            case.skew_policy != "none",
+            draw,
+            case.id,
+            case,
+        )
+        for case, draw in zip(by_id, draws[len(by_id) :], strict=True)
+    ]
+    return [entry[-1] for entry in sorted(keyed, key=lambda entry: entry[:-1])]
+
+
+def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float64]:
+    """The delay of each rank under a case's pattern, (p,), in seconds; the smallest is 0.
+
+    ``skew_s`` is the largest delay, in seconds, that the case's policy comes to; a pattern file that is used
+    as it is keeps its own, and no_delay has none. Raises :class:`BadInput` when a pattern file can no longer
+    be read.
+    """
+    paths = loaded.pattern_paths()
+    if case.shape in paths:
+        delays = pattern_file.read(paths[case.shape], case.p).delays_s
+        return delays if case.skew_policy == "file" else delays / delays.max() * skew_s
+    seed = loaded.study.patterns.seed
+    return shapes.delays(case.shape, case.p, skew_s, seed=seed, ppn=case.ppn)
+
+
+def _group(section: CollectiveSection, name: str, size_bytes: int, placement: Placement) -> Group:
+    p, nodes, ppn = placement
+    return Group(
+        collective=name,
+        bytes=size_bytes,
+        p=p,
+        nodes=nodes,
+        ppn=ppn,
+        op=section.op if name in REDUCING else "",
+        datatype=section.datatype if name != "barrier" else "",
+        root=section.root if name in ROOTED else 0,
+        algorithms=list(section.algorithms),
+    )
+
+
+def _scaled(shape: str, policy: str, skews: Sequence[float]) -> list[PatternRow]:
+    """A shape with each skew; the label names the skew where there are several."""
+    return [
+        PatternRow(
+            label=shape if len(skews) == 1 else f"{shape}×{_skew_label(policy, skew)}",
+            shape=shape,
+            policy=policy,
+            factor=skew,
+        )
+        for skew in skews
+    ]
+
+
+def _skew_label(policy: str, skew: float) -> str:
+    """``100us`` or ``1.5``; without loss, so that two skews never share a label."""
+    return exact_time_label(skew) if policy == "fixed" else repr(float(skew)).removesuffix(".0")
+
+
+def _cell(case: Case) -> tuple[object, ...]:
+    """The identity of a case's group, as something that sorts."""
+    return (case.collective, case.bytes, case.op, case.datatype, case.root, case.p, case.nodes, case.ppn)

@@ -1,0 +1,99 @@
+"""What the sections ``[patterns]`` and ``[skew]`` mean: patterns that exist, fit p, and have a skew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from offbeat.errors import BadInput
+from offbeat.pattern import file as pattern_file
+from offbeat.pattern.shapes import MAX_DELAY_S
+from offbeat.study.choices import choices
+from offbeat.study.faults import Faults, check_duplicates
+from offbeat.study.positions import Key
+from offbeat.study.tree import INVALID, Tree, items, placements
+from offbeat.study.units import format_time
+
+
+def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
+    """Note the faults of ``[patterns]``; file names are relative to the folder ``base``."""
+    patterns, processes = tree["patterns"], tree["processes"]
+    if patterns is INVALID:
+        return
+    if patterns["shapes"] == [] and patterns["files"] == []:
+        faults.add(("patterns", "shapes"), "there is no pattern; name a shape or a pattern file")
+    check_duplicates(patterns["shapes"], ("patterns", "shapes"), faults)
+    for index, shape in items(patterns["shapes"]):
+        if shape == "node_delayed":
+            _check_node_delayed(("patterns", "shapes", index), processes, faults)
+    _check_stems(patterns["files"], faults)
+    for index, name in items(patterns["files"]):
+        _check_file(base / name, bool(patterns["scale_files"]), index, processes, faults)
+
+
+def _check_node_delayed(key: Key, processes: Any, faults: Faults) -> None:
+    if any(nodes == 0 for _, nodes, _ in placements(processes)):
+        mend = "give nodes and ppn instead of p"
+        faults.add(key, f"'node_delayed' must know which ranks share a node; {mend}, or leave this shape out")
+    if any(nodes == 1 for _, nodes, _ in placements(processes)):
+        faults.add(key, "'node_delayed' needs two nodes at least; leave it out, or take 1 out of nodes")
+
+
+def _check_stems(files: Any, faults: Faults) -> None:
+    """File names without suffix label the patterns: they must differ from each other and from the shapes."""
+    owner: dict[str, str] = {}
+    for index, name in items(files):
+        stem = Path(name).stem
+        if stem in choices("shape"):
+            sentence = (
+                f"the file {name!r} would be called {stem!r} in tables, which is a shape; rename the file"
+            )
+            faults.add(("patterns", "files", index), sentence)
+        elif stem in owner:
+            sentence = f"{name!r} and {owner[stem]!r} would both be called {stem!r} in tables; rename one"
+            faults.add(("patterns", "files", index), sentence)
+        owner.setdefault(stem, name)
+
+
+def _check_file(path: Path, scaled: bool, index: int, processes: Any, faults: Faults) -> None:
+    """A pattern file: readable, and with a line for each process."""
+    key: Key = ("patterns", "files", index)
+    try:
+        pattern = pattern_file.read(path)
+        if scaled and not pattern.delays_s.any():
+            faults.add(
+                key, f"every delay in {path} is the same; this cannot be scaled, set scale_files = false"
+            )
+        for p in sorted({p for p, _, _ in placements(processes)}):
+            pattern_file.read(path, p)
+    except BadInput as error:
+        faults.add(key, str(error))
+
+
+def check_skew(skew: Any, given: Tree, faults: Faults) -> None:
+    """Note the faults of ``[skew]``; ``given`` is that section as it is written, without defaults."""
+    if skew is INVALID:
+        return
+    policy = skew["policy"]
+    if policy == "fixed":
+        if skew["times"] == []:
+            key: Key = ("skew", "times" if "times" in given else "policy")
+            faults.add(key, 'the policy fixed needs times; add times = ["100 us"], for instance')
+        if "factors" in given:
+            faults.add(
+                ("skew", "factors"), "the policy fixed takes no factors; write times, or another policy"
+            )
+    elif policy is not INVALID:
+        if skew["times"]:
+            sentence = f'the policy {policy} takes no times; write factors, or policy = "fixed"'
+            faults.add(("skew", "times"), sentence)
+        if skew["factors"] == []:
+            faults.add(("skew", "factors"), f"the policy {policy} needs factors; add factors = [1.5]")
+    check_duplicates(skew["factors"], ("skew", "factors"), faults)
+    check_duplicates(skew["times"], ("skew", "times"), faults, format_time)
+    for index, time_s in items(skew["times"]):
+        if time_s > MAX_DELAY_S:
+            sentence = (
+                f"{format_time(time_s)} is more than a day; is the unit right? It must be 86400 s or less"
+            )
+            faults.add(("skew", "times", index), sentence)

@@ -1,0 +1,97 @@
+"""A rough forecast of how long a study takes, for a dry run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
+from offbeat.study.schema import Study
+
+START_S = 500e-6
+"""Assumed time from one repetition's end to the next one's harmonised start, in seconds."""
+
+LATENCY_S = 10e-6
+"""Assumed time of one round of messages, in seconds."""
+
+BANDWIDTH_BYTES_PER_S = 1e9
+"""Assumed rate at which one process sends or receives."""
+
+LAUNCH_S = 2.0
+"""Assumed time of one launch, with synchronising the clocks, in seconds."""
+
+OWN_SHARE = (
+    "alltoall",
+    "alltoallv",
+    "allgather",
+    "allgatherv",
+    "gather",
+    "scatter",
+    "reduce_scatter",
+    "reduce_scatter_block",
+)
+"""Collectives in which a process handles p messages of the stated size."""
+
+
+class Estimate(Struct, frozen=True, kw_only=True):
+    """How many cases a study has, and between which times, in seconds, measuring them should take."""
+
+    cases: int
+    low_s: float
+    high_s: float
+    how: str
+
+
+def estimate(study: Study, algorithm_count: Mapping[str, int], *, launches: int | None = None) -> Estimate:
+    """Forecast a study. ``algorithm_count``: collective → how many algorithms ``all`` means.
+
+    A repetition is taken to last :data:`START_S`, plus the pattern's skew, plus an assumed runtime of ⌈log2
+    p⌉ × :data:`LATENCY_S` + bytes that a process handles / :data:`BANDWIDTH_BYTES_PER_S`. The low end is the
+    minimum of repetitions for every case; the high end the maximum, or the time cap where that comes first.
+    Each launch (one for each placement, unless ``launches`` says more) adds :data:`LAUNCH_S`.
+    """
+    rows = pattern_rows(study)
+    low_s = high_s = 0.0
+    count = 0
+    for group in groups(study):
+        known = algorithm_count.get(group.collective, 1)
+        algorithms = known if group.algorithms == ["all"] else len(group.algorithms)
+        count += algorithms * len(rows)
+        for row in rows:
+            shortest_s, longest_s = _case_s(study, _repetition_s(group, row))
+            low_s += algorithms * shortest_s
+            high_s += algorithms * longest_s
+    places = {(group.p, group.nodes, group.ppn) for group in groups(study)}
+    launch_s = LAUNCH_S * (len(places) if launches is None else launches)
+    return Estimate(cases=count, low_s=low_s + launch_s, high_s=high_s + launch_s, how=_how(study))
+
+
+def runtime_s(group: Group) -> float:
+    """The assumed runtime of a group's collective without delay, in seconds."""
+    handled_bytes = group.bytes * (group.p if group.collective in OWN_SHARE else 1)
+    return math.ceil(math.log2(max(group.p, 2))) * LATENCY_S + handled_bytes / BANDWIDTH_BYTES_PER_S
+
+
+def _repetition_s(group: Group, row: PatternRow) -> float:
+    """One repetition: start, skew, runtime. A file's own skew is taken to be the runtime."""
+    skew_s = row.factor if row.policy == "fixed" else row.factor * runtime_s(group)
+    return START_S + skew_s + runtime_s(group)
+
+
+def _case_s(study: Study, repetition_s: float) -> tuple[float, float]:
+    """The shortest and the longest time that a case may take."""
+    rule = study.repetitions
+    shortest_s = rule.minimum * repetition_s
+    return shortest_s, max(shortest_s, min(rule.maximum * repetition_s, rule.time_cap))
+
+
+def _how(study: Study) -> str:
+    rule = study.repetitions
+    repetitions = f"{rule.minimum} to {rule.maximum} repetitions a case (capped at {rule.time_cap:g} s)"
+    start = f"each {START_S * 1e6:g} µs for the start, plus the skew"
+    rate = f"{BANDWIDTH_BYTES_PER_S / 1e9:g} GB/s"
+    runtime = f"an assumed runtime of {LATENCY_S * 1e6:g} µs × log2 p + bytes / ({rate})"
+    launch = f"{LAUNCH_S:g} s a launch; more ranks than cores take longer"
+    return f"{repetitions}, {start}, plus {runtime}; {launch}"

@@ -1,0 +1,183 @@
+"""Job scripts: a study under Slurm or PBS, from outside an allocation."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.study.load import LoadedStudy
+from offbeat.study.schema import Study
+
+STOP_BEFORE_LIMIT_MIN = 5
+"""How many minutes before its time limit a job stops measuring."""
+
+JOB_END = "OFFBEAT_JOB_END"
+"""Environment variable: when the job's time limit ends, in whole seconds since 1970; PBS doesn't tell."""
+
+_TIME = re.compile(r"(?:(\d{1,3})-)?(\d{1,4}):([0-5]\d):([0-5]\d)")
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:+,=-]*")
+
+
+class JobSize(Struct, frozen=True, kw_only=True):
+    """What a job asks for; ``nodes`` and ``ppn`` are 0 where the scheduler places p processes as it likes."""
+
+    p: int
+    nodes: int
+    ppn: int
+
+
+class JobOptions(Struct, frozen=True, kw_only=True):
+    """What the user says of the job: the time limit in seconds, and names that are left out where empty."""
+
+    time_limit_s: int = 3600
+    account: str = ""
+    partition: str = ""
+    nodes: int = 0
+    ppn: int = 0
+
+
+def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
+    """The largest placement of a study: what a job must hold.
+
+    ``nodes`` and ``ppn`` say what the job shall have instead (0: what the study needs). Raises
+    :class:`BadInput` when the study doesn't fit into that.
+    """
+    for name, value in (("--nodes", nodes), ("--ppn", ppn)):
+        if value < 0:
+            raise BadInput(f"{name} {value}: it must be 1 or more")
+    if study.processes.p:
+        return _freely_placed(max(study.processes.p), nodes, ppn)
+    needed = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
+    for name, given, least in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
+        if given and given < least:
+            mend = f"give --{name} {least}, or measure less"
+            raise BadInput(f"--{name} {given}: the study goes up to {name} = {least}; {mend}")
+    return JobSize(p=needed.nodes * needed.ppn, nodes=nodes or needed.nodes, ppn=ppn or needed.ppn)
+
+
+def parse_time_limit(text: str) -> int:
+    """The seconds of a time limit written ``HH:MM:SS`` or ``D-HH:MM:SS``; more than a job needs to stop."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise BadInput(
+            f"--time {text!r}: this is not a time limit; write HH:MM:SS or D-HH:MM:SS, such as 01:00:00"
+        )
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    limit_s = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if limit_s <= STOP_BEFORE_LIMIT_MIN * 60:
+        because = f"a job stops {STOP_BEFORE_LIMIT_MIN} minutes before its limit and would measure nothing"
+        raise BadInput(f"--time {text}: {because}; give more time")
+    return limit_s
+
+
+def slurm_script(loaded: LoadedStudy, options: JobOptions) -> str:
+    """The job script for ``sbatch``."""
+    size = job_size(loaded.study, options.nodes, options.ppn)
+    tasks = (
+        [f"--nodes={size.nodes}", f"--ntasks-per-node={size.ppn}"] if size.nodes else [f"--ntasks={size.p}"]
+    )
+    directives = [
+        f"--job-name={job_name(loaded.study)}",
+        *tasks,
+        "--exclusive",
+        f"--time={_clock(options.time_limit_s)}",
+        *_named("--account=", options.account),
+        *_named("--partition=", options.partition),
+        "--output=%x-%j.log",
+    ]
+    return _script([f"#SBATCH {line}" for line in directives], size, loaded.path, [])
+
+
+def pbs_script(loaded: LoadedStudy, options: JobOptions) -> str:
+    """The job script for ``qsub`` of OpenPBS and PBS Professional."""
+    size = job_size(loaded.study, options.nodes, options.ppn)
+    chunks, each, place = (size.nodes, size.ppn, "scatter") if size.nodes else (size.p, 1, "free")
+    directives = [
+        f"-N {job_name(loaded.study)}",
+        f"-l select={chunks}:ncpus={each}:mpiprocs={each}",
+        f"-l place={place}:excl",
+        f"-l walltime={_clock(options.time_limit_s)}",
+        *_named("-A ", options.account),
+        *_named("-q ", options.partition),
+        "-j oe",
+    ]
+    end = [
+        "# When the time limit ends: PBS doesn't tell. Whoever changes walltime changes the seconds here.",
+        f"export {JOB_END}=$(($(date +%s) + {options.time_limit_s}))",
+        "",
+    ]
+    return _script([f"#PBS {line}" for line in directives], size, loaded.path, end)
+
+
+SCHEDULERS = {"slurm": slurm_script, "pbs": pbs_script}
+"""Scheduler → the function that writes its job script."""
+
+
+def job_name(study: Study) -> str:
+    """The study's name as schedulers allow it: at most 15 letters, digits, dots, dashes and underlines."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", study.name).strip("-.")
+    return (name if name[:1].isalpha() else f"offbeat-{name}".rstrip("-"))[:15]
+
+
+def job_end_s(environ: Mapping[str, str]) -> float | None:
+    """When the time limit of the surrounding job ends, in seconds since 1970, if our job script says so."""
+    text = environ.get(JOB_END, "")
+    return float(text) if text.isdecimal() else None
+
+
+def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
+    """A job for p processes that a study leaves to the launcher."""
+    if not nodes and not ppn:
+        return JobSize(p=p, nodes=0, ppn=0)
+    nodes, ppn = nodes or math.ceil(p / ppn), ppn or math.ceil(p / nodes)
+    if nodes * ppn < p:
+        mend = f"give --nodes {math.ceil(p / ppn)}, or measure fewer processes"
+        raise BadInput(
+            f"{nodes} nodes × {ppn} hold {nodes * ppn} processes, but the study goes up to p = {p}; {mend}"
+        )
+    return JobSize(p=p, nodes=nodes, ppn=ppn)
+
+
+def _script(directives: list[str], size: JobSize, study: Path, before: list[str]) -> str:
+    place = f" ({size.nodes} nodes × {size.ppn})" if size.nodes else ""
+    path = study.resolve()
+    lines = [
+        "#!/bin/bash",
+        *directives,
+        "",
+        f"# Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself.",
+        "# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as",
+        "#   module load openmpi",
+        "#   source ~/offbeat/bin/activate",
+        "",
+        "if ! command -v offbeat > /dev/null; then",
+        "    echo 'offbeat is not on the PATH of this job: activate it in the job script' >&2",
+        "    exit 2",
+        "fi",
+        "",
+        *before,
+        f"# Stops {STOP_BEFORE_LIMIT_MIN} minutes before the time limit; what was measured by then is kept.",
+        "# Submit this script again to go on where it stood: nothing is measured twice.",
+        f"cd {shlex.quote(str(path.parent))} || exit 2",
+        f"offbeat run {shlex.quote(path.name)} --stop-before-limit {STOP_BEFORE_LIMIT_MIN}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _named(prefix: str, name: str) -> list[str]:
+    """A directive for an account or a queue; none where it is empty."""
+    if name and not _WORD.fullmatch(name):
+        raise BadInput(f"{name!r} is no name of an account, partition or queue; write one word")
+    return [prefix + name] if name else []
+
+
+def _clock(duration_s: int) -> str:
+    """Seconds as ``HH:MM:SS``, with as many hours as it takes."""
+    minutes, seconds = divmod(duration_s, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"

@@ -1,0 +1,1 @@
+"""Tuning files: written for each MPI library, and proved to be obeyed."""

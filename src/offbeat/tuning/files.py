@@ -1,0 +1,65 @@
+"""What a writer of tuning files hands back, and how files are put into a directory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+
+
+class ProcessEnvironment(Struct, frozen=True, kw_only=True):
+    """Environment variables for launches of ``p_low`` to ``p_high`` processes (inclusive) only."""
+
+    p_low: int
+    p_high: int
+    environment: dict[str, str]
+
+
+class TuningFiles(Struct, frozen=True, kw_only=True):
+    """Tuning files, and how a launch is made to use them.
+
+    ``files`` are absolute paths. ``environment`` alone makes a launch use them, and so do ``launch_options``
+    alone (words for the launcher, empty where it has none for the purpose). Where a library's settings must
+    differ with the number of processes, ``by_processes`` holds what belongs to each; :meth:`environment_for`
+    puts both together. ``usage`` are lines to copy into a terminal or job script, ``notes`` sentences to read
+    before.
+    """
+
+    files: list[Path]
+    environment: dict[str, str]
+    launch_options: list[str]
+    usage: list[str]
+    notes: list[str]
+    by_processes: list[ProcessEnvironment] = []
+
+    def environment_for(self, p: int) -> dict[str, str]:
+        """The environment variables that make a launch of ``p`` processes use the files."""
+        for entry in self.by_processes:
+            if entry.p_low <= p <= entry.p_high:
+                return self.environment | entry.environment
+        return dict(self.environment)
+
+
+def write_file(directory: Path, name: str, text: str) -> Path:
+    """Write ``text`` to ``directory``/``name``, whole or not at all; returns the absolute path.
+
+    Makes the directory. Raises :class:`BadInput` when it cannot be written.
+    """
+    path = directory.absolute() / name
+    unfinished = path.with_name(f".{name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInput(
+            f"cannot write the tuning file {path}: {error.strerror or error}; give a directory that you can"
+            " write to with --output"
+        ) from error
+    return path

@@ -1,0 +1,172 @@
+"""Tuning of Intel MPI 2021: I_MPI_ADJUST_X variables, in one shell file for each measured number of
+processes.
+
+How the library reads such a variable, as seen by debugger with 2021.18 (its manual promises more):
+
+- An entry ``preset:low-high`` holds up to ``high``; its lower end is not looked at, and the last entry holds
+  for everything above. So the entries must ascend and leave no gap.
+- Conditions on sizes and on processes (``@low-high``) exclude each other: of several sizes for the same
+  processes only the last is kept. So there is a file for each number of processes, without conditions on
+  them.
+- Preset 0 is the library's built-in decision. It is the nearest to "not set" that a part of a variable can
+  say, but not the same: without the variable the library reads its tuning file for the machine, which can
+  choose otherwise.
+
+Sizes are bytes per process, but the sum over all processes for reduce_scatter; alltoallv and barrier take the
+last entry whatever the size, and for scan and exscan, whose presets all run the same code, it cannot be told.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from offbeat.errors import BadInput
+from offbeat.mpi.installation import Installation
+from offbeat.study.case import COLLECTIVES
+from offbeat.tuning import knobs, ranges
+from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
+from offbeat.tuning.plan import Rule, TuningPlan
+
+BUILT_IN = "0"
+"""The preset that leaves the decision to the library."""
+
+LARGEST = 2**31 - 1
+"""The end of the last entry; it holds for larger messages as well."""
+
+WITHOUT_SIZES = ("alltoallv", "barrier", "scan", "exscan")
+"""Collectives for which an entry cannot depend on the message size."""
+
+BY_TOTAL = ("reduce_scatter",)
+"""Collectives whose message size is the sum over all processes."""
+
+
+def write(plan: TuningPlan, installation: Installation | None, directory: Path) -> TuningFiles:
+    """Write a file to source into a shell, for each range of processes that ``plan`` tells apart, into
+    ``directory``.
+    """
+    rules, variables, notes = _settled(plan)
+    entries, files, usage = [], [], []
+    for row in ranges.process_rows(rules):
+        environment, more = _environment(row)
+        notes += [note for note in more if note not in notes]
+        path = write_file(
+            directory, f"intelmpi-p{_span(row, '-')}.env", _text(plan, environment | variables, row)
+        )
+        entries.append(ProcessEnvironment(p_low=row.p_low, p_high=row.p_high, environment=environment))
+        files.append(path)
+        usage += _usage(environment | variables, path, row)
+    return TuningFiles(
+        files=files,
+        environment=variables,
+        launch_options=[],
+        usage=usage,
+        notes=[*plan.notes, *notes, *_notes(entries)],
+        by_processes=entries,
+    )
+
+
+def _settled(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]]:
+    """All rules whose variables agree, the variables beside I_MPI_ADJUST_X, and sentences on the others."""
+    every = [rule for collective in COLLECTIVES for rule in plan.rules.get(collective, [])]
+    return knobs.settle(every, _knobs_of)
+
+
+def _knobs_of(rule: Rule) -> dict[str, str]:
+    return {name: value for name, value in rule.algorithm.settings.items() if name != _variable(rule)}
+
+
+def _variable(rule: Rule) -> str:
+    return f"I_MPI_ADJUST_{rule.collective.upper()}"
+
+
+def preset_of(rule: Rule) -> str:
+    """The preset number of a rule's algorithm, as text. Raises :class:`BadInput` when its settings hold none."""
+    preset = rule.algorithm.settings.get(_variable(rule), "")
+    if not preset.isdigit():
+        raise BadInput(
+            f"the settings of {rule.collective}'s algorithm {rule.algorithm.name} have no preset number under"
+            f" {_variable(rule)}: {dict(rule.algorithm.settings)}"
+        )
+    return preset
+
+
+def _environment(row: ranges.ProcessRow) -> tuple[dict[str, str], list[str]]:
+    """The variables for launches of a row's processes, and sentences on what they cannot say."""
+    environment: dict[str, str] = {}
+    notes = []
+    for collective in COLLECTIVES:
+        rules = [rule for rule in row.rules if rule.collective == collective]
+        if not rules:
+            continue
+        if collective in WITHOUT_SIZES:
+            kept = ranges.one_rule(rules, preset_of)
+            own = ranges.ProcessRow(p_low=row.p_low, p_high=row.p_high, rules=rules)
+            notes.append(
+                ranges.one_rule_note(own, kept, "Intel MPI does not look at the message size here", preset_of)
+            )
+            environment[_variable(kept)] = preset_of(kept)
+        else:
+            scale = _measured(row) if collective in BY_TOTAL else 1
+            environment[_variable(rules[0])] = entries_text(ranges.segments(rules, preset_of, scale, scale))
+    return environment, [note for note in notes if note]
+
+
+def _measured(row: ranges.ProcessRow) -> int:
+    """The number of processes to multiply sizes by: the measured one if it is in the row."""
+    return next((rule.p for rule in row.rules if row.p_low <= rule.p <= row.p_high), row.p_low)
+
+
+def entries_text(sized: list[ranges.Segment]) -> str:
+    """The value of a variable: ascending entries without a gap, preset 0 wherever no rule holds."""
+    words = []
+    free_from = 0
+    for segment in sized:
+        if segment.low > LARGEST:
+            break
+        if segment.low > free_from:
+            words.append(f"{BUILT_IN}:{free_from}-{segment.low - 1}")
+        words.append(f"{preset_of(segment.rule)}:{segment.low}-{min(segment.high, LARGEST)}")
+        free_from = segment.high + 1
+    if free_from <= LARGEST:
+        words.append(f"{BUILT_IN}:{free_from}-{LARGEST}")
+    return ";".join(words)
+
+
+def _span(row: ranges.ProcessRow, to: str) -> str:
+    return f"{row.p_low}" if row.p_low == row.p_high else f"{row.p_low}{to}{row.p_high}"
+
+
+def _text(plan: TuningPlan, environment: dict[str, str], row: ranges.ProcessRow) -> str:
+    lines = [
+        f"# Written by offbeat from measurements with {plan.library}.",
+        f"# Source it before launching {_span(row, ' to ')} processes:  . intelmpi-p{_span(row, '-')}.env",
+        "# Preset 0 is the library's built-in decision.",
+        *(f"export {name}={shlex.quote(value)}" for name, value in environment.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _usage(environment: dict[str, str], path: Path, row: ranges.ProcessRow) -> list[str]:
+    words = [word for name, value in environment.items() for word in ("-genv", name, value)]
+    return [
+        f"# {_span(row, ' to ')} processes",
+        f". {shlex.quote(str(path))} && mpiexec -n {_measured(row)} ./application",
+        f"mpiexec {shlex.join(words)} -n {_measured(row)} ./application",
+    ]
+
+
+def _notes(entries: list[ProcessEnvironment]) -> list[str]:
+    notes = [
+        "A variable of Intel MPI cannot tell numbers of processes and message sizes apart at once: use the"
+        " file of the launch's number of processes. It acts on smaller communicators of the program as"
+        " well.",
+        "Intel MPI's presets may run other code at another number of processes than the measured one.",
+    ]
+    if any(f"{BUILT_IN}:" in value for entry in entries for value in entry.environment.values()):
+        notes.append(
+            "Sizes outside the measured ones get preset 0, the library's built-in decision; once a"
+            " collective's variable is set, Intel MPI no longer reads its own tuning file for that"
+            " collective."
+        )
+    return notes

@@ -1,0 +1,310 @@
+"""MPICH's algorithms as its selection trees name them: guards, parameters, and the names themselves.
+
+Measured algorithms are known by control variables (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM=binomial``); trees call
+the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm forced by variable is replaced silently where
+it does not apply; one named in a tree is run, and stops the program. The guards below are the restrictions
+that MPICH lists for them (its src/mpi/coll/coll_algorithms.txt), parameters are what its reader of trees
+takes (csel_container.c) with the defaults of the control variables; a parameter left out has no default there
+but holds what happens to be in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from offbeat.tuning.mpich_tree import COUNT_AT_LEAST_POW2, Leaf
+from offbeat.tuning.plan import Rule
+
+SIZE_CONDITION = {
+    "allreduce": "avg_msg_size",
+    "bcast": "avg_msg_size",
+    "reduce": "avg_msg_size",
+    "alltoall": "avg_msg_size",
+    "iallreduce": "avg_msg_size",
+    "ibcast": "avg_msg_size",
+    "ireduce": "avg_msg_size",
+    "ialltoall": "avg_msg_size",
+    "allgather": "total_msg_size",
+    "allgatherv": "total_msg_size",
+    "reduce_scatter": "total_msg_size",
+    "reduce_scatter_block": "total_msg_size",
+    "iallgather": "total_msg_size",
+    "iallgatherv": "total_msg_size",
+    "ireduce_scatter": "total_msg_size",
+}
+"""The condition on the message size that a collective can have: bytes per process (avg) or of all processes
+(total).
+
+The others have none that is safe: barrier, scan and exscan stop the program at either; gather, scatter and
+alltoallv compute it from arguments that differ between processes; ireduce_scatter_block counts elements
+instead of bytes.
+"""
+
+PARENT = "comm_hierarchy=parent"
+POW2 = "comm_size=pow2"
+CONSECUTIVE = "is_node_consecutive=yes"
+NOT_IN_PLACE = "is_sendbuf_inplace=no"
+IN_PLACE = "is_sendbuf_inplace=yes"
+COMMUTATIVE = "is_commutative=yes"
+BUILT_IN_OP = "is_op_built_in=yes"
+REGULAR = "is_block_regular=yes"
+
+WITH_COMMUTATIVE = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
+"""Blocking collectives whose tree can ask whether the operation is commutative; scan's and exscan's cannot.
+"""
+
+UNGUARDABLE = {
+    (
+        "iallgatherv",
+        "tsp_recexch_doubling",
+    ): "needs ascending displacements, for which MPICH's file has no condition",
+    (
+        "iallgatherv",
+        "tsp_recexch_halving",
+    ): "needs ascending displacements, for which MPICH's file has no condition",
+}
+"""Algorithms with a restriction that no condition can express."""
+
+GUARDS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("barrier", "smp"): (PARENT,),
+    ("bcast", "smp"): (PARENT,),
+    ("bcast", "scatter_recursive_doubling_allgather"): (POW2,),
+    ("ibcast", "sched_smp"): (PARENT,),
+    ("ibcast", "sched_scatter_recursive_doubling_allgather"): (POW2,),
+    ("allgather", "recursive_doubling"): (POW2,),
+    ("iallgather", "sched_recursive_doubling"): (POW2,),
+    ("allgatherv", "recursive_doubling"): (POW2,),
+    ("iallgatherv", "sched_recursive_doubling"): (POW2,),
+    ("alltoall", "brucks"): (NOT_IN_PLACE,),
+    ("alltoall", "k_brucks"): (NOT_IN_PLACE,),
+    ("alltoall", "pairwise"): (NOT_IN_PLACE,),
+    ("alltoall", "scattered"): (NOT_IN_PLACE,),
+    ("alltoall", "pairwise_sendrecv_replace"): (IN_PLACE,),
+    ("ialltoall", "sched_brucks"): (NOT_IN_PLACE,),
+    ("ialltoall", "sched_pairwise"): (NOT_IN_PLACE,),
+    ("ialltoall", "sched_permuted_sendrecv"): (NOT_IN_PLACE,),
+    ("ialltoall", "sched_inplace"): (IN_PLACE,),
+    ("ialltoall", "tsp_ring"): (NOT_IN_PLACE,),
+    ("ialltoall", "tsp_brucks"): (NOT_IN_PLACE,),
+    ("ialltoall", "tsp_scattered"): (NOT_IN_PLACE,),
+    ("alltoallv", "scattered"): (NOT_IN_PLACE,),
+    ("alltoallv", "pairwise_sendrecv_replace"): (IN_PLACE,),
+    ("ialltoallv", "sched_blocked"): (NOT_IN_PLACE,),
+    ("ialltoallv", "tsp_scattered"): (NOT_IN_PLACE,),
+    ("ialltoallv", "tsp_blocked"): (NOT_IN_PLACE,),
+    ("ialltoallv", "sched_inplace"): (IN_PLACE,),
+    ("ialltoallv", "tsp_inplace"): (IN_PLACE,),
+    ("reduce", "smp"): (PARENT, COMMUTATIVE),
+    ("reduce", "reduce_scatter_gather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
+    ("ireduce", "sched_smp"): (PARENT, COMMUTATIVE),
+    ("ireduce", "sched_reduce_scatter_gather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
+    ("ireduce", "tsp_tree"): (COMMUTATIVE,),
+    ("allreduce", "smp"): (PARENT, COMMUTATIVE),
+    ("allreduce", "reduce_scatter_allgather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
+    ("allreduce", "ring"): (COMMUTATIVE,),
+    ("allreduce", "k_reduce_scatter_allgather"): (COMMUTATIVE,),
+    ("iallreduce", "sched_smp"): (PARENT, COMMUTATIVE),
+    ("iallreduce", "sched_reduce_scatter_allgather"): (BUILT_IN_OP, COUNT_AT_LEAST_POW2),
+    ("iallreduce", "tsp_ring"): (COMMUTATIVE,),
+    ("iallreduce", "tsp_recexch_reduce_scatter_recexch_allgatherv"): (COMMUTATIVE,),
+    ("reduce_scatter", "noncommutative"): (POW2, REGULAR),
+    ("reduce_scatter", "pairwise"): (COMMUTATIVE,),
+    ("reduce_scatter", "recursive_halving"): (COMMUTATIVE,),
+    ("ireduce_scatter", "sched_noncommutative"): (POW2, REGULAR),
+    ("ireduce_scatter", "sched_pairwise"): (COMMUTATIVE,),
+    ("ireduce_scatter", "sched_recursive_halving"): (COMMUTATIVE,),
+    ("ireduce_scatter", "tsp_recexch"): (COMMUTATIVE,),
+    ("reduce_scatter_block", "noncommutative"): (POW2,),
+    ("reduce_scatter_block", "pairwise"): (COMMUTATIVE,),
+    ("reduce_scatter_block", "recursive_halving"): (COMMUTATIVE,),
+    ("ireduce_scatter_block", "sched_noncommutative"): (POW2,),
+    ("ireduce_scatter_block", "sched_pairwise"): (COMMUTATIVE,),
+    ("ireduce_scatter_block", "sched_recursive_halving"): (COMMUTATIVE,),
+    ("ireduce_scatter_block", "tsp_recexch"): (COMMUTATIVE,),
+    ("scan", "smp"): (CONSECUTIVE,),
+    ("iscan", "sched_smp"): (CONSECUTIVE,),
+}
+"""(collective, algorithm) → the conditions under which it applies; none for the others."""
+
+_BCAST_TREE = {
+    "tree_type": ("BCAST_TREE_TYPE", "kary"),
+    "k": ("BCAST_TREE_KVAL", "2"),
+    "is_non_blocking": ("BCAST_IS_NON_BLOCKING", "1"),
+    "topo_overhead": ("BCAST_TOPO_OVERHEAD", "200"),
+    "topo_diff_groups": ("BCAST_TOPO_DIFF_GROUPS", "2800"),
+    "topo_diff_switches": ("BCAST_TOPO_DIFF_SWITCHES", "1900"),
+    "topo_same_switches": ("BCAST_TOPO_SAME_SWITCHES", "1600"),
+}
+_IALLREDUCE_RECEXCH = {"k": ("IALLREDUCE_RECEXCH_KVAL", "2")}
+_ALLREDUCE_RECEXCH = {
+    "k": ("ALLREDUCE_RECEXCH_KVAL", "2"),
+    "single_phase_recv": ("ALLREDUCE_RECEXCH_SINGLE_PHASE_RECV", "0"),
+}
+_ALLGATHER_RECEXCH = {
+    "k": ("ALLGATHER_RECEXCH_KVAL", "2"),
+    "single_phase_recv": ("ALLGATHER_RECEXCH_SINGLE_PHASE_RECV", "0"),
+}
+
+PARAMETERS: dict[tuple[str, str], dict[str, tuple[str, str]]] = {
+    ("bcast", "tree"): _BCAST_TREE,
+    ("bcast", "pipelined_tree"): {
+        "tree_type": ("BCAST_TREE_TYPE", "kary"),
+        "k": ("BCAST_TREE_KVAL", "2"),
+        "is_non_blocking": ("BCAST_IS_NON_BLOCKING", "1"),
+        "chunk_size": ("BCAST_TREE_PIPELINE_CHUNK_SIZE", "8192"),
+        "recv_pre_posted": ("BCAST_RECV_PRE_POST", "0"),
+    },
+    ("ibcast", "tsp_tree"): {
+        "tree_type": ("IBCAST_TREE_TYPE", "kary"),
+        "k": ("IBCAST_TREE_KVAL", "2"),
+        "chunk_size": ("IBCAST_TREE_PIPELINE_CHUNK_SIZE", "0"),
+    },
+    ("ibcast", "tsp_ring"): {"chunk_size": ("IBCAST_RING_CHUNK_SIZE", "0")},
+    ("ibcast", "tsp_scatterv_recexch_allgatherv"): {
+        "scatterv_k": ("IBCAST_SCATTERV_KVAL", "2"),
+        "allgatherv_k": ("IBCAST_ALLGATHERV_RECEXCH_KVAL", "2"),
+    },
+    ("ireduce", "tsp_tree"): {
+        "tree_type": ("IREDUCE_TREE_TYPE", "kary"),
+        "k": ("IREDUCE_TREE_KVAL", "2"),
+        "chunk_size": ("IREDUCE_TREE_PIPELINE_CHUNK_SIZE", "-1"),
+        "buffer_per_child": ("IREDUCE_TREE_BUFFER_PER_CHILD", "0"),
+        "topo_overhead": ("IREDUCE_TOPO_OVERHEAD", "200"),
+        "topo_diff_groups": ("IREDUCE_TOPO_DIFF_GROUPS", "2800"),
+        "topo_diff_switches": ("IREDUCE_TOPO_DIFF_SWITCHES", "1900"),
+        "topo_same_switches": ("IREDUCE_TOPO_SAME_SWITCHES", "1600"),
+    },
+    ("iallreduce", "tsp_tree"): {
+        "tree_type": ("IALLREDUCE_TREE_TYPE", "kary"),
+        "k": ("IALLREDUCE_TREE_KVAL", "2"),
+        "chunk_size": ("IALLREDUCE_TREE_PIPELINE_CHUNK_SIZE", "0"),
+        "buffer_per_child": ("IALLREDUCE_TREE_BUFFER_PER_CHILD", "0"),
+    },
+    ("iallreduce", "tsp_recexch_single_buffer"): _IALLREDUCE_RECEXCH,
+    ("iallreduce", "tsp_recexch_multiple_buffer"): _IALLREDUCE_RECEXCH,
+    ("iallreduce", "tsp_recexch_reduce_scatter_recexch_allgatherv"): _IALLREDUCE_RECEXCH,
+    ("allreduce", "recursive_multiplying"): {"k": ("ALLREDUCE_RECURSIVE_MULTIPLYING_KVAL", "2")},
+    ("allreduce", "tree"): {
+        "tree_type": ("ALLREDUCE_TREE_TYPE", "knomial_1"),
+        "k": ("ALLREDUCE_TREE_KVAL", "2"),
+        "chunk_size": ("ALLREDUCE_TREE_PIPELINE_CHUNK_SIZE", "0"),
+        "buffer_per_child": ("ALLREDUCE_TREE_BUFFER_PER_CHILD", "0"),
+        "topo_overhead": ("ALLREDUCE_TOPO_OVERHEAD", "200"),
+        "topo_diff_groups": ("ALLREDUCE_TOPO_DIFF_GROUPS", "2800"),
+        "topo_diff_switches": ("ALLREDUCE_TOPO_DIFF_SWITCHES", "1900"),
+        "topo_same_switches": ("ALLREDUCE_TOPO_SAME_SWITCHES", "1600"),
+    },
+    ("allreduce", "recexch"): _ALLREDUCE_RECEXCH,
+    ("allreduce", "k_reduce_scatter_allgather"): _ALLREDUCE_RECEXCH,
+    ("allgather", "k_brucks"): {"k": ("ALLGATHER_BRUCKS_KVAL", "2")},
+    ("allgather", "recexch_doubling"): _ALLGATHER_RECEXCH,
+    ("allgather", "recexch_halving"): _ALLGATHER_RECEXCH,
+    ("alltoall", "k_brucks"): {"k": ("ALLTOALL_BRUCKS_KVAL", "2")},
+    ("barrier", "k_dissemination"): {"k": ("BARRIER_DISSEM_KVAL", "2")},
+}
+"""(collective, algorithm) → parameter in the tree → (control variable after MPIR_CVAR_, its default)."""
+
+UNREADABLE = "takes parameters that MPICH does not read from such a file"
+"""Why an algorithm that has parameters, but none in :data:`PARAMETERS`, cannot be used."""
+
+PARAMETERS_NOT_READ = frozenset(
+    {
+        ("barrier", "recexch"),
+        ("ibarrier", "tsp_recexch"),
+        ("ibarrier", "tsp_k_dissemination"),
+        ("iallgather", "tsp_brucks"),
+        ("iallgather", "tsp_recexch_doubling"),
+        ("iallgather", "tsp_recexch_halving"),
+        ("iallgatherv", "tsp_brucks"),
+        ("ialltoall", "tsp_brucks"),
+        ("ialltoall", "tsp_scattered"),
+        ("ialltoallv", "tsp_scattered"),
+        ("ialltoallv", "tsp_blocked"),
+        ("ireduce", "tsp_ring"),
+        ("igather", "tsp_tree"),
+        ("iscatter", "tsp_tree"),
+        ("ireduce_scatter", "tsp_recexch"),
+        ("ireduce_scatter_block", "tsp_recexch"),
+        ("ibcast", "tsp_scatterv_ring_allgatherv"),
+        ("allreduce", "ccl"),
+    }
+)
+"""Algorithms with parameters that MPICH's reader of trees does not (all) take: they would run with any
+values.
+"""
+
+
+class InexpressibleError(Exception):
+    """A rule that a selection tree cannot hold; the text says why, as the end of a sentence."""
+
+
+class Named(Struct, frozen=True, kw_only=True):
+    """What a rule needs in the trees: the leaf of the collective, and that of the nonblocking one it runs, if
+    any.
+    """
+
+    leaf: Leaf
+    nonblocking: Leaf | None = None
+
+
+def named(rule: Rule, names: frozenset[str]) -> Named:
+    """Translate a rule's settings; ``names`` are what the library knows. Raises :class:`InexpressibleError`."""
+    settings = rule.algorithm.settings
+    collective = rule.collective
+    value = settings.get(variable(collective), "")
+    if value != "nb":
+        return Named(leaf=_leaf(collective, value, settings, names, rule))
+    function = f"MPIR_{collective.capitalize()}_allcomm_nb"
+    if function not in names:
+        raise InexpressibleError("is not among the algorithms that this library can be told to use in a file")
+    inner = settings.get(variable(f"i{collective}"), "auto")
+    blocking = Leaf(f"algorithm={function}", (), _commutative(rule))
+    if inner in ("auto", "sched_auto"):
+        return Named(leaf=blocking)
+    leaf = _leaf(f"i{collective}", inner, settings, names, rule)
+    guards = tuple(dict.fromkeys([*leaf.guards, *_commutative(rule)]))
+    return Named(leaf=Leaf(blocking.key, (), guards), nonblocking=leaf)
+
+
+def variable(collective: str) -> str:
+    """The control variable that forces an algorithm of a collective."""
+    return f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
+
+
+def _leaf(
+    collective: str, value: str, settings: Mapping[str, str], names: frozenset[str], rule: Rule
+) -> Leaf:
+    key = (collective, value)
+    if key in UNGUARDABLE:
+        raise InexpressibleError(UNGUARDABLE[key])
+    if key in PARAMETERS_NOT_READ:
+        raise InexpressibleError(UNREADABLE)
+    function = f"MPIR_{collective.capitalize()}_intra_{value}"
+    if function not in names:
+        raise InexpressibleError("is not among the algorithms that this library can be told to use in a file")
+    parameters = tuple(
+        f"{name}={settings.get(f'MPIR_CVAR_{own}', default)}"
+        for name, (own, default) in PARAMETERS.get(key, {}).items()
+    )
+    guards = [
+        guard for guard in GUARDS.get(key, ()) if not (guard == POW2 and _ran_without_pow2(collective, rule))
+    ]
+    return Leaf(f"algorithm={function}", parameters, tuple(dict.fromkeys([*guards, *_commutative(rule)])))
+
+
+def _ran_without_pow2(collective: str, rule: Rule) -> bool:
+    """Versions lifted bcast's restriction: seen to run on another number of processes, it has none here."""
+    return collective == "bcast" and rule.p & (rule.p - 1) != 0
+
+
+def _commutative(rule: Rule) -> tuple[str, ...]:
+    """The guard of an algorithm that was seen to compute wrongly with operations that are not commutative."""
+    if not rule.commutative_only:
+        return ()
+    if rule.collective not in WITH_COMMUTATIVE:
+        raise InexpressibleError(
+            "needs a commutative operation, which MPICH's file cannot ask for in this collective"
+        )
+    return (COMMUTATIVE,)

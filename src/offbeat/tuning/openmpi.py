@@ -1,0 +1,325 @@
+"""Tuning files for Open MPI 4.1 and 5.0: the rules file of its ``tuned`` component.
+
+The file nests three lists: collectives (by number), communicator sizes, message sizes. The library takes the
+last entry that is not larger than what it looks for, and the first one for anything smaller; algorithm 0
+means its own decision. So every list begins with an entry of algorithm 0, and every range is closed by one. A
+file with any mistake in it is ignored as a whole, silently.
+
+What the library calls the message size differs (its decision functions, coll_tuned_decision_dynamic.c): see
+:data:`MESSAGE_SIZE`. Two collectives must not depend on it at all: in gather and scatter each process
+computes it from arguments that are insignificant on some of them, processes then choose differently, and the
+program hangs or computes wrongly.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.mpi.installation import Installation
+from offbeat.study.units import format_size
+from offbeat.tuning import knobs, ranges
+from offbeat.tuning.files import TuningFiles, write_file
+from offbeat.tuning.plan import Rule, TuningPlan
+
+COLLECTIVE_IDS = {
+    "allgather": 0,
+    "allgatherv": 1,
+    "allreduce": 2,
+    "alltoall": 3,
+    "alltoallv": 4,
+    "barrier": 6,
+    "bcast": 7,
+    "exscan": 8,
+    "gather": 9,
+    "reduce": 11,
+    "reduce_scatter": 12,
+    "reduce_scatter_block": 13,
+    "scan": 14,
+    "scatter": 15,
+}
+"""The numbers by which the rules file names collectives."""
+
+MESSAGE_SIZE = {
+    "allgather": "total",
+    "allgatherv": "per process",
+    "allreduce": "per process",
+    "alltoall": "total",
+    "alltoallv": "ignored",
+    "barrier": "ignored",
+    "bcast": "per process",
+    "exscan": "ignored",
+    "gather": "unsafe",
+    "reduce": "per process",
+    "reduce_scatter": "total",
+    "reduce_scatter_block": "total",
+    "scan": "ignored",
+    "scatter": "unsafe",
+}
+"""What Open MPI compares: bytes per process (allgatherv: their mean); bytes of all processes; nothing; or
+what
+processes may disagree on."""
+
+WHY_ONE = {
+    "ignored": "Open MPI does not look at the message size here",
+    "unsafe": "a choice by message size hangs or computes wrongly in programs that use MPI_IN_PLACE",
+}
+
+FIRST_WITH_VERSION_2 = (5, 0, 7)
+"""Earlier versions ignore a version 2 file silently."""
+
+DEFAULT_FANOUT = 4
+"""coll_tuned_X_algorithm_tree_fanout and _chain_fanout where nothing else is set (4.1.4, 5.0.11)."""
+
+CHAIN_FANOUT = ("bcast", "reduce")
+"""Collectives whose forced fan-out is the chain's; a rules file has one fan-out for both kinds."""
+
+FILE_NAME = "openmpi.rules"
+
+
+class Tuned(Struct, frozen=True, kw_only=True):
+    """What a rules file can say of an algorithm: its number, fan-out, segment size in bytes, and requests at
+    once.
+    """
+
+    number: int
+    fanout: int
+    segment_bytes: int
+    requests: int
+
+
+def write(
+    plan: TuningPlan, installation: Installation | None, directory: Path, format_version: int = 1
+) -> TuningFiles:
+    """Write the rules file of ``plan`` into ``directory``.
+
+    ``format_version`` 2 also holds the number of requests at once, which version 1 cannot; it needs Open MPI
+    5.0.7 or later. Raises :class:`BadInput` when the installation (or, without one, the measured version) is
+    older.
+    """
+    _refuse_old(plan, installation, format_version)
+    tuned, variables, notes = _expressible(plan, format_version)
+    text, more = rules_text(plan, tuned, format_version)
+    path = write_file(directory, FILE_NAME, text)
+    mca = {
+        "coll_tuned_use_dynamic_rules": "1",
+        "coll_tuned_dynamic_rules_filename": str(path),
+        **variables,
+        **(
+            {"coll_han_priority": "0"}
+            if plan.several_nodes and _is_at_least(plan, installation, (5,))
+            else {}
+        ),
+    }
+    environment = {f"OMPI_MCA_{name}": value for name, value in mca.items()}
+    options = [word for name, value in mca.items() for word in ("--mca", name, value)]
+    return TuningFiles(
+        files=[path],
+        environment=environment,
+        launch_options=options,
+        usage=_usage(environment, options),
+        notes=[*plan.notes, *notes, *more, *_notes(plan, installation, tuned)],
+    )
+
+
+def _usage(environment: dict[str, str], options: list[str]) -> list[str]:
+    return [
+        f"mpirun {shlex.join(options)} -n P ./application",
+        *(f"export {name}={shlex.quote(value)}" for name, value in environment.items()),
+    ]
+
+
+def _refuse_old(plan: TuningPlan, installation: Installation | None, format_version: int) -> None:
+    if format_version == 1:
+        return
+    if format_version != 2:
+        raise BadInput(f"--format {format_version}: Open MPI's rules file has the formats 1 and 2")
+    if not _is_at_least(plan, installation, FIRST_WITH_VERSION_2):
+        found = installation.version_text if installation else plan.version or "an unknown version"
+        raise BadInput(
+            f"--format 2: Open MPI {found} would ignore the file silently; it is understood from 5.0.7 on."
+            " Use --format 1"
+        )
+
+
+def _is_at_least(plan: TuningPlan, installation: Installation | None, version: tuple[int, ...]) -> bool:
+    if installation is not None:
+        return installation.is_at_least(*version)
+    numbers = plan.version.split(".")
+    return all(n.isdigit() for n in numbers) and tuple(int(n) for n in numbers) >= version
+
+
+def tuned_of(rule: Rule) -> Tuned:
+    """Read the settings of a rule's algorithm. Raises :class:`BadInput` for one without a number."""
+    settings = rule.algorithm.settings
+    main = f"coll_tuned_{rule.collective}_algorithm"
+    fanout = f"{main}_chain_fanout" if rule.collective in CHAIN_FANOUT else f"{main}_tree_fanout"
+    try:
+        return Tuned(
+            number=int(settings[main]),
+            fanout=int(settings.get(fanout, DEFAULT_FANOUT)),
+            segment_bytes=int(settings.get(f"{main}_segmentsize", 0)),
+            requests=int(settings.get(f"{main}_max_requests", 0)),
+        )
+    except (KeyError, ValueError):
+        raise BadInput(
+            f"the settings of {rule.collective}'s algorithm {rule.algorithm.name} have no number under {main}"
+            f" that a rules file could hold: {dict(settings)}"
+        ) from None
+
+
+def _knobs_of(rule: Rule) -> dict[str, str]:
+    """Settings that a rules file has no place for."""
+    main = f"coll_tuned_{rule.collective}_algorithm"
+    placed = {
+        main,
+        *(f"{main}_{knob}" for knob in ("tree_fanout", "chain_fanout", "segmentsize", "max_requests")),
+    }
+    return {name: value for name, value in rule.algorithm.settings.items() if name not in placed}
+
+
+def _expressible(
+    plan: TuningPlan, format_version: int
+) -> tuple[dict[str, list[Rule]], dict[str, str], list[str]]:
+    """The rules that the file can hold, the variables that go beside it, and sentences on what was left out."""
+    kept: dict[str, list[Rule]] = {}
+    variables: dict[str, str] = {}
+    notes: list[str] = []
+    for collective, rules in plan.rules.items():
+        if collective not in COLLECTIVE_IDS:
+            raise BadInput(f"Open MPI's rules file has no number for {collective}; it cannot be exported")
+        fitting = []
+        for rule in rules:
+            if format_version == 1 and tuned_of(rule).requests:
+                notes.append(
+                    f"{collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
+                    f" default: {rule.algorithm.name} limits the requests at once, which only --format 2"
+                    " (Open MPI 5.0.7 and later) can say."
+                )
+            else:
+                fitting.append(rule)
+        fitting, own, more = knobs.settle(fitting, _knobs_of)
+        variables |= own
+        notes += more
+        if fitting:
+            kept[collective] = fitting
+    return kept, variables, notes
+
+
+def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: int) -> tuple[str, list[str]]:
+    """The file's text, and sentences on what it cannot tell apart."""
+    lines = ["rule-file-version-2"] if format_version == 2 else []
+    lines += [
+        f"# Written by offbeat from measurements with {plan.library}.",
+        "# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size"
+        + (", requests." if format_version == 2 else "."),
+        *_warning_lines(rules),
+        f"{len(rules)} # collectives",
+    ]
+    notes: list[str] = []
+    for collective, own in sorted(rules.items(), key=lambda item: COLLECTIVE_IDS[item[0]]):
+        blocks, more = _blocks(collective, own, format_version)
+        lines += ["", f"{COLLECTIVE_IDS[collective]} # {collective}", f"{len(blocks)} # communicator sizes"]
+        lines += [line for block in blocks for line in block]
+        notes += more
+    return "\n".join(lines) + "\n", notes
+
+
+def _warning_lines(rules: dict[str, list[Rule]]) -> list[str]:
+    return [
+        f"# WRONG RESULTS with operations that are not commutative: {collective} by {', '.join(names)}."
+        for collective, names in commutative_only(rules).items()
+    ]
+
+
+def commutative_only(rules: dict[str, list[Rule]]) -> dict[str, list[str]]:
+    """Collective → its algorithms in ``rules`` that compute wrongly with operations that are not commutative."""
+    found = {
+        collective: sorted({rule.algorithm.name for rule in own if rule.commutative_only})
+        for collective, own in rules.items()
+    }
+    return {collective: names for collective, names in found.items() if names}
+
+
+def _blocks(collective: str, rules: list[Rule], format_version: int) -> tuple[list[list[str]], list[str]]:
+    """One block of lines for each communicator size of a collective, guards included."""
+    kind = MESSAGE_SIZE[collective]
+    last_field = " 0" if format_version == 2 else ""
+    default = f"0 0 0 0{last_field}"
+    blocks: list[list[str]] = []
+    notes: list[str] = []
+    free_from = 0
+    for row in ranges.process_rows(rules):
+        if row.p_low > free_from:
+            blocks.append([f"{free_from} # processes and more: the library's decision", "1", default])
+        if kind in WHY_ONE:
+            kept = ranges.one_rule(row.rules, tuned_of)
+            notes.append(ranges.one_rule_note(row, kept, WHY_ONE[kind], tuned_of))
+            sized = [ranges.Segment(low=0, high=-1, rule=kept)]
+            blocks.append(_block(row.p_low, row.p_high, sized, format_version))
+        elif kind == "per process":
+            blocks.append(_block(row.p_low, row.p_high, ranges.segments(row.rules, tuned_of), format_version))
+        else:
+            for low, high in ranges.steps(row):
+                sized = ranges.segments(row.rules, tuned_of, low, high)
+                blocks.append(_block(low, high, sized, format_version))
+        free_from = row.p_high + 1
+    blocks.append([f"{free_from} # processes and more: the library's decision", "1", default])
+    return blocks, list(dict.fromkeys(note for note in notes if note))
+
+
+def _block(p_low: int, p_high: int, sized: Sequence[ranges.Segment], format_version: int) -> list[str]:
+    """The lines for communicators of ``p_low`` processes and more; a segment that ends before it begins has
+    no end.
+    """
+    lines: list[str] = []
+    free_from = 0
+    for segment in sized:
+        if segment.low > free_from:
+            lines.append(
+                _line(free_from, Tuned(number=0, fanout=0, segment_bytes=0, requests=0), "", format_version)
+            )
+        lines.append(_line(segment.low, tuned_of(segment.rule), segment.rule.algorithm.name, format_version))
+        free_from = segment.high + 1
+    if free_from:
+        lines.append(
+            _line(free_from, Tuned(number=0, fanout=0, segment_bytes=0, requests=0), "", format_version)
+        )
+    processes = f"{p_low}" if p_low == p_high else f"{p_low} to {p_high}"
+    return [f"{p_low} # for {processes} processes", f"{len(lines)} # message sizes", *lines]
+
+
+def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
+    words = [size, tuned.number, tuned.fanout, tuned.segment_bytes]
+    words += [tuned.requests] if format_version == 2 else []
+    return " ".join(map(str, words)) + (f" # {name}" if name else "")
+
+
+def _notes(plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]]) -> list[str]:
+    """What the user of the file must know."""
+    notes = [
+        f"{collective} by {', '.join(names)} computes wrong results with operations that are not commutative,"
+        " and Open MPI does not guard them (open-mpi/ompi issue 7765): do not use the file with a program"
+        " that has such operations, or take the collective out of it."
+        for collective, names in commutative_only(rules).items()
+    ]
+    if any(collective in rules for collective in ("allgather", "alltoall")):
+        notes.append(
+            "Open MPI takes the size of allgather and alltoall from the send arguments: calls with"
+            " MPI_IN_PLACE, where these are ignored, mostly get the library's own decision."
+        )
+    if _is_at_least(plan, installation, (5,)):
+        notes.append(
+            "With processes on several nodes, Open MPI 5 lets its component han decide instead"
+            + (
+                "; coll_han_priority 0 turns han off, for every collective, as it was when this was measured."
+                if plan.several_nodes
+                else ": add --mca coll_han_priority 0 (or OMPI_MCA_coll_han_priority=0) there. The measurements were made"
+                " on one node."
+            )
+        )
+    return notes

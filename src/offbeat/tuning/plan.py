@@ -1,0 +1,218 @@
+"""The tuning plan: which algorithm a library shall use for which processes and sizes, before any library's
+format.
+
+A plan holds nothing that was not measured: one rule for each cell in which an algorithm was selected, spread
+to its neighbours by the ranges of :mod:`offbeat.select.coverage`. Everywhere else the library's default
+stays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.select.coverage import process_ranges, size_ranges
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.case import COLLECTIVES
+
+if TYPE_CHECKING:
+    from offbeat.select.choose import Choice
+
+FAMILY_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
+"""The families that tuning files can be written for, as they are called in sentences."""
+
+SETTINGS_PREFIXES = {"coll_tuned_": "openmpi", "MPIR_CVAR_": "mpich", "I_MPI_": "intelmpi"}
+"""How the variables of each family begin; tells which library an algorithm's settings belong to."""
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """Use ``algorithm`` for ``p_low`` to ``p_high`` processes and ``bytes_low`` to ``bytes_high`` bytes.
+
+    All four are inclusive; bytes are the message size of the study: bytes per process as the MPI call states
+    it. ``p`` and ``bytes`` are the measured cell that the rule comes from. ``commutative_only`` says that the
+    algorithm was seen to compute wrongly with an operation that is not commutative.
+    """
+
+    collective: str
+    p: int
+    bytes: int
+    p_low: int
+    p_high: int
+    bytes_low: int
+    bytes_high: int
+    algorithm: Algorithm
+    commutative_only: bool = False
+
+
+class TuningPlan(Struct, frozen=True, kw_only=True):
+    """Rules for one library.
+
+    ``family`` is ``openmpi``, ``mpich`` or ``intelmpi`` (empty without any rule); ``version`` the version
+    that was measured, as text, empty if unknown. ``rules`` maps each collective to its rules, ordered by p
+    and size, which never overlap. ``several_nodes`` says that processes of more than one node were measured.
+    ``notes`` are sentences for the user.
+    """
+
+    family: str
+    version: str
+    rules: dict[str, list[Rule]]
+    several_nodes: bool = False
+    notes: list[str] = []
+
+    @property
+    def library(self) -> str:
+        """The library in a sentence: ``Open MPI 5.0.11``."""
+        return f"{FAMILY_NAMES.get(self.family, 'an unknown library')} {self.version}".strip()
+
+
+def plan(
+    choices: Sequence[Choice],
+    algorithms: Iterable[Algorithm],
+    *,
+    verdicts: Iterable[Verdict] = (),
+    library: Mapping[str, object] | None = None,
+) -> TuningPlan:
+    """Make the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
+    ``algorithms``.
+
+    ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
+    the study's provenance (keys ``family`` and ``version``). A tuning file cannot tell operations, data
+    types, roots or placements apart: where cells that differ in nothing else chose differently, the algorithm
+    chosen most often stands (of equals, the one with the smaller mean score). Raises :class:`BadInput` when
+    the library settings of a chosen algorithm are unknown, as they are for measurements made elsewhere.
+    """
+    known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
+    wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
+    chosen, notes = _agree(choices)
+    rules: dict[str, list[Rule]] = {}
+    for collective in sorted({key[0] for key in chosen}, key=_collective_order):
+        cells = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
+        found = _rules(collective, cells, known, wrong)
+        if found:
+            rules[collective] = found
+    return TuningPlan(
+        family=_family([rule.algorithm for some in rules.values() for rule in some], library or {}),
+        version=_version(library or {}),
+        rules=rules,
+        several_nodes=any(choice.cell.nodes > 1 for choice in choices),
+        notes=notes,
+    )
+
+
+def _collective_order(collective: str) -> tuple[int, str]:
+    return (COLLECTIVES.index(collective) if collective in COLLECTIVES else len(COLLECTIVES), collective)
+
+
+def _agree(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], list[str]]:
+    """One algorithm for each collective, p and size, and a sentence for every disagreement."""
+    cells: dict[tuple[str, int, int], list[Choice]] = {}
+    for choice in choices:
+        cells.setdefault((choice.cell.collective, choice.cell.p, choice.cell.bytes), []).append(choice)
+    chosen: dict[tuple[str, int, int], str] = {}
+    notes = []
+    for key, rivals in cells.items():
+        votes = Counter(rival.algorithm for rival in rivals)
+        winner = min(votes, key=lambda name: (-votes[name], _mean_score(name, rivals), name))
+        chosen[key] = winner
+        if len(votes) > 1:
+            others = ", ".join(sorted(name for name in votes if name != winner))
+            notes.append(
+                f"{key[0]} of {key[2]} B on p={key[1]} was measured in {len(rivals)} ways (placement,"
+                " operation, data type or root) that chose differently; a tuning file cannot tell them apart"
+                f" and says {winner}, chosen most often, not {others}."
+            )
+    return chosen, notes
+
+
+def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
+    scores = [rival.scores[name] for rival in rivals if name in rival.scores]
+    return sum(scores) / len(scores) if scores else float("inf")
+
+
+def _rules(
+    collective: str,
+    cells: Mapping[tuple[int, int], str],
+    known: Mapping[tuple[str, str], Algorithm],
+    wrong: set[tuple[str, str]],
+) -> list[Rule]:
+    """The rules of one collective from its cells (p, size) → algorithm, with the ranges that the cells speak
+    for.
+    """
+    ps = sorted({p for p, _ in cells})
+    rules = []
+    for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
+        sizes = sorted(size for own, size in cells if own == p)
+        for size, (bytes_low, bytes_high) in zip(sizes, size_ranges(sizes), strict=True):
+            name = cells[p, size]
+            if name == DEFAULT:
+                continue
+            algorithm = known.get((collective, name))
+            if algorithm is None or not algorithm.settings:
+                raise BadInput(
+                    f"no settings are known for {name}, selected for {collective} on p={p}: it was measured"
+                    " elsewhere, and only a study of an MPI library on this machine says how to make the"
+                    " library use an algorithm; measure with 'offbeat run' and export that study"
+                )
+            kept = keeps_to_measured_p(algorithm)
+            rules.append(
+                Rule(
+                    collective=collective,
+                    p=p,
+                    bytes=size,
+                    p_low=p if kept else p_low,
+                    p_high=p if kept else p_high,
+                    bytes_low=bytes_low,
+                    bytes_high=bytes_high,
+                    algorithm=algorithm,
+                    commutative_only=(collective, name) in wrong,
+                )
+            )
+    return rules
+
+
+def keeps_to_measured_p(algorithm: Algorithm) -> bool:
+    """Whether an algorithm must not be used for numbers of processes beside the measured one.
+
+    Open MPI's ``two_proc`` is an error unless p = 2, and two of its algorithms silently become others:
+    allgather's recursive doubling unless p is a power of two, neighbor exchange when p is odd. MPICH's cases
+    are guarded in its own file format.
+    """
+    if family_of(algorithm) != "openmpi":
+        return False
+    name = algorithm.name.replace("-", "_")
+    return name.startswith(("two_proc", "neighbor")) or (algorithm.collective, name.partition("(")[0]) == (
+        "allgather",
+        "recursive_doubling",
+    )
+
+
+def family_of(algorithm: Algorithm) -> str:
+    """The library family whose variables an algorithm's settings are; empty when they are nobody's."""
+    for name in algorithm.settings:
+        for prefix, family in SETTINGS_PREFIXES.items():
+            if name.startswith(prefix):
+                return family
+    return ""
+
+
+def _family(algorithms: Sequence[Algorithm], library: Mapping[str, object]) -> str:
+    """The one family that all settings and the provenance name; raises :class:`BadInput` otherwise."""
+    stated = str(library.get("family", ""))
+    families = {family_of(algorithm) for algorithm in algorithms} | ({stated} if stated else set())
+    unknown = sorted(families - set(FAMILY_NAMES))
+    if unknown or len(families) > 1:
+        named = ", ".join(sorted(FAMILY_NAMES.get(family, f"'{family}'") for family in families))
+        raise BadInput(
+            f"these results belong to {named}; a tuning file can be written for one of"
+            f" {', '.join(FAMILY_NAMES.values())} at a time"
+        )
+    return next(iter(families), "")
+
+
+def _version(library: Mapping[str, object]) -> str:
+    version = library.get("version", "")
+    return ".".join(str(part) for part in version) if isinstance(version, list | tuple) else str(version)

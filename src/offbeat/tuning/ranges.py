@@ -1,0 +1,112 @@
+"""Arranging a plan's rules as tuning files need them: by processes first, by size inside.
+
+Libraries differ in what they call the message size. Where it grows with the number of processes, each number
+needs thresholds of its own (:func:`steps`); where a library cannot look at the size, one rule must do
+(:func:`one_rule`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from offbeat.study.units import format_size
+from offbeat.tuning.plan import Rule
+
+EXACT_STEPS = 256
+"""A range of at most so many numbers of processes gets thresholds for each of them."""
+
+COARSENESS = 32
+"""Wider ranges get thresholds for groups whose largest member is at most 1/32 larger than their smallest."""
+
+
+class ProcessRow(Struct, frozen=True, kw_only=True):
+    """The rules that hold for ``p_low`` to ``p_high`` processes (inclusive), ordered by size."""
+
+    p_low: int
+    p_high: int
+    rules: list[Rule]
+
+
+class Segment(Struct, frozen=True, kw_only=True):
+    """``rule`` holds for sizes ``low`` to ``high`` (inclusive), in whatever the library calls the message
+    size.
+    """
+
+    low: int
+    high: int
+    rule: Rule
+
+
+def process_rows(rules: Sequence[Rule]) -> list[ProcessRow]:
+    """Cut the numbers of processes wherever a rule begins or ends; numbers without any rule are left out."""
+    starts = {rule.p_low for rule in rules} | {rule.p_high + 1 for rule in rules}
+    edges = sorted(starts)
+    rows = []
+    for low, after in pairwise(edges):
+        held = sorted((r for r in rules if r.p_low <= low <= r.p_high), key=lambda rule: rule.bytes_low)
+        if held:
+            rows.append(ProcessRow(p_low=low, p_high=after - 1, rules=held))
+    return rows
+
+
+def steps(row: ProcessRow) -> list[tuple[int, int]]:
+    """Cut a row's processes into the groups that share thresholds: each number alone, unless they are very
+    many.
+    """
+    if row.p_high - row.p_low < EXACT_STEPS:
+        return [(p, p) for p in range(row.p_low, row.p_high + 1)]
+    groups = []
+    measured = {rule.p for rule in row.rules}
+    low = row.p_low
+    while low <= row.p_high:
+        high = min(low + low // COARSENESS, row.p_high)
+        inside = [p for p in measured if low <= p <= high]
+        if inside and low < inside[0]:
+            high = inside[0] - 1
+        elif inside:
+            high = low
+        groups.append((low, high))
+        low = high + 1
+    return groups
+
+
+def segments(
+    rules: Sequence[Rule], same: Callable[[Rule], Hashable], low_p: int = 1, high_p: int = 1
+) -> list[Segment]:
+    """Rules as ranges of size, neighbours that are the ``same`` to the library joined.
+
+    Sizes are multiplied by the number of processes when it is given: a range then begins with its first size
+    at ``low_p`` and ends before the next size at ``high_p``, but never inside the range that follows.
+    """
+    made: list[Segment] = []
+    for rule in rules:
+        low, high = rule.bytes_low * low_p, (rule.bytes_high + 1) * high_p - 1
+        if made and made[-1].high >= low:
+            made[-1] = Segment(low=made[-1].low, high=low - 1, rule=made[-1].rule)
+        if made and made[-1].high + 1 == low and same(made[-1].rule) == same(rule):
+            made[-1] = Segment(low=made[-1].low, high=high, rule=made[-1].rule)
+        else:
+            made.append(Segment(low=low, high=high, rule=rule))
+    return made
+
+
+def one_rule(rules: Sequence[Rule], same: Callable[[Rule], Hashable]) -> Rule:
+    """The rule to use for all sizes: what was chosen at most measured sizes; of equals, at the larger one."""
+    votes = Counter(same(rule) for rule in rules)
+    return max(rules, key=lambda rule: (votes[same(rule)], rule.bytes))
+
+
+def one_rule_note(row: ProcessRow, kept: Rule, why: str, same: Callable[[Rule], Hashable]) -> str:
+    """A sentence on what :func:`one_rule` left out; empty when the sizes agreed and nothing was left out."""
+    others = sorted({rule.algorithm.name for rule in row.rules if same(rule) != same(kept)})
+    if not others:
+        return ""
+    sizes = ", ".join(format_size(rule.bytes) for rule in row.rules if same(rule) == same(kept))
+    return (
+        f"{kept.collective} on p={kept.p}: {why}, so {kept.algorithm.name} (chosen at {sizes}) is used for"
+        f" every size; other sizes chose {', '.join(others)}."
+    )

@@ -1,0 +1,235 @@
+"""``offbeat doctor`` and the two-process check behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+import typer
+from conftest import lacking
+from made_installations import described, make, script
+from typer.testing import CliRunner
+
+from offbeat.cli import doctor
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi import check, examine, find
+from offbeat.mpi.cores import Cores
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import command
+
+ANSWER = {
+    "ok": True,
+    "p": 2,
+    "library": "Open MPI v4.1.6",
+    "clock_source": "CLOCK_MONOTONIC",
+    "clock_resolution_ns": 1,
+    "clock_shared": True,
+    "clock_bound_ns": 0,
+    "overshoot_ns": 1500,
+    "switches": True,
+    "places": ["a 0", "a 1"],
+}
+
+app = typer.Typer()
+app.command()(doctor.command)
+
+
+def offbeat_doctor(*words: str) -> tuple[int, str]:
+    """Exit status and standard output; sentences for users come as exceptions."""
+    result = CliRunner().invoke(app, list(words))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout
+
+
+def launching(tmp_path: Path, body: str) -> Installation:
+    """An installation whose launcher is a script."""
+    prefix = make(tmp_path / "mpi", "openmpi", 4, 1, 6)
+    installation = find.choose(str(prefix))
+    script(prefix / "bin/mpirun", body)
+    return installation
+
+
+def test_each_real_library_runs_two_processes_on_cores_of_their_own(
+    mpi_installation: Installation, mpi_driver: Path
+) -> None:
+    answer = check.check(mpi_installation, mpi_driver)
+    assert (answer.p, len(answer.hosts), len(answer.places)) == (2, 1, 2)
+    assert answer.clock_source == "CLOCK_MONOTONIC"
+    assert answer.clock_shared
+    assert answer.switches == (mpi_installation.family != "intelmpi")
+    if len(os.sched_getaffinity(0)) >= 2:
+        assert len(set(answer.binding)) == 2
+        assert all("," not in cores for cores in answer.binding)
+
+
+def test_each_real_library_runs_more_processes_than_cores(
+    mpi_installation: Installation, mpi_driver: Path
+) -> None:
+    p = len(os.sched_getaffinity(0)) + 2
+    answer = check.check(mpi_installation, mpi_driver, p)
+    assert answer.p == p
+    assert len(set(answer.binding)) == 1
+
+
+def test_each_real_library_runs_on_two_nodes(
+    mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
+) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("nodea\nnodeb\n", encoding="utf-8")
+    one_core = Cores(logical=1, physical=1, machine_logical=1)
+    launch = command(
+        mpi_installation,
+        [str(mpi_driver), "--check"],
+        4,
+        nodes=2,
+        ppn=2,
+        hostfile=hosts,
+        options=_remote_shell(mpi_installation, tmp_path),
+        cores=one_core,
+    )
+    answer = check.run(launch, mpi_installation, 4)
+    assert sorted(place.split(" ")[0] for place in answer.places) == ["nodea", "nodea", "nodeb", "nodeb"]
+
+
+def _remote_shell(installation: Installation, folder: Path) -> list[str]:
+    """A stand-in for ssh that runs the command here, under the host name it was given; options to use it."""
+    if os.geteuid() != 0 or os.system("unshare --uts true 2>/dev/null") != 0:
+        lacking("the right to give a process another host name (unshare --uts)")
+    shell = script(
+        folder / "remote-shell",
+        'while [ "${1#-}" != "$1" ]; do shift; done\n'
+        'host="${1#*@}"; shift\nexec unshare --uts sh -c "hostname $host; $*"\n',
+    )
+    if installation.family == "openmpi":
+        agent = ["--prtemca", "plm_ssh_agent"] if installation.is_at_least(5) else ["--mca", "plm_rsh_agent"]
+        return [*agent, str(shell)]
+    if installation.family == "mpich":
+        return ["-launcher", "ssh", "-launcher-exec", str(shell)]
+    return ["-bootstrap", "ssh", "-bootstrap-exec", str(shell)]
+
+
+def test_a_launch_below_another_launch_starts_afresh(
+    mpi_installation: Installation, mpi_driver: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "OMPI_COMM_WORLD_RANK": "3",
+        "OMPI_COMM_WORLD_SIZE": "4",
+        "OMPI_MCA_ess": "pmi",
+        "OMPI_MCA_orte_hnp_uri": "1.0;tcp://192.0.2.1:1",
+        "PMIX_NAMESPACE": "1",
+        "PMIX_RANK": "3",
+        "PMIX_SERVER_URI41": "x",
+        "PMI_RANK": "3",
+        "PMI_SIZE": "4",
+        "PMI_FD": "99",
+        "OPAL_PREFIX": "/nowhere",
+        "PRTE_LAUNCHED": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert check.check(mpi_installation, mpi_driver).p == 2
+
+
+def test_the_doctor_reports_a_real_library_as_json(mpi_installation: Installation) -> None:
+    status, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun), "--json")
+    found = json.loads(out)
+    (examined,) = found["examined"]
+    assert (status, examined["failure"]) == (0, "")
+    assert examined["installation"]["family"] == mpi_installation.family
+    assert Path(examined["driver"]).is_file()
+    assert examined["check"]["p"] == 2
+    assert found["node"]["cores"]["logical"] >= 1
+
+
+def test_the_doctor_says_what_will_not_work_with_each_real_library(mpi_installation: Installation) -> None:
+    _, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun))
+    assert f"{mpi_installation.version_text}" in out
+    assert "works" in out
+    assert ("takes no other algorithm while it runs" in out) == (mpi_installation.family == "intelmpi")
+    assert ("proved by the messages it sends" in out) == (mpi_installation.family == "mpich")
+    assert ("has no working mpicc" in out) == (mpi_installation.mpicc is None)
+
+
+def test_the_table_marks_what_is_tried_and_names_what_is_unusable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = make(tmp_path / "good", "openmpi", 4, 1, 6)
+    bad = make(tmp_path / "bad", "mpich", 4, 0, 2, header_version=(3, 4, 1))
+    monkeypatch.setenv("PATH", f"{good / 'bin'}:{bad / 'bin'}:/usr/local/nothing:/bin")
+    monkeypatch.setattr(doctor, "examine", _working)
+    _, out = offbeat_doctor("--mpi", "openmpi-4.1.6")
+    assert "*  openmpi-4.1.6" in out
+    assert f"not usable: {bad / 'bin/mpirun'}" in out
+    assert "mpi.h is of MPICH 3.4.1" in out
+
+
+def _working(installation: Installation, echo: object) -> examine.Examination:
+    answer = msgspec.convert({**ANSWER}, check.Check)
+    return examine.Examination(installation=installation, driver="/d", check=answer, failure="", limits=[])
+
+
+def test_an_installation_that_does_not_work_gives_status_1_and_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installation = launching(tmp_path, "echo the network is on fire >&2; exit 7\n")
+    monkeypatch.setattr(examine, "build_native", lambda *_, **__: Path("/driver"))
+    monkeypatch.setattr(find, "choose", lambda _: installation)
+    status, out = offbeat_doctor("--mpi", "openmpi")
+    assert status == 1
+    assert "openmpi-4.1.6: does not work" in out
+    assert "ended with status 7 and no answer: the network is on fire; to see it by hand: " in out
+
+
+def test_a_folder_that_is_no_mpi_prefix_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is not an MPI prefix") as failure:
+        offbeat_doctor("--mpi", str(tmp_path))
+    assert failure.value.exit_status == 2
+
+
+def test_all_and_one_exclude_each_other() -> None:
+    with pytest.raises(BadInput, match="give one of the two"):
+        offbeat_doctor("--all", "--mpi", "openmpi")
+
+
+def test_a_machine_without_mpi_gives_status_1_after_the_node_is_described(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("OFFBEAT_MPI_PATH", "")
+    monkeypatch.setattr(find.sys, "prefix", str(tmp_path))
+    result = CliRunner().invoke(app, [])
+    assert isinstance(result.exception, RunFailed)
+    assert "This node" in result.stdout
+    assert "cmake is not on PATH" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("exit 0\n", "ended with status 0 and no answer: nothing was printed"),
+        ("sleep 30\n", "did not end within 1 s"),
+        ("echo '@offbeat {}'\n", "an answer that cannot be read"),
+        (
+            f"echo '@offbeat {json.dumps({**ANSWER, 'p': 1})}'\n",
+            "launched, but the driver saw 1: the launcher",
+        ),
+        (f"echo '@offbeat {json.dumps(ANSWER)}'; exit 3\n", "ended with status 3 and an answer"),
+    ],
+)
+def test_a_check_that_fails_says_how(tmp_path: Path, body: str, sentence: str) -> None:
+    with pytest.raises(RunFailed, match=sentence):
+        check.check(launching(tmp_path, body), Path("/driver"), timeout_s=1)
+
+
+def test_a_launcher_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="/opt/mpi/bin/mpirun cannot be started: No such file"):
+        check.check(described("mpich", 4, 0, 2), Path("/driver"))
+
+
+def test_other_lines_on_standard_output_do_not_disturb_the_answer(tmp_path: Path) -> None:
+    installation = launching(tmp_path, f"echo a banner; echo '@offbeat {json.dumps(ANSWER)}'; echo bye\n")
+    answer = check.check(installation, Path("/driver"))
+    assert (answer.hosts, answer.binding) == (["a"], ["0", "1"])

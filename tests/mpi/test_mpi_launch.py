@@ -1,0 +1,391 @@
+"""The exact launch commands, for each family and each way to be placed; and what is refused before a launch."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from made_installations import described, script
+
+from offbeat.errors import BadInput
+from offbeat.mpi.allocation import Allocation
+from offbeat.mpi.cores import Cores
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import LaunchCommand, command, shell_line
+
+FAMILIES = {
+    "openmpi4": described("openmpi", 4, 1, 4, mpirun="mpirun.openmpi"),
+    "openmpi5": described("openmpi", 5, 0, 11),
+    "mpich4": described("mpich", 4, 0, 2, mpirun="mpirun.mpich"),
+    "mpich5": described("mpich", 5, 0, 2),
+    "intelmpi": described("intelmpi", 2021, 18, 1),
+}
+FOUR_CORES = Cores(logical=4, physical=4, machine_logical=4)
+TWO_THREADS_EACH = Cores(logical=4, physical=2, machine_logical=4)
+SLURM = Allocation(system="Slurm", job="77", nodes=2, cores_per_node=8, cores=16, slots=16)
+ENVIRON = {"PATH": "/usr/bin", "HOME": "/home/somebody"}
+DRIVER = Path("/cache/offbeat-driver")
+
+
+@pytest.fixture(autouse=True)
+def not_root(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "real" not in request.node.name:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+
+def launch(name: str, p: int, **more: object) -> LaunchCommand:
+    settings: dict[str, object] = {"cores": FOUR_CORES, "environ": ENVIRON, **more}
+    return command(FAMILIES[name], DRIVER, p, **settings)  # type: ignore[arg-type]
+
+
+def words(name: str, p: int, **more: object) -> str:
+    """The launcher's words between the launcher and the driver."""
+    argv = launch(name, p, **more).argv
+    assert argv[0] == str(FAMILIES[name].mpirun)
+    assert argv[-1] == str(DRIVER)
+    return " ".join(argv[1:-1])
+
+
+def pbs(tmp_path: Path) -> Allocation:
+    nodes = tmp_path / "nodes"
+    nodes.write_text("a\na\nb\nb\n", encoding="utf-8")
+    return Allocation(system="PBS", job="9", nodes=2, cores_per_node=2, cores=4, slots=4, node_file=nodes)
+
+
+def hostfile(tmp_path: Path) -> Path:
+    path = tmp_path / "hosts"
+    path.write_text("a\nb  # the second\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "-np 4 --bind-to core"),
+        ("openmpi5", "-np 4 --bind-to core"),
+        ("mpich4", "-np 4 -bind-to core"),
+        ("mpich5", "-np 4 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
+        ("intelmpi", "-np 4"),
+    ],
+)
+def test_on_one_node_each_process_gets_a_core(name: str, golden: str) -> None:
+    assert words(name, 4) == golden
+    assert launch(name, 4).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "-np 6 --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none -x OFFBEAT_YIELD=1"),
+        ("openmpi5", "-np 6 --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none -x OFFBEAT_YIELD=1"),
+        ("mpich4", "-np 6 -bind-to none -genv OFFBEAT_YIELD 1"),
+        ("mpich5", "-np 6 -bind-to none -genv MPIR_CVAR_DEVICE_COLLECTIVES none -genv OFFBEAT_YIELD 1"),
+        ("intelmpi", "-np 6 -genv OFFBEAT_YIELD 1"),
+    ],
+)
+def test_more_processes_than_cores_yield_and_are_warned_of(name: str, golden: str) -> None:
+    assert words(name, 6) == golden
+    made = launch(name, 6)
+    assert made.oversubscribed
+    (warning,) = made.warnings
+    assert warning.startswith("6 processes share 4 cores here: times include waiting for a core.")
+    assert "at most 4 processes give numbers to trust" in warning
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "-np 4 --use-hwthread-cpus --bind-to hwthread"),
+        ("openmpi5", "-np 4 --use-hwthread-cpus --bind-to hwthread"),
+        ("mpich4", "-np 4 -bind-to hwthread"),
+        ("mpich5", "-np 4 -bind-to hwthread -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
+        ("intelmpi", "-np 4"),
+    ],
+)
+def test_processes_that_share_a_core_by_threads_are_bound_to_threads_and_warned_of(
+    name: str, golden: str
+) -> None:
+    assert words(name, 4, cores=TWO_THREADS_EACH) == golden
+    made = launch(name, 4, cores=TWO_THREADS_EACH)
+    assert not made.oversubscribed
+    assert made.warnings[0].startswith("4 processes run on 2 cores with 4 hardware threads here")
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "-np 4 --hostfile HOSTS --map-by ppr:2:node --bind-to core"),
+        ("openmpi5", "-np 4 --hostfile HOSTS --map-by ppr:2:node --bind-to core --mca coll_han_priority 0"),
+        ("mpich4", "-np 4 -f HOSTS -ppn 2 -bind-to core"),
+        ("mpich5", "-np 4 -f HOSTS -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
+        ("intelmpi", "-np 4 -f HOSTS -ppn 2"),
+    ],
+)
+def test_nodes_and_processes_per_node_with_a_hostfile(name: str, golden: str, tmp_path: Path) -> None:
+    hosts = hostfile(tmp_path)
+    assert words(name, 4, nodes=2, ppn=2, hostfile=hosts) == golden.replace("HOSTS", str(hosts))
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "-np 4 --hostfile HOSTS --bind-to core"),
+        ("openmpi5", "-np 4 --hostfile HOSTS --bind-to core --mca coll_han_priority 0"),
+        ("mpich4", "-np 4 -f HOSTS -bind-to core"),
+        ("mpich5", "-np 4 -f HOSTS -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
+        ("intelmpi", "-np 4 -f HOSTS"),
+    ],
+)
+def test_a_hostfile_alone_leaves_the_placing_to_the_launcher(name: str, golden: str, tmp_path: Path) -> None:
+    hosts = hostfile(tmp_path)
+    assert words(name, 4, hostfile=hosts) == golden.replace("HOSTS", str(hosts))
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "-np 16 --map-by ppr:8:node --bind-to core"),
+        ("openmpi5", "-np 16 --map-by ppr:8:node --bind-to core --mca coll_han_priority 0"),
+        ("mpich4", "-np 16 -ppn 8 -bind-to core"),
+        ("mpich5", "-np 16 -ppn 8 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
+        ("intelmpi", "-np 16 -ppn 8"),
+    ],
+)
+def test_inside_a_slurm_job_the_launcher_takes_its_nodes(name: str, golden: str) -> None:
+    assert words(name, 16, nodes=2, ppn=8, allocation=SLURM) == golden
+    assert launch(name, 16, nodes=2, ppn=8, allocation=SLURM).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "-np 4 --hostfile NODES --map-by ppr:2:node --bind-to core"),
+        ("openmpi5", "-np 4 --hostfile NODES --map-by ppr:2:node --bind-to core --mca coll_han_priority 0"),
+        ("mpich4", "-np 4 -f NODES -ppn 2 -bind-to core"),
+        ("mpich5", "-np 4 -f NODES -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
+        ("intelmpi", "-np 4 -f NODES -ppn 2"),
+    ],
+)
+def test_inside_a_pbs_job_the_launcher_is_given_the_node_file(name: str, golden: str, tmp_path: Path) -> None:
+    job = pbs(tmp_path)
+    assert words(name, 4, nodes=2, ppn=2, allocation=job) == golden.replace("NODES", str(job.node_file))
+
+
+def test_a_batch_job_that_expects_fewer_processes_than_it_has_cores_is_not_oversubscribed() -> None:
+    job = Allocation(system="Slurm", job="77", nodes=1, cores_per_node=8, cores=8, slots=1)
+    assert words("openmpi4", 8, allocation=job) == (
+        "-np 8 --oversubscribe --mca mpi_yield_when_idle 0 --bind-to core"
+    )
+    assert not launch("openmpi4", 8, allocation=job).oversubscribed
+
+
+def test_more_processes_than_a_jobs_cores_are_oversubscribed_wherever_offbeat_itself_runs() -> None:
+    made = launch("mpich4", 32, nodes=2, ppn=16, allocation=SLURM)
+    assert made.warnings[0].startswith("16 processes share 8 cores on each of the Slurm job's nodes")
+    made = launch("mpich4", 17, allocation=SLURM)
+    assert made.warnings[0].startswith("17 processes share 16 cores on the Slurm job's 2 nodes")
+
+
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
+def test_root_may_launch_open_mpi(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert words(name, 2) == "--allow-run-as-root -np 2 --bind-to core"
+
+
+@pytest.mark.parametrize("name", ["mpich4", "mpich5", "intelmpi"])
+def test_other_launchers_need_nothing_for_root(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = launch(name, 2).argv
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert launch(name, 2).argv == before
+
+
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("openmpi4", "--mpi=pmix --cpu-bind=cores"),
+        ("openmpi5", "--mpi=pmix --cpu-bind=cores"),
+        ("mpich4", "--mpi=pmi2 --cpu-bind=cores"),
+        ("mpich5", "--mpi=pmi2 --cpu-bind=cores"),
+        ("intelmpi", "--mpi=pmi2 --cpu-bind=cores"),
+    ],
+)
+def test_srun_places_binds_and_starts_with_the_familys_plugin(name: str, golden: str, tmp_path: Path) -> None:
+    srun = script(tmp_path / "srun", "exit 0\n")
+    environ = {**ENVIRON, "PATH": str(tmp_path)}
+    made = launch(name, 16, nodes=2, ppn=8, launcher="srun", allocation=SLURM, environ=environ)
+    assert " ".join(made.argv) == (
+        f"{srun} --ntasks 16 --nodes 2 --ntasks-per-node 8 {golden} --kill-on-bad-exit=1 --export=ALL {DRIVER}"
+    )
+
+
+def test_srun_carries_variables_in_its_environment(tmp_path: Path) -> None:
+    script(tmp_path / "srun", "exit 0\n")
+    environ = {**ENVIRON, "PATH": str(tmp_path)}
+    more = {"launcher": "srun", "allocation": SLURM, "environ": environ, "environment": {"LIST": "a,b"}}
+    assert launch("openmpi5", 16, nodes=2, ppn=8, **more).changes == {
+        "LIST": "a,b",
+        "OMPI_MCA_coll_han_priority": "0",
+    }
+    crowded = launch("mpich5", 32, nodes=2, ppn=16, **more)
+    assert "--overcommit" in crowded.argv
+    assert "--cpu-bind=none" in crowded.argv
+    assert crowded.environment["OFFBEAT_YIELD"] == "1"
+    assert crowded.environment["MPIR_CVAR_DEVICE_COLLECTIVES"] == "none"
+
+
+def test_srun_obeys_the_sites_choice_of_plugin_and_warns_for_intel_mpi(tmp_path: Path) -> None:
+    script(tmp_path / "srun", "exit 0\n")
+    environ = {"PATH": str(tmp_path), "SLURM_MPI_TYPE": "cray_shasta"}
+    made = launch("intelmpi", 4, launcher="srun", environ=environ)
+    assert not any(word.startswith("--mpi") for word in made.argv)
+    assert made.warnings[0].startswith("Intel MPI below srun needs I_MPI_PMI_LIBRARY")
+    told = launch("intelmpi", 4, launcher="srun", environ=environ, environment={"I_MPI_PMI_LIBRARY": "/x"})
+    assert told.warnings == []
+
+
+def test_srun_refuses_a_hostfile_and_a_machine_without_slurm(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="there is no srun on PATH"):
+        launch("openmpi4", 2, launcher="srun", environ={"PATH": str(tmp_path)})
+    script(tmp_path / "srun", "exit 0\n")
+    with pytest.raises(BadInput, match="srun takes its nodes from Slurm"):
+        launch("openmpi4", 2, launcher="srun", environ={"PATH": str(tmp_path)}, hostfile=hostfile(tmp_path))
+
+
+def test_mpiexec_is_used_where_the_installation_has_it(tmp_path: Path) -> None:
+    installation = described("mpich", 4, 0, 2, prefix=str(tmp_path), mpirun="mpirun.mpich")
+    with pytest.raises(BadInput, match=r"launcher = mpiexec, but mpich-4\.0\.2 has no .*/bin/mpiexec\.mpich"):
+        command(installation, DRIVER, 2, launcher="mpiexec", cores=FOUR_CORES)
+    program = script(tmp_path / "bin/mpiexec.mpich", "exit 0\n")
+    assert command(installation, DRIVER, 2, launcher="mpiexec", cores=FOUR_CORES).argv[0] == str(program)
+    with pytest.raises(BadInput, match="known are auto, mpirun, mpiexec and srun"):
+        command(installation, DRIVER, 2, launcher="aprun", cores=FOUR_CORES)
+
+
+def test_intel_mpi_finds_its_own_root_programs_and_fabric() -> None:
+    made = launch("intelmpi", 2)
+    assert made.changes == {
+        "I_MPI_ROOT": "/opt/mpi",
+        "I_MPI_FABRICS": "shm",
+        "I_MPI_PIN": "1",
+        "I_MPI_PIN_DOMAIN": "core",
+        "PATH": "/opt/mpi/bin:/usr/bin",
+    }
+    assert launch("intelmpi", 6).environment["I_MPI_PIN"] == "0"
+
+
+def test_intel_mpi_on_several_nodes_keeps_its_fabric_and_places_as_told() -> None:
+    made = launch("intelmpi", 16, nodes=2, ppn=8, allocation=SLURM)
+    assert "I_MPI_FABRICS" not in made.environment
+    assert made.environment["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
+
+
+def test_what_the_user_has_set_for_intel_mpi_is_left_alone() -> None:
+    environ = {**ENVIRON, "I_MPI_FABRICS": "ofi", "I_MPI_PIN_PROCESSOR_LIST": "1,3"}
+    made = launch("intelmpi", 2, environ=environ)
+    assert made.environment["I_MPI_FABRICS"] == "ofi"
+    assert "I_MPI_PIN_DOMAIN" not in made.environment
+
+
+def test_options_of_the_user_replace_ours_and_stand_last(tmp_path: Path) -> None:
+    assert words("openmpi5", 4, options=["--bind-to", "numa"]) == "-np 4 --bind-to numa"
+    assert words("mpich4", 4, options=["-bind-to", "socket"]) == "-np 4 -bind-to socket"
+    mapped = words("openmpi4", 4, nodes=2, ppn=2, options=["--host", "a:2,b:2", "--map-by", "node"])
+    assert mapped == "-np 4 --bind-to core --host a:2,b:2 --map-by node"
+
+
+def test_variables_of_the_user_reach_remote_processes() -> None:
+    variables = {"COLOUR": "dark blue", "OMPI_MCA_btl": "tcp,self"}
+    made = launch("openmpi4", 2, environment=variables)
+    assert made.argv[4:] == ["core", "-x", "COLOUR=dark blue", "--mca", "btl", "tcp,self", str(DRIVER)]
+    assert made.environment["COLOUR"] == "dark blue"
+    assert launch("mpich4", 2, environment=variables).argv[5:8] == ["-genv", "COLOUR", "dark blue"]
+
+
+def test_a_users_setting_overrules_what_steering_would_set(tmp_path: Path) -> None:
+    wished = {"MPIR_CVAR_DEVICE_COLLECTIVES": "all"}
+    assert words("mpich5", 2, environment=wished).endswith("-genv MPIR_CVAR_DEVICE_COLLECTIVES all")
+
+
+def test_a_launch_as_shipped_changes_no_setting_of_the_library(tmp_path: Path) -> None:
+    assert words("mpich5", 2, steerable=False) == "-np 2 -bind-to core"
+    several = words("openmpi5", 4, nodes=2, ppn=2, hostfile=hostfile(tmp_path), steerable=False)
+    assert "coll_han_priority" not in several
+
+
+def test_the_driver_may_come_with_arguments() -> None:
+    made = command(FAMILIES["mpich4"], [str(DRIVER), "--check"], 2, cores=FOUR_CORES, environ=ENVIRON)
+    assert made.argv[-2:] == [str(DRIVER), "--check"]
+
+
+@pytest.mark.parametrize(
+    ("p", "more", "sentence"),
+    [
+        (0, {}, "0 processes cannot be launched"),
+        (4, {"nodes": 2}, "nodes = 2 and ppn = 0: give both"),
+        (5, {"nodes": 2, "ppn": 2}, "2 nodes × 2 processes per node are 4 processes, not 5"),
+        (4, {"nodes": 2, "ppn": 2}, "nodes = 2, but nothing says which: give a hostfile"),
+        (24, {"nodes": 3, "ppn": 8, "allocation": SLURM}, "nodes = 3, but the Slurm job 77 has 2"),
+        (2, {"hostfile": Path("/nowhere/hosts")}, "the hostfile /nowhere/hosts cannot be read"),
+    ],
+)
+def test_contradictions_are_refused_before_anything_is_launched(
+    p: int, more: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        launch("openmpi4", p, **more)
+
+
+def test_a_hostfile_with_too_few_or_no_hosts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"nodes = 3, but the hostfile .* names 2"):
+        launch("mpich4", 6, nodes=3, ppn=2, hostfile=hostfile(tmp_path))
+    (tmp_path / "empty").write_text("# nobody\n", encoding="utf-8")
+    with pytest.raises(BadInput, match="names no host"):
+        launch("mpich4", 6, hostfile=tmp_path / "empty")
+
+
+def test_what_an_enclosing_launch_left_behind_does_not_leak() -> None:
+    left = {
+        "OMPI_COMM_WORLD_RANK": "0",
+        "OMPI_MCA_ess_base_jobid": "1",
+        "OMPI_MCA_orte_hnp_uri": "x",
+        "PMIX_RANK": "0",
+        "PMI_FD": "7",
+        "HYDI_CONTROL_FD": "8",
+        "MPI_LOCALRANKID": "0",
+        "I_MPI_INFO_NP": "2",
+        "PRTE_LAUNCHED": "1",
+        "OPAL_PREFIX": "/another/mpi",
+    }
+    made_by_people = {"OMPI_MCA_btl": "tcp,self", "PMIX_MCA_gds": "hash", "I_MPI_HYDRA_BOOTSTRAP": "ssh"}
+    made = launch("openmpi4", 2, environ={**ENVIRON, **left, **made_by_people})
+    assert not set(left) & set(made.environment)
+    assert made.environment.items() >= made_by_people.items()
+    assert made.changes == dict.fromkeys(left)
+
+
+def test_the_shell_line_is_what_runs_and_nothing_else() -> None:
+    environ = {**ENVIRON, "PMI_FD": "7"}
+    line = shell_line(launch("intelmpi", 2, environ=environ, environment={"WORD": "it's"}))
+    assert line == (
+        "env -u PMI_FD I_MPI_FABRICS=shm I_MPI_PIN=1 I_MPI_PIN_DOMAIN=core I_MPI_ROOT=/opt/mpi"
+        """ PATH=/opt/mpi/bin:"$PATH" WORD='it'"'"'s' /opt/mpi/bin/mpirun -np 2"""
+        """ -genv WORD 'it'"'"'s' /cache/offbeat-driver"""
+    )
+    assert shlex.split(shell_line(launch("openmpi4", 2))) == launch("openmpi4", 2).argv
+
+
+def test_the_shell_line_of_a_real_launch_runs(mpi_installation: Installation, mpi_driver: Path) -> None:
+    made = command(mpi_installation, [str(mpi_driver), "--check"], 2)
+    done = subprocess.run(
+        ["sh", "-c", shell_line(made)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"p":2' in done.stdout

@@ -1,0 +1,203 @@
+"""What is known of this node and job: cores, control groups, Slurm, PBS, environment modules."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_installations import described, script
+
+from offbeat.mpi import allocation, cores, modules
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def a_machine(root: Path, siblings: dict[int, tuple[int, int]]) -> Path:
+    """/sys of a machine; hardware thread → (package, core)."""
+    for thread, (package, core) in siblings.items():
+        topology = root / f"sys/devices/system/cpu/cpu{thread}/topology"
+        write(topology / "physical_package_id", f"{package}\n")
+        write(topology / "core_id", f"{core}\n")
+    return root
+
+
+def test_hardware_threads_of_one_core_count_as_one_core(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = a_machine(tmp_path, {0: (0, 0), 1: (0, 1), 2: (0, 0), 3: (0, 1), 4: (1, 0)})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 4})
+    here = cores.available(root)
+    assert (here.logical, here.physical, here.quota) == (3, 2, None)
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"proc/self/cgroup": "0::/job\n", "sys/fs/cgroup/job/cpu.max": "150000 100000\n"}, 1.5),
+        ({"proc/self/cgroup": "0::/job/step\n", "sys/fs/cgroup/job/cpu.max": "300000 100000\n"}, 3.0),
+        ({"proc/self/cgroup": "0::/job\n", "sys/fs/cgroup/job/cpu.max": "max 100000\n"}, None),
+        (
+            {
+                "proc/self/cgroup": "4:cpu,cpuacct:/job\n",
+                "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "200000\n",
+                "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000\n",
+            },
+            2.0,
+        ),
+        ({"proc/self/cgroup": "4:cpu:/\n", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n"}, None),
+        ({}, None),
+    ],
+)
+def test_cpu_limits_of_control_groups_are_seen_in_both_versions(
+    tmp_path: Path, files: dict[str, str], quota: float | None
+) -> None:
+    for name, text in files.items():
+        write(tmp_path / name, text)
+    if any("cfs_quota" in name for name in files):
+        write(tmp_path / "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n")
+    assert cores.cpu_quota(tmp_path) == quota
+
+
+def test_a_cpu_limit_makes_cores_fewer_but_never_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = a_machine(tmp_path, {thread: (0, thread) for thread in range(8)})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    write(tmp_path / "proc/self/cgroup", "0::/\n")
+    for limit, expected in (("350000 100000", 3), ("50000 100000", 1), ("900000 100000", 8)):
+        write(tmp_path / "sys/fs/cgroup/cpu.max", limit)
+        assert (cores.available(root).logical, cores.available(root).physical) == (expected, expected)
+
+
+def test_this_very_node_has_cores_and_a_clock() -> None:
+    here = cores.available()
+    assert 1 <= here.physical <= here.logical <= here.machine_logical
+
+
+SLURM = {
+    "SLURM_JOB_ID": "77",
+    "SLURM_JOB_NUM_NODES": "3",
+    "SLURM_JOB_CPUS_PER_NODE": "16(x2),8",
+    "SLURM_TASKS_PER_NODE": "4(x3)",
+    "PATH": "/nowhere",
+}
+
+
+def test_a_slurm_job_is_read_from_its_environment() -> None:
+    job = allocation.current({**SLURM, "SLURM_JOB_END_TIME": str(int(time.time()) + 600)})
+    assert job is not None
+    assert (job.system, job.job, job.nodes, job.cores_per_node, job.cores, job.slots) == (
+        "Slurm",
+        "77",
+        3,
+        8,
+        40,
+        12,
+    )
+    assert job.time_left_s is not None
+    assert 500 < job.time_left_s <= 600
+
+
+def test_an_older_slurm_is_asked_for_the_time_left(tmp_path: Path) -> None:
+    script(tmp_path / "squeue", 'test "$4" = 77 && echo "   1-02:03:04"\n')
+    job = allocation.current({**SLURM, "PATH": str(tmp_path)})
+    assert job is not None
+    assert job.time_left_s == 93784
+    script(tmp_path / "squeue", "echo INVALID\n")
+    job = allocation.current({**SLURM, "PATH": str(tmp_path)})
+    assert job is not None
+    assert job.time_left_s is None
+
+
+def test_a_slurm_job_with_few_variables_is_read_as_far_as_they_go() -> None:
+    job = allocation.current(
+        {"SLURM_JOB_ID": "5", "SLURM_NNODES": "2", "SLURM_CPUS_ON_NODE": "4", "PATH": ""}
+    )
+    assert job is not None
+    assert (job.nodes, job.cores, job.slots, job.time_left_s) == (2, 8, 8, None)
+
+
+def test_a_pbs_job_is_read_from_its_node_file(tmp_path: Path) -> None:
+    write(tmp_path / "nodes", "a\na\nb\n")
+    environ = {"PBS_JOBID": "9.server", "PBS_NODEFILE": str(tmp_path / "nodes")}
+    job = allocation.current(environ)
+    assert job is not None
+    assert (job.system, job.nodes, job.cores_per_node, job.cores, job.slots) == ("PBS", 2, 1, 3, 3)
+    job = allocation.current({**environ, "NCPUS": "8"})
+    assert job is not None
+    assert (job.cores_per_node, job.cores, job.slots) == (8, 16, 3)
+
+
+def test_outside_a_job_there_is_no_allocation(tmp_path: Path) -> None:
+    assert allocation.current({}) is None
+    assert allocation.current({"PBS_JOBID": "9", "PBS_NODEFILE": str(tmp_path / "gone")}) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 999), st.integers(1, 20)), min_size=1))
+def test_slurms_short_lists_unfold_to_what_they_stand_for(runs: list[tuple[int, int]]) -> None:
+    text = ",".join(f"{value}(x{times})" if times > 1 else str(value) for value, times in runs)
+    assert allocation.repeated_numbers(text) == [value for value, times in runs for _ in range(times)]
+
+
+@given(st.integers(0, 20), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
+def test_slurms_durations_are_seconds(days: int, hours: int, minutes: int, seconds: int) -> None:
+    text = f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
+    assert allocation.slurm_duration_s(text) == ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    assert allocation.slurm_duration_s("UNLIMITED") is None
+
+
+LMOD = """/opt/modules/Core:
+gcc/12.2
+openmpi/
+openmpi/4.1.6-gcc12
+OpenMPI/5.0.3(default)
+impi/2021.9
+intel-oneapi-mpi/2021.12
+mpi/mpich-x86_64 <L>
+simpi-tools/1
+compiler/2024
+"""
+
+
+def test_modules_that_look_like_mpi_are_listed_by_name() -> None:
+    assert modules.mpi_modules(LMOD) == [
+        "OpenMPI/5.0.3",
+        "impi/2021.9",
+        "intel-oneapi-mpi/2021.12",
+        "mpi/mpich-x86_64",
+        "openmpi/4.1.6-gcc12",
+    ]
+
+
+@pytest.mark.parametrize("system", ["lmod", "modules", "old"])
+def test_each_module_system_is_asked_in_its_own_way(tmp_path: Path, system: str) -> None:
+    written = "echo openmpi/$3-$4 >&2\n"
+    program = script(tmp_path / "bin/modulecmd", written)
+    environ = {
+        "lmod": {"LMOD_CMD": str(program)},
+        "modules": {"MODULES_CMD": str(program)},
+        "old": {"MODULESHOME": str(tmp_path)},
+    }[system]
+    expected = {"lmod": "", "modules": "openmpi/--terse-", "old": "openmpi/-t-"}[system]
+    found = modules.available(environ)
+    assert len(found) == 1
+    assert found[0].startswith(expected)
+
+
+def test_without_modules_there_are_none(tmp_path: Path) -> None:
+    assert modules.available({}) == []
+    assert modules.available({"LMOD_CMD": str(tmp_path / "gone")}) == []
+
+
+def test_a_system_library_is_never_a_modules() -> None:
+    environ = {"LOADEDMODULES": "openmpi/4.1.4"}
+    assert modules.that_loaded(described("openmpi", 4, 1, 4, prefix="/usr"), environ) == ""
+    assert modules.that_loaded(described("openmpi", 4, 1, 4), environ) == "openmpi/4.1.4"
+    assert modules.that_loaded(described("mpich", 4, 1, 4), environ) == ""

@@ -1,0 +1,69 @@
+import pytest
+from typer.testing import CliRunner
+
+from offbeat.cli.pattern import app
+from offbeat.errors import BadInput
+from offbeat.pattern import file
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result
+
+
+def test_make_writes_the_pattern_to_standard_output(tmp_path):
+    result = run("make", "ascending", "--p", 5, "--skew", "100 us")
+    path = tmp_path / "ascending.txt"
+    path.write_text(result.stdout)
+    assert file.read(path, 5).delays_s == pytest.approx([0.0, 2.5e-05, 5e-05, 7.5e-05, 1e-4], rel=1e-15)
+
+
+def test_make_writes_the_file_that_it_is_given(tmp_path):
+    path = tmp_path / "mine.txt"
+    assert run("make", "random", "--p", 8, "--skew", "1 ms", "--seed", 3, "--output", path).stdout == ""
+    pattern = file.read(path, 8)
+    assert pattern.header["seed"] == "3"
+    assert pattern.skew_s == 1e-3
+
+
+def test_show_draws_files_and_shapes_and_a_picture(tmp_path):
+    path, out = tmp_path / "mine.txt", tmp_path / "out.png"
+    run("make", "bell", "--p", 8, "--skew", "1 ms", "--output", path)
+    text = run("show", path, "node_delayed", "--p", 12, "--ppn", 4, "--skew", "2 ms", "--picture", out).stdout
+    assert "mine: p = 8, skew 1 ms" in text
+    assert "node_delayed: p = 12, skew 2 ms" in text
+    assert out.stat().st_size > 1000
+
+
+def test_show_of_neither_file_nor_shape_says_what_the_shapes_are():
+    with pytest.raises(BadInput, match="neither a pattern file nor a shape; the shapes are no_delay"):
+        run("show", "zigzag")
+
+
+def test_check_tells_what_the_file_is(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("0\n0.001\n")
+    result = run("check", path, "--p", 2)
+    assert "mine: p = 2, skew 1 ms" in result.stdout
+    assert result.stderr == ""
+
+
+def test_check_warns_of_a_smallest_delay_that_is_not_zero(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("0.001\n0.002\n")
+    assert "smallest delay is 1 ms, not 0" in run("check", path).stderr
+
+
+def test_check_warns_of_a_pattern_that_delays_nobody(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("0\n0\n")
+    assert "no_delay" in run("check", path).stderr
+
+
+def test_check_refuses_a_file_for_another_p(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("0\n0\n")
+    with pytest.raises(BadInput, match=r"has 2 delays, but p = 3"):
+        run("check", path, "--p", 3)

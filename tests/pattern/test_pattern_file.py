@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offbeat.errors import BadInput
+from offbeat.pattern import file
+from offbeat.pattern.file import Pattern
+from offbeat.pattern.make import make
+from offbeat.pattern.shapes import SHAPES
+
+DELAYS = st.lists(st.floats(0, 86400.0), min_size=1, max_size=40).map(lambda drawn: [*drawn, 0.0])
+KEYS = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(lambda key: key not in ("p", "unit"))
+VALUES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), max_size=20)
+
+
+@given(delays=DELAYS, header=st.dictionaries(KEYS, VALUES, max_size=4))
+def test_a_pattern_comes_back_from_its_file_to_the_last_bit(tmp_path_factory, delays, header):
+    path = tmp_path_factory.mktemp("pattern") / "scenario.txt"
+    pattern = Pattern(name="scenario", delays_s=np.array(delays), header=header)
+    file.write(path, pattern)
+    assert file.read(path) == pattern
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_comes_back_with_how_it_was_made(tmp_path, shape):
+    pattern = make(shape, 12, 1e-4, seed=7, ppn=4)
+    path = tmp_path / f"{shape}.txt"
+    file.write(path, pattern)
+    again = file.read(path, 12)
+    assert again == pattern
+    assert again.header["shape"] == shape
+    assert again.header["seed"] == "7"
+
+
+def test_the_file_has_p_lines_behind_its_header():
+    lines = file.text(make("ascending", 3, 1.0)).splitlines()
+    assert [line for line in lines if not line.startswith("#")] == ["0.0", "0.5", "1.0"]
+    assert "# unit: s" in lines
+    assert "# p: 3" in lines
+    assert lines.index("0.0") == len(lines) - 3
+
+
+def written(tmp_path, content):
+    path = tmp_path / "theirs.dat"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "0\n1e-3\n.5\n",
+        "0\r\n1e-3\r\n.5\r\n",
+        "0\r1e-3\r.5",
+        "\ufeff0\n1e-3\n.5\n",
+        "\n# made by hand\n  0  \n\n+0.001 # the second\n# more\n5e-1",
+        "-0.0\n0.001\n0.5\n\n\n",
+        "# unit: ms\n0\n1\n500\n",
+        "# unit: us\n# p: 3\n0\n1000\n5E5\n",
+    ],
+)
+def test_a_bare_column_of_numbers_from_any_tool_is_a_pattern(tmp_path, content):
+    pattern = file.read(written(tmp_path, content), 3)
+    assert pattern.delays_s == pytest.approx([0, 1e-3, 0.5], rel=1e-15)
+    assert pattern.name == "theirs"
+    assert pattern.shifted_by_s == 0
+
+
+def test_a_file_whose_smallest_delay_is_not_zero_is_shifted_and_says_so(tmp_path):
+    pattern = file.read(written(tmp_path, "0.5\n0.25\n1\n"))
+    assert pattern.delays_s.tolist() == [0.25, 0.0, 0.75]
+    assert pattern.shifted_by_s == 0.25
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("0\n-1e-9\n", r"theirs\.dat:2: the delay -1e-9 is negative"),
+        ("0\nnan\n", r"theirs\.dat:2: nan is not a delay"),
+        ("0\n-Infinity\n", r"theirs\.dat:2: -Infinity is not a delay"),
+        ("", r"theirs\.dat: the pattern file holds no delays"),
+        ("# only: comments\n\n", "holds no delays"),
+        ("0\nlate\n", r"theirs\.dat:2: 'late' is not a number"),
+        ("0\n1_000\n", "is not a number"),
+        ("0\n0x10\n", "is not a number"),
+        ("# x\n0 1\n", r"theirs\.dat:2: '0 1' is more than one number"),
+        ("0,5\n0,7\n", "decimal point"),
+        ("0\n100 us\n", "without a unit"),
+        ("0\n86401\n", r"theirs\.dat:2: the delay 86401 is longer than one day"),
+        ("0\n1e999\n", "longer than one day"),
+        (b"0\n\xff\xfe1\n", r"theirs\.dat:2: the byte 0xff is not UTF-8"),
+        ("0\n1\n".encode("utf-16"), "not UTF-8"),
+        ("# unit: fortnight\n0\n", "the unit 'fortnight'"),
+        ("# p: 4\n0\n1\n", "p = 4, but 2 delays follow"),
+    ],
+)
+def test_a_file_that_is_no_pattern_is_refused_with_its_line(tmp_path, content, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        file.read(written(tmp_path, content))
+
+
+@pytest.mark.parametrize("p", [2, 4])
+def test_a_file_for_another_p_is_refused_with_both_numbers(tmp_path, p):
+    with pytest.raises(BadInput, match=f"has 3 delays, but p = {p} processes"):
+        file.read(written(tmp_path, "0\n1\n2\n"), p)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"nowhere\.txt: No such file"):
+        file.read(tmp_path / "nowhere.txt")
+    with pytest.raises(BadInput, match="Is a directory"):
+        file.read(tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="cannot write the pattern file"):
+        file.write(tmp_path / "no" / "folder.txt", make("bell", 3, 1.0))

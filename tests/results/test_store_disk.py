@@ -1,0 +1,157 @@
+"""A disk that is full, or fails: what was finished before stays, and a sentence says so."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sample_cases import FACTS, STUDY, make_case, make_samples
+
+import offbeat
+from offbeat.errors import BadInput, RunFailed
+from offbeat.results.store import Store
+
+
+class Disk:
+    """Lets so many bytes be written, and then answers as a full disk does: half-way through a write."""
+
+    def __init__(self, monkeypatch):
+        self.room = 10**9
+        self.really = os.pwrite
+        monkeypatch.setattr(os, "pwrite", self.pwrite)
+
+    def pwrite(self, descriptor, data, position):
+        if self.room == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written = self.really(descriptor, data[: self.room], position)
+        self.room -= written
+        return written
+
+
+@pytest.mark.parametrize("room", [0, 1, 100, 1000, 1500, 2000, 2500])
+def test_a_full_disk_loses_nothing_and_the_run_goes_on_when_there_is_room(
+    store, directory, monkeypatch, room
+):
+    disk = Disk(monkeypatch)
+    for number in range(3):
+        store.append(make_case(number), FACTS, make_samples(number))
+    disk.room = room
+    with pytest.raises(
+        RunFailed, match="No space left on device; every case finished before this one is kept"
+    ):
+        for number in (3, 4, 5):
+            store.append(make_case(number), FACTS, make_samples(number))
+    kept = len(store.done)
+    assert 3 <= kept < 6
+    assert len(offbeat.read_cases(directory)) == kept
+    disk.room = 10**9
+    for number in range(kept, 8):
+        store.append(make_case(number), FACTS, make_samples(number))
+    store.close()
+    results = offbeat.read_study(directory)
+    assert results.cases["case"].to_list() == [make_case(number).id for number in range(8)]
+    assert len(results.repetitions) == 8 * 4
+    assert results.notes == []
+
+
+def test_an_interrupt_in_the_middle_of_a_write_leaves_no_half_case(store, directory, monkeypatch):
+    store.append(make_case(0), FACTS, make_samples(0))
+    really, calls = os.fsync, []
+
+    def interrupted(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 2:  # the samples are on disk, the case's line is not
+            raise KeyboardInterrupt
+        really(descriptor)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.append(make_case(1), FACTS, make_samples(1))
+    monkeypatch.undo()
+    assert len(offbeat.read_cases(directory)) == 1
+    store.append(make_case(1), FACTS, make_samples(1))
+    store.close()
+    results = offbeat.read_study(directory)
+    assert len(results.cases) == 2
+    assert len(results.repetitions) == 8
+
+
+def test_no_room_for_parquet_at_the_end_keeps_the_samples_for_later(store, directory, monkeypatch):
+    store.append(make_case(), FACTS, make_samples())
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("offbeat.results.layout.publish", full)
+    with pytest.raises(RunFailed, match="No space left"):
+        store.close()
+    monkeypatch.undo()
+    assert len(offbeat.read_study(directory).repetitions) == 4
+    assert not list(directory.rglob("*.tmp"))
+    Store.open(directory).close()
+    assert len(list((directory / "repetitions").iterdir())) == 1
+    assert len(offbeat.read_study(directory).ranks()) == 12
+
+
+LIMITED = """
+import resource, sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from sample_cases import FACTS, STUDY, make_case, make_samples
+from offbeat.errors import RunFailed
+from offbeat.results.store import Store
+with Store.create(Path(sys.argv[1]), study_toml=STUDY, provenance={}) as store:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    try:
+        for number in range(10_000):
+            store.append(make_case(number), FACTS, make_samples(number, repetitions=10))
+    except RunFailed as error:
+        print(len(store.done), error)
+"""
+
+
+def test_a_write_that_the_system_really_refuses_loses_nothing(directory):
+    command = [sys.executable, "-c", LIMITED, str(directory), str(Path(__file__).parent)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    kept, _, sentence = done.stdout.partition(" ")
+    assert sentence.startswith("cannot write")
+    assert "File too large" in sentence
+    results = offbeat.read_study(directory)
+    assert len(results.cases) == int(kept) > 10
+    assert len(results.repetitions) == 10 * int(kept)
+
+
+def test_a_full_disk_at_the_start_is_bad_input(directory, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("offbeat.results.layout.write_whole", full)
+    with pytest.raises(BadInput, match=r"cannot write to the result directory .*: No space left"):
+        Store.create(directory, study_toml=STUDY, provenance={})
+    monkeypatch.undo()
+    Store.create(directory, study_toml=STUDY, provenance={}).close()
+
+
+def test_reading_changes_nothing_in_the_directory(store, directory, tmp_path):
+    store.append(make_case(), FACTS, make_samples())
+    store.close()
+    before = {path: path.stat().st_mtime_ns for path in directory.rglob("*")}
+    results = offbeat.read_study(directory)
+    results.ranks()
+    assert {path: path.stat().st_mtime_ns for path in directory.rglob("*")} == before
+    moved = Path(shutil.copytree(directory, tmp_path / "copy"))
+    (moved / "offbeat.lock").unlink()
+    assert offbeat.read_study(moved).cases.equals(results.cases)
+
+
+def test_a_file_system_without_locks_is_written_all_the_same(directory, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with Store.create(directory, study_toml=STUDY, provenance={}) as store:
+        store.append(make_case(), FACTS, make_samples())
+    assert len(offbeat.read_cases(directory)) == 1

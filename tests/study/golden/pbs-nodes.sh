@@ -1,0 +1,26 @@
+#!/bin/bash
+#PBS -N nightly-tuning
+#PBS -l select=4:ncpus=32:mpiprocs=32
+#PBS -l place=scatter:excl
+#PBS -l walltime=01:30:00
+#PBS -A proj-7
+#PBS -q batch
+#PBS -j oe
+
+# Measures an offbeat study on up to 128 processes (4 nodes × 32), with the nodes to itself.
+# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as
+#   module load openmpi
+#   source ~/offbeat/bin/activate
+
+if ! command -v offbeat > /dev/null; then
+    echo 'offbeat is not on the PATH of this job: activate it in the job script' >&2
+    exit 2
+fi
+
+# When the time limit ends: PBS doesn't tell. Whoever changes walltime changes the seconds here.
+export OFFBEAT_JOB_END=$(($(date +%s) + 5400))
+
+# Stops 5 minutes before the time limit; what was measured by then is kept.
+# Submit this script again to go on where it stood: nothing is measured twice.
+cd '/home/ada/my studies' || exit 2
+offbeat run study.toml --stop-before-limit 5

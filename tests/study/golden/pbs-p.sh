@@ -1,0 +1,24 @@
+#!/bin/bash
+#PBS -N nightly-tuning
+#PBS -l select=100:ncpus=1:mpiprocs=1
+#PBS -l place=free:excl
+#PBS -l walltime=01:00:00
+#PBS -j oe
+
+# Measures an offbeat study on up to 100 processes, with the nodes to itself.
+# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as
+#   module load openmpi
+#   source ~/offbeat/bin/activate
+
+if ! command -v offbeat > /dev/null; then
+    echo 'offbeat is not on the PATH of this job: activate it in the job script' >&2
+    exit 2
+fi
+
+# When the time limit ends: PBS doesn't tell. Whoever changes walltime changes the seconds here.
+export OFFBEAT_JOB_END=$(($(date +%s) + 3600))
+
+# Stops 5 minutes before the time limit; what was measured by then is kept.
+# Submit this script again to go on where it stood: nothing is measured twice.
+cd '/home/ada/my studies' || exit 2
+offbeat run study.toml --stop-before-limit 5

@@ -1,0 +1,24 @@
+#!/bin/bash
+#SBATCH --job-name=nightly-tuning
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=32
+#SBATCH --exclusive
+#SBATCH --time=01:30:00
+#SBATCH --account=proj-7
+#SBATCH --partition=batch
+#SBATCH --output=%x-%j.log
+
+# Measures an offbeat study on up to 128 processes (4 nodes × 32), with the nodes to itself.
+# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as
+#   module load openmpi
+#   source ~/offbeat/bin/activate
+
+if ! command -v offbeat > /dev/null; then
+    echo 'offbeat is not on the PATH of this job: activate it in the job script' >&2
+    exit 2
+fi
+
+# Stops 5 minutes before the time limit; what was measured by then is kept.
+# Submit this script again to go on where it stood: nothing is measured twice.
+cd '/home/ada/my studies' || exit 2
+offbeat run study.toml --stop-before-limit 5

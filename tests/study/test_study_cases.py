@@ -1,0 +1,219 @@
+"""A study expands to every case it asks for, once, in an order that can be repeated."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from study_strategies import studies
+
+from offbeat.errors import BadInput
+from offbeat.pattern import shapes
+from offbeat.study.cases import cases, delays_s, group_of, groups, order, pattern_rows
+from offbeat.study.estimate import LAUNCH_S, estimate
+from offbeat.study.load import loads
+from offbeat.study.schema import Study
+
+HEAD = """[[collective]]
+names = ["reduce", "barrier"]
+sizes = [8, 1024]
+root = 1
+[[collective]]
+names = ["alltoall"]
+sizes = [64]
+datatype = "int"
+algorithms = ["linear", "pairwise"]
+"""
+TEXT = HEAD + "[processes]\np = [2, 4]\n"
+
+
+def study_of(text: str) -> Study:
+    return loads(text, "study.toml").study
+
+
+def test_groups_are_placements_times_collectives_times_sizes():
+    found = [(g.p, g.collective, g.bytes) for g in groups(study_of(TEXT))]
+    each = [("reduce", 8), ("reduce", 1024), ("barrier", 0), ("alltoall", 64)]
+    assert found == [(p, *cell) for p in (2, 4) for cell in each]
+
+
+def test_operation_datatype_and_root_are_empty_where_a_collective_has_none():
+    found = {g.collective: (g.op, g.datatype, g.root) for g in groups(study_of(TEXT))}
+    assert found == {"reduce": ("sum", "double", 1), "barrier": ("", "", 0), "alltoall": ("", "int", 0)}
+
+
+def test_nodes_are_combined_with_processes_per_node():
+    text = HEAD + "[processes]\nnodes = [1, 2]\nppn = [2, 4]\n"
+    found = dict.fromkeys((g.p, g.nodes, g.ppn) for g in groups(study_of(text)))
+    assert list(found) == [(2, 1, 2), (4, 1, 4), (4, 2, 2), (8, 2, 4)]
+
+
+def test_a_group_says_which_algorithms_were_asked_for():
+    found = {g.collective: g.algorithms for g in groups(study_of(TEXT))}
+    assert found["reduce"] == ["all"]
+    assert found["alltoall"] == ["linear", "pairwise"]
+
+
+def rows(more: str, tmp_path=None) -> list[tuple[str, str, str, float]]:
+    base = tmp_path / "study.toml" if tmp_path else "study.toml"
+    study = loads(HEAD + "[processes]\np = [4]\n" + more, base).study
+    return [(r.label, r.shape, r.policy, r.factor) for r in pattern_rows(study)]
+
+
+def test_one_skew_needs_no_mark_in_the_label():
+    assert rows('[patterns]\nshapes = ["ascending", "no_delay"]\n[skew]\nfactors = [0.5]') == [
+        ("no_delay", "no_delay", "none", 0.0),
+        ("ascending", "ascending", "mean", 0.5),
+    ]
+
+
+def test_several_skews_are_marked_with_their_factor_or_time():
+    shapes = '[patterns]\nshapes = ["bell"]\n[skew]\n'
+    assert rows(shapes + 'policy = "own"\nfactors = [0.5, 1, 1.5]')[1:] == [
+        ("bell×0.5", "bell", "own", 0.5),
+        ("bell×1", "bell", "own", 1.0),
+        ("bell×1.5", "bell", "own", 1.5),
+    ]
+    assert rows(shapes + 'policy = "fixed"\ntimes = ["100 us", "1.5 ms"]') == [
+        ("bell×100us", "bell", "fixed", 1e-4),
+        ("bell×1.5ms", "bell", "fixed", 1.5e-3),
+    ]
+
+
+def test_no_delay_is_measured_where_the_skew_is_a_multiple_of_its_runtime():
+    shapes = '[patterns]\nshapes = ["bell"]\n[skew]\n'
+    for policy, expected in (("mean", True), ("own", True), ("fixed", False)):
+        more = 'times = ["1 ms"]' if policy == "fixed" else ""
+        labels = [label for label, *_ in rows(f'{shapes}policy = "{policy}"\n{more}')]
+        assert ("no_delay" in labels) == expected
+
+
+def test_pattern_files_are_used_as_they_are_or_scaled(tmp_path):
+    (tmp_path / "ft.v2.txt").write_text("0\n1\n4\n2\n")
+    files = '[patterns]\nshapes = []\nfiles = ["ft.v2.txt"]\n'
+    assert rows(files + "[skew]\nfactors = [1, 2]", tmp_path)[1:] == [("ft.v2", "ft.v2", "file", 1.0)]
+    assert rows(files + "scale_files = true\n[skew]\nfactors = [1, 2]", tmp_path)[1:] == [
+        ("ft.v2×1", "ft.v2", "mean", 1.0),
+        ("ft.v2×2", "ft.v2", "mean", 2.0),
+    ]
+
+
+def test_the_delays_of_a_case_are_its_shape_or_its_file(tmp_path):
+    (tmp_path / "ft.txt").write_text("0\n1e-3\n4e-3\n2e-3\n")
+    text = '[[collective]]\nnames = ["barrier"]\n[processes]\np = [4]\n'
+    for scaled, expected in (("false", [0, 1e-3, 4e-3, 2e-3]), ("true", [0, 1.0, 4.0, 2.0])):
+        more = f'[patterns]\nshapes = ["random"]\nseed = 5\nfiles = ["ft.txt"]\nscale_files = {scaled}\n'
+        loaded = loads(text + more, tmp_path / "study.toml")
+        (group,) = groups(loaded.study)
+        by_label = {case.pattern: case for case in cases(group, ["default"], loaded.study)}
+        np.testing.assert_allclose(delays_s(loaded, by_label["ft"], 4.0), expected, rtol=1e-12)
+        assert delays_s(loaded, by_label["ft"], 4.0).max() in (4e-3, 4.0)
+        np.testing.assert_array_equal(delays_s(loaded, by_label["no_delay"], 0.0), np.zeros(4))
+        drawn = shapes.delays("random", 4, 2.0, seed=5)
+        np.testing.assert_array_equal(delays_s(loaded, by_label["random"], 2.0), drawn)
+
+
+def test_a_pattern_file_that_vanished_is_told(tmp_path):
+    (tmp_path / "ft.txt").write_text("0\n1e-3\n")
+    text = '[[collective]]\nnames = ["barrier"]\n[processes]\np = [2]\n[patterns]\nfiles = ["ft.txt"]\n'
+    loaded = loads(text, tmp_path / "study.toml")
+    (tmp_path / "ft.txt").unlink()
+    case = next(c for c in cases(groups(loaded.study)[0], ["x"], loaded.study) if c.pattern == "ft")
+    with pytest.raises(BadInput, match=r"ft\.txt"):
+        delays_s(loaded, case, 0.0)
+
+
+def all_cases(study: Study, names: list[str]) -> list:
+    return [case for group in groups(study) for case in cases(group, names, study)]
+
+
+@given(studies())
+def test_every_case_is_asked_for_once_and_knows_its_group(study: Study):
+    found = all_cases(study, ["default", "linear"])
+    assert len({case.id for case in found}) == len(found)
+    assert len(found) == len(groups(study)) * 2 * len(pattern_rows(study))
+    for group in groups(study)[:5]:
+        for case in cases(group, ["a"], study):
+            bare = group_of(case)
+            assert (bare.collective, bare.bytes, bare.p, bare.op) == (
+                group.collective,
+                group.bytes,
+                group.p,
+                group.op,
+            )
+
+
+@given(studies())
+def test_labels_of_patterns_are_unique(study: Study):
+    labels = [row.label for row in pattern_rows(study)]
+    assert len(set(labels)) == len(labels)
+
+
+@given(studies(), st.integers(0, 2**63), st.randoms())
+def test_the_order_depends_on_the_cases_and_the_seed_alone(study: Study, seed: int, random):
+    asked = all_cases(study, ["default", "linear", "binomial"])[:200]
+    shuffled = asked.copy()
+    random.shuffle(shuffled)
+    ordered = order(asked, seed)
+    assert ordered == order(shuffled, seed)
+    assert sorted(case.id for case in ordered) == sorted(case.id for case in asked)
+
+
+@given(studies(), st.integers(0, 100))
+def test_each_group_is_measured_in_one_go_and_without_delay_first(study: Study, seed: int):
+    ordered = order(all_cases(study, ["default", "linear"])[:300], seed)
+    runs = [key for key, _ in itertools.groupby(ordered, key=group_key)]
+    assert len(runs) == len(set(runs))
+    for _, members in itertools.groupby(ordered, key=group_key):
+        delayed = [case.skew_policy != "none" for case in members]
+        assert delayed == sorted(delayed)
+    placements = [(case.p, case.nodes, case.ppn) for case in ordered]
+    assert placements == sorted(placements)
+
+
+def group_key(case) -> tuple:
+    return (case.collective, case.bytes, case.p, case.nodes, case.ppn, case.op, case.datatype, case.root)
+
+
+def test_the_order_is_shuffled_and_another_seed_gives_another_one():
+    asked = all_cases(study_of(TEXT), ["a", "b", "c", "d"])
+    first, second = order(asked, 1), order(asked, 2)
+    assert first != second
+    delayed = [c for c in first if group_key(c) == group_key(first[0]) and c.skew_policy != "none"]
+    assert [c.algorithm for c in delayed] != sorted(c.algorithm for c in delayed)
+    assert [c.pattern for c in delayed] != sorted(c.pattern for c in delayed)
+
+
+def test_the_order_is_the_same_on_every_machine_and_release():
+    asked = all_cases(study_of(TEXT), ["a", "b"])
+    beginning = [(c.collective, c.bytes, c.algorithm, c.pattern) for c in order(asked, 1)[:4]]
+    assert beginning == [
+        ("alltoall", 64, "b", "no_delay"),
+        ("alltoall", 64, "a", "no_delay"),
+        ("alltoall", 64, "a", "descending"),
+        ("alltoall", 64, "b", "first_delayed"),
+    ]
+
+
+# --- the estimate
+
+
+def test_the_estimate_counts_every_case_and_grows_with_repetitions():
+    study = study_of(TEXT)
+    counts = {"reduce": 3, "barrier": 2, "alltoall": 9}
+    few = estimate(study, counts)
+    assert few.cases == 2 * (2 * 3 + 2 + 2) * 7  # alltoall: two algorithms are asked for by name
+    assert LAUNCH_S * 2 < few.low_s < few.high_s
+    many = estimate(study_of(TEXT + "[repetitions]\nminimum = 100\n"), counts)
+    assert many.low_s > few.low_s
+    assert estimate(study, counts, launches=20).low_s == pytest.approx(few.low_s + 18 * LAUNCH_S)
+
+
+def test_the_estimate_never_exceeds_the_time_cap_of_its_cases():
+    study = study_of(TEXT + "[repetitions]\nmaximum = 1000000\ntime_cap = 1.0\n")
+    found = estimate(study, {"reduce": 1, "barrier": 1})
+    assert found.high_s == pytest.approx(found.cases * 1.0 + 2 * LAUNCH_S)
+    assert "repetitions a case" in found.how
