@@ -57,6 +57,22 @@ def test_a_full_disk_loses_nothing_and_the_run_goes_on_when_there_is_room(
     assert results.notes == []
 
 
+def test_a_disk_that_refuses_even_to_shorten_a_file_leaves_no_half_case_behind(store, directory, monkeypatch):
+    disk = Disk(monkeypatch)
+    store.append(make_case(0), FACTS, make_samples(0))
+    disk.room = 700
+    with monkeypatch.context() as worse:
+        worse.setattr(os, "ftruncate", lambda *_: disk.pwrite(-1, b"", 0))
+        with pytest.raises(RunFailed):
+            store.append(make_case(1), FACTS, make_samples(1))
+    disk.room = 10**9
+    store.append(make_case(2), FACTS, make_samples(2, repetitions=1, invalid=0))
+    store.close()
+    results = offbeat.read_study(directory)
+    assert results.cases["case"].to_list() == [make_case(0).id, make_case(2).id]
+    assert len(results.repetitions) == 5
+
+
 def test_an_interrupt_in_the_middle_of_a_write_leaves_no_half_case(store, directory, monkeypatch):
     store.append(make_case(0), FACTS, make_samples(0))
     really, calls = os.fsync, []

@@ -1,22 +1,18 @@
 """Pictures of a report: one function a picture, each returning a matplotlib figure of a stated size.
 
 Tables are laid out in inches from measured text, so that four algorithms and forty are equally readable: the
-picture grows, the type stays. No picture reads any text as markup, whatever an algorithm is called.
+picture grows, the type stays.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
-from matplotlib.textpath import TextToPath
 from msgspec import Struct
 from numpy.typing import NDArray
 
@@ -25,13 +21,8 @@ from offbeat.pattern.picture import DOTS
 from offbeat.report import labels
 from offbeat.report.grids import Grid, Heading, Key, Row, Square
 from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER, TONES
+from offbeat.report.sheet import Sheet, width_of, wrapped
 from offbeat.select import wording
-
-POINT = 1 / 72
-"""Inches."""
-
-CROWDED = 16
-"""From this many columns on, headings stand upright and squares are narrow."""
 
 _MARGIN, _LINE = 0.15, 0.2
 _BAR, _COST_ROW = 3.2, 0.28
@@ -55,43 +46,6 @@ class Cost(Struct, frozen=True, kw_only=True):
     share: float
 
 
-class _Sheet:
-    """A figure that is drawn on in inches from its upper left corner."""
-
-    def __init__(self, width_in: float, height_in: float) -> None:
-        self.figure = Figure(figsize=(width_in, height_in), facecolor=PAPER)
-        self.axes: Axes = self.figure.add_axes((0, 0, 1, 1))
-        self.axes.set_xlim(0, width_in)
-        self.axes.set_ylim(height_in, 0)
-        self.axes.axis("off")
-        self._squares: list[Rectangle] = []
-
-    def text(self, x: float, y: float, text: str, points: float, **style: object) -> None:
-        """Write one line; its middle is at height ``y``."""
-        style = {"color": INK, "va": "center", **style}
-        self.axes.text(x, y, text, fontsize=points, parse_math=False, **style)  # type: ignore[arg-type]
-
-    def square(self, x: float, y: float, width: float, height: float, tone: str) -> None:
-        """Fill a rectangle with a tone."""
-        self._squares.append(
-            Rectangle((x, y), width, height, facecolor=TONES[tone].light, edgecolor=PAPER, linewidth=1.2)
-        )
-
-    def finished(self) -> Figure:
-        """The figure with all its squares."""
-        squares = PatchCollection(self._squares, match_original=True, zorder=0.5)
-        self.axes.add_collection(squares, autolim=False)
-        return self.figure
-
-
-@lru_cache(maxsize=20_000)
-def _width(text: str, points: float, *, bold: bool = False) -> float:
-    """The width of one line of text in inches."""
-    font = FontProperties(family="DejaVu Sans", size=points, weight="bold" if bold else "normal")
-    width, _, _ = TextToPath().get_text_width_height_descent(text, font, False)
-    return float(width) * POINT
-
-
 class _Layout(Struct, frozen=True, kw_only=True):
     """Where the parts of a grid stand, in inches."""
 
@@ -111,10 +65,10 @@ def grid_figure(grid: Grid) -> Figure:
     caption_width = max(
         4.6, _label_width(grid, _points(grid)) + len(grid.columns) * _column_width(grid, _points(grid))
     )
-    caption = _wrapped(grid.caption, 7.5, caption_width)
+    caption = wrapped(grid.caption, 7.5, caption_width)
     legend = _legend_lines(grid.keys, caption_width)
     layout = _layout(grid, caption_width, len(caption), len(legend))
-    sheet = _Sheet(layout.width, layout.height)
+    sheet = Sheet(layout.width, layout.height)
     sheet.text(_MARGIN, _MARGIN + 0.08, grid.title, 11, weight="bold")
     sheet.text(_MARGIN, _MARGIN + 0.3, grid.subject, 9, color=MUTED)
     _draw_headings(sheet, grid.columns, layout)
@@ -130,17 +84,17 @@ def grid_figure(grid: Grid) -> Figure:
 
 
 def _points(grid: Grid) -> float:
-    return 9.0 if len(grid.columns) <= CROWDED else 8.0
+    return 8.0 if grid.crowded else 9.0
 
 
 def _layout(grid: Grid, inner: float, caption_lines: int, legend_lines: int) -> _Layout:
     points = _points(grid)
-    upright = len(grid.columns) > CROWDED
+    upright = grid.crowded
     row = 0.40 if any(square.small for row in grid.rows for square in row.squares) else 0.30
     if any(row_.heading.remark for row_ in grid.rows):
         row = max(row, 0.36)
     head = _head_height(grid.columns, points, upright=upright)
-    titles = max(_width(grid.title, 11, bold=True), _width(grid.subject, 9))
+    titles = max(width_of(grid.title, 11, bold=True), width_of(grid.subject, 9))
     top = _MARGIN + 0.5
     body = len(grid.rows) * row + (0.08 if _first_summary(grid) else 0)
     return _Layout(
@@ -157,19 +111,19 @@ def _layout(grid: Grid, inner: float, caption_lines: int, legend_lines: int) -> 
 
 
 def _label_width(grid: Grid, points: float) -> float:
-    widths = [_width(row.heading.name, points, bold=row.summary) for row in grid.rows]
-    widths += [_width(row.heading.remark, points - 2) for row in grid.rows]
+    widths = [width_of(row.heading.name, points, bold=row.summary) for row in grid.rows]
+    widths += [width_of(row.heading.remark, points - 2) for row in grid.rows]
     return max(widths, default=0.5) + 0.12
 
 
 def _column_width(grid: Grid, points: float) -> float:
     """Wide enough for every square, and for the headings unless they stand upright."""
     squares = [square for row in grid.rows for square in row.squares]
-    widths = [_width(_face(square), points) for square in squares]
-    widths += [_width(square.small, points - 1.5) for square in squares]
-    if len(grid.columns) <= CROWDED:
-        widths += [_width(line, points) for column in grid.columns for line in _name_lines(column.name)]
-        widths += [_width(line, points - 2) for column in grid.columns for line in _remark_lines(column)]
+    widths = [width_of(_face(square), points) for square in squares]
+    widths += [width_of(square.small, points - 1.5) for square in squares]
+    if not grid.crowded:
+        widths += [width_of(line, points) for column in grid.columns for line in _name_lines(column.name)]
+        widths += [width_of(line, points - 2) for column in grid.columns for line in _remark_lines(column)]
     return max([*widths, 0.42]) + 0.12
 
 
@@ -190,7 +144,9 @@ def _remark_lines(heading: Heading) -> list[str]:
 
 def _head_height(columns: Sequence[Heading], points: float, *, upright: bool) -> float:
     if upright:
-        return max(_width(line, points, bold=True) for column in columns for line in _upright(column)) + 0.12
+        return (
+            max(width_of(line, points, bold=True) for column in columns for line in _upright(column)) + 0.12
+        )
     names = max((len(_name_lines(column.name)) for column in columns), default=1)
     remarks = max((len(_remark_lines(column)) for column in columns), default=0)
     return names * 0.16 + remarks * 0.13 + 0.1
@@ -202,7 +158,7 @@ def _upright(column: Heading) -> list[str]:
     return [line for line in (base, bracket + rest, column.remark) if line]
 
 
-def _draw_headings(sheet: _Sheet, columns: Sequence[Heading], layout: _Layout) -> None:
+def _draw_headings(sheet: Sheet, columns: Sequence[Heading], layout: _Layout) -> None:
     """Column headings, ending just above the first row."""
     bottom = layout.top + layout.head - 0.06
     for j, column in enumerate(columns):
@@ -220,7 +176,7 @@ def _draw_headings(sheet: _Sheet, columns: Sequence[Heading], layout: _Layout) -
 
 
 def _draw_upright(
-    sheet: _Sheet, lines: Sequence[str], x: float, bottom: float, points: float, weight: str
+    sheet: Sheet, lines: Sequence[str], x: float, bottom: float, points: float, weight: str
 ) -> None:
     """Lines of text that read upwards, side by side around ``x``."""
     for place, line in enumerate(lines):
@@ -228,7 +184,7 @@ def _draw_upright(
         sheet.text(across, bottom, line, points, rotation=90, va="bottom", ha="center", weight=weight)
 
 
-def _draw_row(sheet: _Sheet, row: Row, y: float, layout: _Layout) -> None:
+def _draw_row(sheet: Sheet, row: Row, y: float, layout: _Layout) -> None:
     middle = y + layout.row / 2
     right = _MARGIN + layout.label - 0.08
     weight = "bold" if row.summary else "normal"
@@ -254,11 +210,11 @@ def _first_summary(grid: Grid) -> Row | None:
 
 
 def _swatch(key: Key) -> float:
-    return max(0.28, _width(key.mark, 8) + 0.12)
+    return max(0.28, width_of(key.mark, 8) + 0.12)
 
 
 def _key_width(key: Key) -> float:
-    return _swatch(key) + (_width(key.meaning, 8) + 0.28 if key.meaning else 0.04)
+    return _swatch(key) + (width_of(key.meaning, 8) + 0.28 if key.meaning else 0.04)
 
 
 def _legend_lines(keys: Sequence[Key], width: float) -> list[list[Key]]:
@@ -272,7 +228,7 @@ def _legend_lines(keys: Sequence[Key], width: float) -> list[list[Key]]:
     return lines
 
 
-def _draw_legend(sheet: _Sheet, lines: Sequence[Sequence[Key]], y: float) -> None:
+def _draw_legend(sheet: Sheet, lines: Sequence[Sequence[Key]], y: float) -> None:
     for line in lines:
         x = _MARGIN
         for key in line:
@@ -282,18 +238,6 @@ def _draw_legend(sheet: _Sheet, lines: Sequence[Sequence[Key]], y: float) -> Non
             sheet.text(x + swatch + 0.06, y, key.meaning, 8)
             x += _key_width(key)
         y += _LINE
-
-
-def _wrapped(text: str, points: float, width: float) -> list[str]:
-    """Text in lines of at most ``width`` inches."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and _width(longer, points) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
 
 
 def pattern_figure(patterns: Sequence[Drawn], subject: str) -> Figure:
@@ -351,15 +295,17 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
         axis.set_xlabel("rank", fontsize=8, color=INK)
 
 
-def cost_figure(costs: Sequence[Cost], subject: str) -> Figure:
-    """How much longer the no-delay winner takes than the selected algorithm, a bar a cell."""
-    label = max((_width(cost.cell, 9) for cost in costs), default=1.0) + 0.2
+def cost_figure(costs: Sequence[Cost], subject: str, full_bar: float) -> Figure:
+    """How much worse the no-delay winner scores than the selected algorithm, a bar a cell.
+
+    ``full_bar`` is the share that the longest possible bar stands for: the same in pictures to be compared.
+    """
+    label = max((width_of(cost.cell, 9) for cost in costs), default=1.0) + 0.2
     words = [_cost_words(cost) for cost in costs]
-    largest = max([cost.share for cost in costs] + [0.05])
-    lengths = [_BAR * max(cost.share, 0) / largest for cost in costs]
-    end = max((length + _width(text, 8) for length, text in zip(lengths, words, strict=True)), default=1.0)
-    width = max(label + end + 0.2, _width(subject, 8.5), 4.0) + 2 * _MARGIN
-    sheet = _Sheet(width, 0.8 + len(costs) * _COST_ROW)
+    lengths = [_BAR * max(cost.share, 0) / full_bar for cost in costs]
+    end = max((length + width_of(text, 8) for length, text in zip(lengths, words, strict=True)), default=1.0)
+    width = max(label + end + 0.2, width_of(subject, 8.5), 4.0) + 2 * _MARGIN
+    sheet = Sheet(width, 0.8 + len(costs) * _COST_ROW)
     sheet.text(_MARGIN, 0.22, "What it costs to choose without arrival patterns", 11, weight="bold")
     sheet.text(_MARGIN, 0.45, subject, 8.5, color=MUTED)
     left = _MARGIN + label

@@ -21,6 +21,9 @@ from offbeat.study.algorithm import DEFAULT
 LIMIT = 0.25
 """How much faster or slower than under no_delay counts as a change (the paper's 25%)."""
 
+CROWDED = 16
+"""With more columns than this a grid is crowded."""
+
 RATIO_STEPS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)
 """Upper ends of the tones of normalised delays; the last tone has none."""
 
@@ -76,6 +79,11 @@ class Grid(Struct, frozen=True, kw_only=True):
     rows: list[Row]
     keys: list[Key]
 
+    @property
+    def crowded(self) -> bool:
+        """Whether there are so many columns that headings stand upright and squares are narrow."""
+        return len(self.columns) > CROWDED
+
 
 def grids(view: CellView, within: float) -> list[Grid]:
     """The grids of a cell; none where nothing was measured, no robustness where no_delay is missing.
@@ -113,7 +121,7 @@ def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
         kind="last-delay",
         title=f"Measured last delay {labels.LAST_DELAY} in {unit}",
         subject=view.title,
-        caption=f"Median over repetitions of the last delay (last exit {labels.MINUS} last arrival) in {unit}."
+        caption=f"Median of the repetitions' last delay (last exit {labels.MINUS} last arrival) in {unit}."
         f" Compare within a row: ✓ is within {wording.share_label(within)} of its fastest."
         + (" * marks medians of too few repetitions." if _any_incomplete(table) else ""),
         columns=_columns(view, table),

@@ -162,9 +162,12 @@ def _pictures(
     costs = verdict.costs(shown)
     drawn = patterns.patterns(results)
     album.total = sum(map(len, tables.values())) + len(costs) + bool(drawn.drawn)
+    full_bar = max((line.share for lines in costs.values() for line in lines), default=1.0)
     return {
         "grids": tables,
-        "cost_pictures": [_cost_picture(name, lines, selection, album) for name, lines in costs.items()],
+        "cost_pictures": [
+            _cost_picture(name, lines, selection, full_bar, album) for name, lines in costs.items()
+        ],
         "pattern_picture": _pattern_picture(drawn, album),
         "missing_patterns": drawn.missing,
         "picture_files": {
@@ -175,12 +178,14 @@ def _pictures(
     }
 
 
-def _cost_picture(name: str, lines: list[figures.Cost], selection: Selection, album: Album) -> Shown:
+def _cost_picture(
+    name: str, lines: list[figures.Cost], selection: Selection, full_bar: float, album: Album
+) -> Shown:
     subject = (
         f"{name}: score of the no-delay winner against the selected one’s, rule ‘{selection.terms.rule}’"
     )
     alt = "; ".join(f"{line.cell}: {labels.typeset(wording.cost(line.share))}" for line in lines)
-    figure = figures.cost_figure(lines, subject)
+    figure = figures.cost_figure(lines, subject, full_bar)
     return album.shown(figure, f"{labels.slug(name)}-cost", f"Cost of the no-delay winner for {name}: {alt}")
 
 

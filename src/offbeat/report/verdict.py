@@ -44,10 +44,11 @@ def _outcome(selected: Sequence[CellView]) -> str:
     worst = max(differing, key=lambda view: cost(view) or 0.0)
     there = "There" if len(known) == 1 else f"It matters most in {worst.title}: there"
     rival, winner = (worst.choice.no_delay_winner, worst.choice.algorithm) if worst.choice else ("", "")
+    share = labels.percent(cost(worst) or 0.0)
     where = "the only cell" if len(known) == 1 else f"{len(differing)} of {cells}"
     return (
         f"In {where} the algorithm that is fastest without delays is not the one that stays good when"
-        f" processes arrive apart. {there} {rival} scores {labels.percent(cost(worst) or 0.0)} worse than {winner}."
+        f" processes arrive apart. {there} {rival} scores {share} worse than {winner}."
     )
 
 

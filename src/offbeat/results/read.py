@@ -119,4 +119,4 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _of(cases: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of a frame that belong to these cases."""
-    return frame.filter(pl.col("case").is_in(cases["case"].implode()))
+    return frame.filter(pl.col("case").is_in(cases["case"].to_list()))

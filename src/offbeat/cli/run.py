@@ -1,0 +1,54 @@
+"""``offbeat run``: do what a study asks for, and what of it is not done yet."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.engines import resume
+from offbeat.engines.dry_run import describe
+from offbeat.engines.open import engine_of, with_mpi
+from offbeat.engines.outcome import closing_words
+from offbeat.engines.progress import RunProgress
+from offbeat.engines.run import run
+from offbeat.engines.time_limit import time_limit
+from offbeat.study.load import load
+
+
+def command(
+    study: Annotated[Path, typer.Argument(help="The study file; 'offbeat init' writes one.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Result directory. [default: STUDY-results beside the file]")
+    ] = None,
+    mpi: Annotated[
+        str | None, typer.Option(help="MPI prefix, or a name that 'offbeat doctor' prints; instead of the study's.")
+    ] = None,
+    isolate: Annotated[bool, typer.Option(help="Launch once for each algorithm, even where one launch would do.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the cases, the launch commands and an estimate of the time.")
+    ] = False,
+    stop_before_limit: Annotated[
+        float, typer.Option(help="Minutes before the batch job's time limit at which no further case is begun.")
+    ] = 5.0,
+) -> None:
+    """Measure a study. Killed or out of time, the same command goes on where it stood and measures nothing twice."""
+    loaded = with_mpi(load(study), mpi, isolate)
+    directory = output or resume.default_directory(study)
+    if dry_run:
+        with tempfile.TemporaryDirectory() as scratch:
+            describe(loaded, engine_of(loaded, Path(scratch)), Console())
+        return
+    with resume.open_store(loaded, directory) as store:
+        engine = engine_of(loaded, directory)
+        try:
+            with RunProgress() as progress:
+                outcome = run(loaded, store, engine, progress, time_limit(stop_before_limit))
+        finally:
+            engine.close()
+    print(closing_words(outcome, progress.counts, directory, study))
+    if outcome.stopped:
+        raise typer.Exit(1)

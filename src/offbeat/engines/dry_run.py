@@ -1,0 +1,75 @@
+"""What a study would do: its cases, the exact launch commands, and an estimate of the time."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from offbeat.engines.base import Engine
+from offbeat.engines.run import asked_algorithms, check_names
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import Case
+from offbeat.study.cases import cases, groups, pattern_rows
+from offbeat.study.estimate import estimate
+from offbeat.study.load import LoadedStudy
+from offbeat.study.units import format_size, format_time
+
+COMMANDS_SHOWN = 40
+
+
+def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
+    """Print it. The library is asked for its algorithms in a launch of one process; nothing is measured."""
+    try:
+        check_names(loaded, engine)
+        _describe(loaded, engine, console)
+    finally:
+        engine.close()
+
+
+def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
+    rows = pattern_rows(loaded.study)
+    table = Table(title=f"study {loaded.study.name}: cases", box=None)
+    for heading in ("collective", "p", "size", "algorithms", "patterns", "cases"):
+        table.add_column(heading, justify="right" if heading in ("p", "size", "patterns", "cases") else "left")
+    commands: dict[str, None] = {}
+    warnings: dict[str, None] = {}
+    total = 0
+    for group in groups(loaded.study):
+        algorithms = asked_algorithms(group, engine)
+        expanded = cases(group, [algorithm.name for algorithm in algorithms], loaded.study)
+        total += len(expanded)
+        names = ", ".join(algorithm.name for algorithm in algorithms)
+        table.add_row(
+            group.collective, str(group.p), format_size(group.bytes), names, str(len(rows)), str(len(expanded))
+        )
+        for algorithm in algorithms:
+            _note(algorithm, cases(group, [algorithm.name], loaded.study)[0], engine, commands, warnings)
+    console.print(table)
+    console.print(f"{total} cases at most: duplicates, and algorithms that compute wrongly, drop out once they are proved.\n")
+    console.print(f"{len(commands)} launch command{'s' if len(commands) > 1 else ''}:")
+    for line in list(commands)[:COMMANDS_SHOWN]:
+        console.print("  " + line, markup=False, highlight=False, soft_wrap=True)
+    if len(commands) > COMMANDS_SHOWN:
+        console.print(f"  … and {len(commands) - COMMANDS_SHOWN} more, which differ in the settings")
+    _print_estimate(loaded, engine, len(commands), console)
+    for sentence in warnings:
+        console.print(f"warning: {sentence}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _note(
+    algorithm: Algorithm, case: Case, engine: Engine, commands: dict[str, None], warnings: dict[str, None]
+) -> None:
+    commands.setdefault(engine.launch_line(algorithm, case))
+    for sentence in engine.warnings(case):
+        warnings.setdefault(sentence)
+
+
+def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console: Console) -> None:
+    counts = {
+        group.collective: len(asked_algorithms(group, engine)) for group in groups(loaded.study)
+    }
+    guess = estimate(loaded.study, counts, launches=launches)
+    console.print(
+        f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,43 @@
+"""From a study to an engine that can run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from offbeat.engines.mpi import MpiEngine, open_engine
+from offbeat.mpi.build import build_native
+from offbeat.mpi.find import choose
+from offbeat.study.load import LoadedStudy
+from offbeat.study.schema import Study
+
+LOGS = "logs"
+SCRATCH = "scratch"
+
+
+def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy:
+    """The study with what the command line says about the library instead of what the file says."""
+    section = loaded.study.mpi
+    if mpi:
+        section = msgspec.structs.replace(section, prefix=mpi)
+    if isolate:
+        section = msgspec.structs.replace(section, isolate=True)
+    study: Study = msgspec.structs.replace(loaded.study, mpi=section)
+    return msgspec.structs.replace(loaded, study=study)
+
+
+def engine_of(loaded: LoadedStudy, directory: Path) -> MpiEngine:
+    """Find the library, build the native parts for it, and make the engine. Raises BadInput and RunFailed."""
+    study = loaded.study
+    installation = choose(study.mpi.prefix)
+    return open_engine(
+        installation,
+        build_native(installation),
+        study.mpi,
+        study.start,
+        study.repetitions.hang_after,
+        loaded.base,
+        logs=directory.absolute() / LOGS,
+        scratch=directory.absolute() / SCRATCH,
+    )

@@ -1,0 +1,26 @@
+"""How a run ended, and what to tell the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+
+class Outcome(Struct, kw_only=True):
+    """How a run ended: cases on disk, cases of the whole study, those of this run, and whether time ran out."""
+
+    done: int
+    total: int
+    measured_now: int
+    stopped: bool
+
+
+def closing_words(outcome: Outcome, counts: dict[str, int], directory: Path, study: Path) -> str:
+    """What to tell the user at the end of a run, and what to do next."""
+    parts = [f"{number} {status}" for status, number in sorted(counts.items())]
+    said = f"{outcome.done} of {outcome.total} cases are in {directory}"
+    said += f" ({', '.join(parts)} now)." if parts else " (all of them already were)."
+    if outcome.stopped:
+        return f"{said}\nStopped before the job's time limit; go on with: offbeat run {study}"
+    return f"{said}\nNext: offbeat select {directory}"

@@ -1,0 +1,90 @@
+"""Showing how a run goes on: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from offbeat.study.case import Case
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class RunProgress:
+    """Hears a run (:class:`offbeat.engines.run.Told`) and shows it on standard error; a context manager.
+
+    ``counts`` has the number of cases of this run by status.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.counts: dict[str, int] = {}
+        self._console = console or Console(stderr=True)
+        self._bar: Progress | None = None
+        self._total = self._done = 0
+        self._began = self._last_line = time.monotonic()
+        self._done_before = 0
+        if self._console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+            )
+            self._task = self._bar.add_task("asking the library", total=None)
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def say(self, what: str) -> None:
+        """What is being done now."""
+        if self._bar:
+            self._bar.update(self._task, description=what[:50].ljust(50))
+        elif self._total == 0:
+            self._line(what)
+
+    def begin(self, done: int, total: int) -> None:
+        """Measuring begins."""
+        self._total, self._done, self._done_before = total, done, done
+        self._began = time.monotonic()
+        if self._bar:
+            self._bar.reset(self._task, total=total, completed=done)
+        else:
+            self._print(f"{total - done} of {total} cases to measure")
+
+    def finished(self, case: Case, status: str, spent_s: float) -> None:
+        """A case is on disk."""
+        self._done += 1
+        self.counts[status] = self.counts.get(status, 0) + 1
+        if self._bar:
+            self._bar.update(self._task, completed=self._done)
+        else:
+            self._line(f"{self._done} of {self._total} cases{self._left()}")
+
+    def _left(self) -> str:
+        here = self._done - self._done_before
+        seconds = (time.monotonic() - self._began) / here * (self._total - self._done) if here else 0.0
+        return f", about {seconds:.0f} s left" if seconds >= 1 else ""
+
+    def _line(self, text: str) -> None:
+        """A line, but not more often than every few seconds, and always the last one."""
+        now = time.monotonic()
+        if now - self._last_line >= SECONDS_BETWEEN_LINES or (self._total and self._done == self._total):
+            self._last_line = now
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)

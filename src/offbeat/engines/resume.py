@@ -1,0 +1,68 @@
+"""A study's result directory across runs: a new one, or one to go on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from offbeat.engines.base import Engine
+from offbeat.errors import BadInput
+from offbeat.results import layout
+from offbeat.results.provenance import provenance
+from offbeat.results.store import Store
+from offbeat.study.load import LoadedStudy, changed_keys, read_resolved
+
+
+def default_directory(study: Path) -> Path:
+    """Where a study's results go unless the user says otherwise: ``study.toml`` → ``study-results``."""
+    return study.parent / f"{study.stem}-results"
+
+
+def has_results(directory: Path) -> bool:
+    """Whether a directory holds results to go on with."""
+    return (directory / layout.PROVENANCE).exists()
+
+
+def open_store(loaded: LoadedStudy, directory: Path) -> Store:
+    """Create the directory, or open it if it belongs to this very study.
+
+    Raises :class:`BadInput` where the study, or a file that it names, changed after its results began.
+    """
+    if not has_results(directory):
+        facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
+        return Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
+    store = Store.open(directory)
+    try:
+        _refuse_changes(loaded, store)
+    except BadInput:
+        store.close()
+        raise
+    return store
+
+
+def check_library(store: Store, engine: Engine) -> None:
+    """Note which library measures, or refuse to go on with another one than before."""
+    facts = engine.describe()
+    before = store.provenance.get("library")
+    if before is None:
+        store.update_provenance(facts)
+        return
+    if isinstance(before, dict) and isinstance(facts["library"], dict):
+        old, new = before.get("identity"), facts["library"].get("identity")
+        if old != new:
+            raise BadInput(
+                f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this is "
+                f"{facts['library'].get('name')} ({facts['library'].get('library')}): results of two libraries are "
+                "not mixed. Choose the same one with --mpi, or another directory with --output."
+            )
+
+
+def _refuse_changes(loaded: LoadedStudy, store: Store) -> None:
+    changed = changed_keys(read_resolved(store.study_toml), loaded.study)
+    files = store.provenance.get("files")
+    if isinstance(files, dict):
+        changed += [name for name, digest in loaded.file_digests().items() if files.get(name, digest) != digest]
+    if changed:
+        raise BadInput(
+            f"{loaded.path} has changed since the results in {store.directory} began ({', '.join(changed)}): they "
+            "would not fit together. Put the old values back to go on, or choose another directory with --output."
+        )

@@ -1,0 +1,122 @@
+import csv
+import io
+import json
+
+import jsonschema
+import polars as pl
+import pytest
+from sample_cases import FACTS, make_case, make_samples
+from typer.testing import CliRunner
+
+import offbeat
+from offbeat.cli.results import app
+from offbeat.errors import BadInput
+from offbeat.results.export import export_csv, export_file, export_json, table
+from offbeat.results.schema import CASES, RANKS, REPETITIONS, polars_schema
+
+SCHEMAS = {"cases": CASES, "repetitions": REPETITIONS, "ranks": RANKS}
+
+
+@pytest.fixture
+def results(store, directory):
+    store.append(make_case(0, algorithm='odd, "quoted" näme'), FACTS, make_samples(0))
+    store.append(make_case(1), FACTS | {"status": "quarantined"}, make_samples(1, repetitions=0))
+    store.close()
+    return offbeat.read_study(directory)
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result
+
+
+READ = {pl.String: str, pl.Int64: int, pl.Float64: float, pl.Boolean: {"true": True, "false": False}.get}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_csv_gives_every_value_back(results, name):
+    stream = io.BytesIO()
+    export_csv(results, stream, name)
+    rows = csv.DictReader(io.StringIO(stream.getvalue().decode()))
+    kinds = {column: READ[kind] for column, (kind, _) in SCHEMAS[name].items()}
+    read = [
+        {c: None if row[c] == "" and kinds[c] is not str else kinds[c](row[c]) for c in row} for row in rows
+    ]
+    assert read == table(results, name).to_dicts()
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_csv_is_plain_csv_with_a_header(results, name):
+    stream = io.BytesIO()
+    export_csv(results, stream, name)
+    rows = list(csv.reader(io.StringIO(stream.getvalue().decode())))
+    assert rows[0] == list(SCHEMAS[name])
+    assert all(len(row) == len(rows[0]) for row in rows)
+    assert len(rows) == 1 + len(table(results, name))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_json_gives_every_value_back_with_study_and_provenance(results, name):
+    stream = io.BytesIO()
+    export_json(results, stream, name)
+    content = json.loads(stream.getvalue())
+    assert (content["schema_version"], content["table"]) == (1, name)
+    assert content["study"] == {"name": "a study"}
+    assert content["provenance"]["host"] == "here"
+    frame = pl.DataFrame(content["rows"], schema=polars_schema(SCHEMAS[name]))
+    assert frame.equals(table(results, name))
+    jsonschema.validate(content, {"type": "object", "properties": {"rows": {"type": "array", "minItems": 1}}})
+
+
+def test_an_empty_study_exports_its_header(store, directory):
+    empty = offbeat.read_study(directory)
+    as_csv, as_json = io.BytesIO(), io.BytesIO()
+    export_csv(empty, as_csv)
+    export_json(empty, as_json)
+    assert as_csv.getvalue().decode() == ",".join(CASES) + "\n"
+    assert json.loads(as_json.getvalue())["rows"] == []
+
+
+def test_long_tables_are_exported_whole(results, monkeypatch):
+    monkeypatch.setattr("offbeat.results.export._SLICE_ROWS", 5)
+    stream = io.BytesIO()
+    export_csv(results, stream, "ranks")
+    assert len(stream.getvalue().splitlines()) == 1 + 12
+    stream = io.BytesIO()
+    export_json(results, stream, "ranks")
+    assert len(json.loads(stream.getvalue())["rows"]) == 12
+
+
+def test_the_command_writes_csv_to_standard_output(results):
+    assert run("export", results.directory).stdout.startswith("case,engine,library,")
+    assert run("export", results.directory, "--csv", "--table", "ranks").stdout.count("\n") == 13
+
+
+def test_the_command_writes_the_file_it_is_given(results, tmp_path):
+    path = tmp_path / "out.json"
+    assert run("export", results.directory, "--json", "--output", path).stdout == ""
+    assert len(json.loads(path.read_text())["rows"]) == 2
+    assert [entry.name for entry in tmp_path.iterdir() if entry.is_file()] == ["out.json"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--csv", "--json"], "exclude each other"),
+        (["--table", "clocks"], "tables are cases, repetitions, ranks"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(results, options, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        run("export", results.directory, *options)
+
+
+def test_an_output_that_cannot_be_made_is_refused(results, tmp_path):
+    with pytest.raises(BadInput, match=r"cannot write .*: No such file or directory"):
+        export_file(results, tmp_path / "no" / "out.csv")
+    with pytest.raises(BadInput, match=r"there is no table 'clocks'"):
+        export_file(results, tmp_path / "out.csv", name="clocks")
+    assert not (tmp_path / "out.csv").exists()
+    assert not list(tmp_path.glob("*.tmp"))

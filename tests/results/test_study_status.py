@@ -1,0 +1,74 @@
+import pytest
+from sample_cases import FACTS, make_case, make_samples
+from typer import Typer
+from typer.testing import CliRunner
+
+from offbeat.cli.status import command
+from offbeat.errors import BadInput
+from offbeat.results.status import read_status
+
+
+def run(directory):
+    app = Typer()
+    app.command()(command)
+    result = CliRunner().invoke(app, [str(directory)])
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result.stdout
+
+
+@pytest.fixture
+def half_done(store):
+    store.set_total(6)
+    store.append(make_case(0), FACTS, make_samples())
+    store.append(make_case(1), FACTS | {"status": "incomplete"}, make_samples(invalid=4))
+    failed = FACTS | {"status": "quarantined", "reason": "it hung for 60 s"}
+    store.append(make_case(2, collective="bcast"), failed, make_samples(repetitions=0))
+    return store
+
+
+def test_a_running_study_shows_how_far_it_is_and_who_is_at_it(half_done, directory):
+    import os
+
+    status = read_status(directory)
+    assert (status.done, status.total) == (3, 6)
+    assert status.active is not None
+    assert status.active.pid == os.getpid()
+    assert status.counts == {
+        "reduce": {"measured": 1, "incomplete": 1, "quarantined": 0},
+        "bcast": {"measured": 0, "incomplete": 0, "quarantined": 1},
+    }
+    assert status.quarantined == [
+        ("bcast chain(fanout=2), p = 3, 1024 B, ascending×1.5", "it hung for 60 s"),
+    ]
+    assert status.size_bytes > 1000
+    assert status.last_activity is not None
+
+
+def test_a_study_that_ended_is_not_active(half_done, directory):
+    half_done.close()
+    assert read_status(directory).active is None
+
+
+def test_looking_does_not_get_in_the_way_of_a_run(half_done, directory):
+    read_status(directory)
+    half_done.append(make_case(3), FACTS, make_samples())
+    assert read_status(directory).done == 4
+
+
+def test_the_command_shows_it_in_plain_lines(half_done, directory):
+    text = run(directory)
+    assert "3 of 6 cases done; process" in text
+    assert "quarantined: bcast chain(fanout=2), p = 3, 1024 B, ascending×1.5: it hung for 60 s" in text
+    reduce = next(line for line in text.splitlines() if line.startswith("reduce"))
+    assert reduce.split() == ["reduce", "1", "1", "0"]
+
+
+def test_a_study_without_cases_has_a_status(store, directory):
+    store.close()
+    assert "0 cases done; no run is active" in run(directory)
+
+
+def test_something_else_has_no_status(tmp_path):
+    with pytest.raises(BadInput, match="does not hold results"):
+        run(tmp_path)
