@@ -1,6 +1,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import jsonschema
 import polars as pl
@@ -92,6 +94,17 @@ def test_long_tables_are_exported_whole(results, monkeypatch):
 def test_the_command_writes_csv_to_standard_output(results):
     assert run("export", results.directory).stdout.startswith("case,engine,library,")
     assert run("export", results.directory, "--csv", "--table", "ranks").stdout.count("\n") == 13
+
+
+@pytest.mark.parametrize("kind", ["--csv", "--json"])
+def test_a_reader_that_stops_early_sees_no_traceback(results, kind):
+    verb = "from offbeat.cli.results import app; app()"
+    command = [sys.executable, "-c", verb, "export", str(results.directory), kind, "--table", "ranks"]
+    exporter = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    exporter.stdout.close()
+    assert exporter.stderr.read() == b""
+    exporter.stderr.close()
+    exporter.wait()
 
 
 def test_the_command_writes_the_file_it_is_given(results, tmp_path):

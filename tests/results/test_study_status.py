@@ -1,3 +1,5 @@
+import os
+
 import pytest
 from sample_cases import FACTS, make_case, make_samples
 from typer import Typer
@@ -28,8 +30,6 @@ def half_done(store):
 
 
 def test_a_running_study_shows_how_far_it_is_and_who_is_at_it(half_done, directory):
-    import os
-
     status = read_status(directory)
     assert (status.done, status.total) == (3, 6)
     assert status.active is not None

@@ -65,8 +65,8 @@ class IntelMpiSteering:
 
     def named_by_proof(self, algorithm: Algorithm, function: str) -> Algorithm:
         """``preset_5`` that runs MPIR_Reduce_intra_binomial → ``binomial_5``."""
-        number = next(iter(algorithm.settings.values()))
         word = re.sub(r"^.*?_(intra|allcomm)_", "", function).removesuffix("_impl")
         if not word or not algorithm.name.startswith("preset_"):
             return algorithm
+        number = algorithm.name.removeprefix("preset_")
         return Algorithm(collective=algorithm.collective, name=f"{word}_{number}", settings=algorithm.settings)

@@ -54,15 +54,14 @@ def picture(patterns: Sequence[Pattern], path: Path) -> None:
 def _panel(axes: Axes, pattern: Pattern) -> None:
     scale_s, unit = time_unit(pattern.skew_s)
     latest_s, ranks_each = binned(pattern.delays_s, BARS)
-    starts = np.arange(0, pattern.p, ranks_each)
-    middles = starts + (ranks_each - 1) / 2
     axes.set_xlabel("rank", fontsize=9)
     if ranks_each == 1:
-        axes.bar(middles, latest_s / scale_s, width=0.8, color=_DARK)
+        axes.bar(np.arange(pattern.p), latest_s / scale_s, width=0.8, color=_DARK)
     else:
-        means_s = np.add.reduceat(pattern.delays_s, starts) / np.diff([*starts, pattern.p])
-        axes.bar(middles, latest_s / scale_s, width=ranks_each, color=_LIGHT)
-        axes.bar(middles, means_s / scale_s, width=ranks_each, color=_DARK)
+        edges = np.append(np.arange(0, pattern.p, ranks_each), pattern.p)
+        means_s = np.add.reduceat(pattern.delays_s, edges[:-1]) / np.diff(edges)
+        axes.stairs(latest_s / scale_s, edges - 0.5, fill=True, color=_LIGHT)
+        axes.stairs(means_s / scale_s, edges - 0.5, fill=True, color=_DARK)
         axes.set_xlabel(f"rank ({ranks_each} a bar; light: the latest, dark: their mean)", fontsize=9)
     if pattern.p <= DOTS:
         on_time = np.flatnonzero(pattern.delays_s == 0)

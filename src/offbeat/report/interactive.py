@@ -29,7 +29,8 @@ def payload(views: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, A
     """What the page's script draws from: ``cells``, each with its unit and ``values[pattern][algorithm]``.
 
     Values are in the cell's unit. A case without repetitions on record (an import) has its median alone.
-    ``thinned`` is how many numbers stand for a case where some were left out, else 0.
+    ``thinned`` is how many numbers stand for a case where some were left out, else 0; ``repeated`` says whether
+    any case has several repetitions.
     """
     samples = samples_of(repetitions)
     shown = [view for view in views if view.table is not None]
@@ -37,7 +38,7 @@ def payload(views: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, A
     most = max(LEAST, BUDGET // max(number, 1))
     cells = [_cell(view, view.table, samples, most) for view in shown if view.table is not None]
     longest = max((len(values) for values in samples.values()), default=0)
-    return {"cells": cells, "thinned": most if longest > most else 0}
+    return {"cells": cells, "thinned": most if longest > most else 0, "repeated": longest > 1}
 
 
 def thinned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:

@@ -35,7 +35,7 @@ def export_csv(results: Results, stream: BinaryIO, name: str = "cases") -> None:
     Numbers are written such that reading them gives every bit back. Raises BadInput for an unknown table.
     """
     for number, rows in enumerate(_slices(table(results, name))):
-        rows.write_csv(stream, include_header=number == 0)
+        stream.write(rows.write_csv(include_header=number == 0).encode())
 
 
 def export_json(results: Results, stream: BinaryIO, name: str = "cases") -> None:

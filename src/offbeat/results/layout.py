@@ -46,7 +46,7 @@ def disk_failure(path: Path, error: OSError) -> RunFailed:
     """The sentence for a write that the system refused; what was finished before is safe."""
     return RunFailed(
         f"cannot write {path}: {error.strerror or error}; every case finished before this one is kept."
-        " Mend that, and run the study again: it goes on where it stood"
+        " Once there is room, run the study again: it goes on where it stood"
     )
 
 

@@ -6,7 +6,8 @@ case's samples are. A process that is killed at any moment leaves a directory th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -64,19 +65,12 @@ class Store:
         """
         directory = Path(directory)
         layout.make_directory(directory)
-        lock = Lock(directory)
-        try:
+        with _keeping(Lock(directory), directory) as lock:
             layout.make_directory(directory)  # it may have become another run's before the lock was taken
             marked = {"schema_version": SCHEMA_VERSION} | dict(provenance)
             layout.write_whole(directory / layout.STUDY, study_toml.encode())
             layout.write_whole(directory / layout.PROVENANCE, _pretty(marked))
             return cls(directory, lock)
-        except OSError as error:
-            lock.release()
-            raise layout.unwritable(directory, error) from error
-        except BaseException:
-            lock.release()
-            raise
 
     @classmethod
     def open(cls, directory: Path) -> Self:
@@ -87,15 +81,8 @@ class Store:
         """
         directory = Path(directory)
         layout.read_provenance(directory)
-        lock = Lock(directory)
-        try:
+        with _keeping(Lock(directory), directory) as lock:
             return cls(directory, lock)
-        except OSError as error:
-            lock.release()
-            raise layout.unwritable(directory, error) from error
-        except BaseException:
-            lock.release()
-            raise
 
     @property
     def algorithms(self) -> list[Algorithm]:
@@ -231,6 +218,19 @@ class Store:
             layout.write_whole(self.directory / name, _pretty(content))
         except OSError as error:
             raise layout.disk_failure(self.directory / name, error) from error
+
+
+@contextmanager
+def _keeping(lock: Lock, directory: Path) -> Iterator[Lock]:
+    """Give the lock back if what follows fails; a refusal of the system becomes BadInput."""
+    try:
+        yield lock
+    except OSError as error:
+        lock.release()
+        raise layout.unwritable(directory, error) from error
+    except BaseException:
+        lock.release()
+        raise
 
 
 def _check_samples(case: Case, samples: Samples) -> None:

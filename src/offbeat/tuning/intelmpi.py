@@ -42,20 +42,15 @@ BY_TOTAL = ("reduce_scatter",)
 
 
 def write(plan: TuningPlan, installation: Installation | None, directory: Path) -> TuningFiles:
-    """Write a file to source into a shell, for each range of processes that ``plan`` tells apart, into
-    ``directory``.
-    """
+    """Write the files of ``plan`` into ``directory``: a shell file to source for each range of processes."""
     rules, variables, notes = _settled(plan)
     entries, files, usage = [], [], []
     for row in ranges.process_rows(rules):
-        environment, more = _environment(row)
-        notes += [note for note in more if note not in notes]
-        path = write_file(
-            directory, f"intelmpi-p{_span(row, '-')}.env", _text(plan, environment | variables, row)
-        )
-        entries.append(ProcessEnvironment(p_low=row.p_low, p_high=row.p_high, environment=environment))
-        files.append(path)
-        usage += _usage(environment | variables, path, row)
+        own = _environment(row)
+        text = _text(plan, own | variables, row)
+        files.append(write_file(directory, f"intelmpi-p{_span(row, '-')}.env", text))
+        entries.append(ProcessEnvironment(p_low=row.p_low, p_high=row.p_high, environment=own))
+        usage += _usage(own | variables, files[-1], row)
     return TuningFiles(
         files=files,
         environment=variables,
@@ -67,9 +62,17 @@ def write(plan: TuningPlan, installation: Installation | None, directory: Path) 
 
 
 def _settled(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]]:
-    """All rules whose variables agree, the variables beside I_MPI_ADJUST_X, and sentences on the others."""
-    every = [rule for collective in COLLECTIVES for rule in plan.rules.get(collective, [])]
-    return knobs.settle(every, _knobs_of)
+    """All rules that can be had together, variables beside I_MPI_ADJUST_X, and sentences on the others."""
+    every: list[Rule] = []
+    notes: list[str] = []
+    for collective in COLLECTIVES:
+        rules = plan.rules.get(collective, [])
+        if collective in WITHOUT_SIZES:
+            rules, more = ranges.one_rule_each_p(rules, "Intel MPI does not look at the message size here")
+            notes += more
+        every += rules
+    kept, variables, more = knobs.settle(every, _knobs_of)
+    return kept, variables, notes + more
 
 
 def _knobs_of(rule: Rule) -> dict[str, str]:
@@ -81,7 +84,7 @@ def _variable(rule: Rule) -> str:
 
 
 def preset_of(rule: Rule) -> str:
-    """The preset number of a rule's algorithm, as text. Raises :class:`BadInput` when its settings hold none."""
+    """The preset number of a rule's algorithm; raises :class:`BadInput` when its settings hold none."""
     preset = rule.algorithm.settings.get(_variable(rule), "")
     if not preset.isdigit():
         raise BadInput(
@@ -91,25 +94,19 @@ def preset_of(rule: Rule) -> str:
     return preset
 
 
-def _environment(row: ranges.ProcessRow) -> tuple[dict[str, str], list[str]]:
-    """The variables for launches of a row's processes, and sentences on what they cannot say."""
+def _environment(row: ranges.ProcessRow) -> dict[str, str]:
+    """The variables for launches of a row's processes."""
     environment: dict[str, str] = {}
-    notes = []
     for collective in COLLECTIVES:
         rules = [rule for rule in row.rules if rule.collective == collective]
         if not rules:
             continue
         if collective in WITHOUT_SIZES:
-            kept = ranges.one_rule(rules, preset_of)
-            own = ranges.ProcessRow(p_low=row.p_low, p_high=row.p_high, rules=rules)
-            notes.append(
-                ranges.one_rule_note(own, kept, "Intel MPI does not look at the message size here", preset_of)
-            )
-            environment[_variable(kept)] = preset_of(kept)
+            environment[_variable(rules[0])] = preset_of(rules[0])
         else:
             scale = _measured(row) if collective in BY_TOTAL else 1
             environment[_variable(rules[0])] = entries_text(ranges.segments(rules, preset_of, scale, scale))
-    return environment, [note for note in notes if note]
+    return environment
 
 
 def _measured(row: ranges.ProcessRow) -> int:

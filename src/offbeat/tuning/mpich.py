@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -52,8 +53,6 @@ UNDIVIDED = {
 }
 """The composition of each collective that passes it on undivided; the other collectives have only such."""
 
-WHY_ONE = "MPICH cannot look at the message size here"
-
 
 class Found(Struct, frozen=True, kw_only=True):
     """A rule and what it needs in the trees."""
@@ -70,20 +69,15 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
     embedded = read(installation.library)
     found, notes = _expressible(plan, embedded)
     found, variables, more = _settled(found)
-    trees = dict(embedded.general)
+    general = dict(embedded.general)
     compositions = dict(embedded.compositions or {})
-    switches: dict[str, str] = {}
     for collective, own in found.items():
-        notes += _tune(trees, f"collective={collective}", own, [f.named.leaf for f in own], collective)
-        nonblocking = [f for f in own if f.named.nonblocking]
-        if nonblocking:
-            inner = [f.named.nonblocking for f in nonblocking if f.named.nonblocking]
-            notes += _tune(trees, f"collective=i{collective}", nonblocking, inner, f"i{collective}")
-            notes.append(_nonblocking_note(collective, nonblocking))
-        switches |= _pass_on(compositions, embedded, collective, own)
-    files = [_write_tree(directory, GENERAL_FILE, trees, embedded)]
-    environment = {GENERAL_VARIABLE: str(files[0]), **variables, **switches}
-    if embedded.compositions is not None and compositions != embedded.compositions:
+        _tune(general, collective, [(entry.rule, entry.named.leaf) for entry in own])
+        notes += _tune_nonblocking(general, collective, own)
+        variables |= _pass_on(compositions, embedded, collective, own)
+    files = [_write_tree(directory, GENERAL_FILE, general, embedded)]
+    environment = {GENERAL_VARIABLE: str(files[0]), **variables}
+    if compositions != (embedded.compositions or {}):
         files.append(_write_tree(directory, COMPOSITION_FILE, compositions, embedded))
         environment[COMPOSITION_VARIABLE] = str(files[1])
     return TuningFiles(
@@ -91,7 +85,7 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         environment=environment,
         launch_options=[word for name, value in environment.items() for word in ("-genv", name, value)],
         usage=_usage(environment),
-        notes=[*plan.notes, *list(dict.fromkeys(notes + more)), *_notes(installation, switches)],
+        notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
     )
 
 
@@ -104,77 +98,120 @@ def _usage(environment: dict[str, str]) -> list[str]:
 
 
 def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[Found]], list[str]]:
-    """The rules that trees can hold, and a sentence for each that they cannot."""
+    """The rules that trees can hold, and sentences on the others."""
     found: dict[str, list[Found]] = {}
-    notes = []
+    notes: list[str] = []
     for collective, rules in plan.rules.items():
+        if not SIZE_CONDITION.get(collective):
+            rules, more = ranges.one_rule_each_p(rules, "MPICH cannot look at the message size here")
+            notes += more
         for rule in rules:
             try:
-                if f"collective={collective}" not in embedded.general:
-                    raise InexpressibleError(
-                        "belongs to a collective that this library's default selection does not name"
-                    )
-                found.setdefault(collective, []).append(Found(rule=rule, named=named(rule, embedded.names)))
+                found.setdefault(collective, []).append(_found(rule, embedded))
             except InexpressibleError as reason:
                 notes.append(
                     f"{collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                     f" default: {rule.algorithm.name} {reason}."
                 )
-    return found, notes
+    return {collective: own for collective, own in found.items() if own}, notes
 
 
-def _settled(found: dict[str, list[Found]]) -> tuple[dict[str, list[Found]], dict[str, str], list[str]]:
-    """Leave out rules whose further control variables contradict others'; returns those variables too."""
-    every = [entry.rule for own in found.values() for entry in own]
-    kept, variables, notes = knobs.settle(every, _knobs_of)
-    left = {collective: [entry for entry in own if entry.rule in kept] for collective, own in found.items()}
-    return {collective: own for collective, own in left.items() if own}, variables, notes
+def _found(rule: Rule, embedded: Embedded) -> Found:
+    """A rule with its leaves; raises :class:`InexpressibleError`."""
+    entry = Found(rule=rule, named=named(rule, embedded.names))
+    needed = [rule.collective, *([f"i{rule.collective}"] if entry.named.nonblocking else [])]
+    if any(f"collective={collective}" not in embedded.general for collective in needed):
+        raise InexpressibleError(
+            "belongs to a collective that this library's default selection does not name"
+        )
+    return entry
 
 
-def _knobs_of(rule: Rule) -> dict[str, str]:
-    """Settings that are not in the tree: they act on the whole launch."""
-    placed = set()
-    for collective in (rule.collective, f"i{rule.collective}"):
-        algorithm = rule.algorithm.settings.get(variable(collective), "")
-        placed |= {variable(collective)}
-        placed |= {f"MPIR_CVAR_{own}" for own, _ in PARAMETERS.get((collective, algorithm), {}).values()}
-    return {name: value for name, value in rule.algorithm.settings.items() if name not in placed}
+def _settled(
+    found: dict[str, list[Found]],
+) -> tuple[dict[str, list[Found]], dict[str, str], list[str]]:
+    """Leave out rules whose control variables contradict others'; returns those variables too.
 
-
-def _tune(
-    trees: Tree, key: str, found: Sequence[Found], wanted: Sequence[Leaf], collective: str
-) -> list[str]:
-    """Put ``wanted``, a leaf for each of ``found``, into the tree of one collective; sentences on what was
-    lost.
+    A variable of a nonblocking collective overrides its tree, so where one rule needs it, all go by it.
     """
-    leaf_of = {id(entry.rule): leaf for entry, leaf in zip(found, wanted, strict=True)}
-    branches, notes = _branches([entry.rule for entry in found], leaf_of, collective)
-    trees[key] = tuned(trees[key], branches, SIZE_CONDITION.get(collective, ""))
+    by_variable = {name for name, own in found.items() if any(entry.named.by_variable for entry in own)}
+    every = [entry.rule for own in found.values() for entry in own]
+    kept, variables, notes = knobs.settle(every, partial(_knobs_of, by_variable=by_variable))
+    left: dict[str, list[Found]] = {}
+    for collective, own in found.items():
+        for entry in own:
+            if entry.rule in kept:
+                named = (
+                    Named(leaf=entry.named.leaf, by_variable=True)
+                    if collective in by_variable
+                    else entry.named
+                )
+                left.setdefault(collective, []).append(Found(rule=entry.rule, named=named))
+    return left, variables, notes
+
+
+def _knobs_of(rule: Rule, by_variable: set[str]) -> dict[str, str]:
+    """Settings that are not in the trees: they act on the whole launch."""
+    collectives = (
+        [rule.collective] if rule.collective in by_variable else [rule.collective, f"i{rule.collective}"]
+    )
+    settings = rule.algorithm.settings
+    placed = {variable(collective) for collective in collectives}
+    for collective in collectives:
+        parameters = PARAMETERS.get((collective, settings.get(variable(collective), "")), {})
+        placed |= {f"MPIR_CVAR_{own}" for own, _ in parameters.values()}
+    return {name: value for name, value in settings.items() if name not in placed}
+
+
+def _tune(trees: Tree, collective: str, wanted: Sequence[tuple[Rule, Leaf]]) -> None:
+    """Put rules with their leaves into the tree of one collective."""
+    key = f"collective={collective}"
+    trees[key] = tuned(trees[key], _branches(wanted, collective), SIZE_CONDITION.get(collective, ""))
+
+
+def _tune_nonblocking(trees: Tree, collective: str, found: Sequence[Found]) -> list[str]:
+    """Put in the nonblocking collectives that rules run inside; returns sentences for their users."""
+    inside = [(entry.rule, entry.named.nonblocking) for entry in found]
+    wanted = [(rule, leaf) for rule, leaf in inside if leaf is not None]
+    forced = sorted(
+        {entry.rule.algorithm.name for entry in found if entry.named.by_variable and _is_nb(entry.rule)}
+    )
+    notes = []
+    if wanted:
+        _tune(trees, f"i{collective}", wanted)
+        names = ", ".join(sorted({rule.algorithm.name for rule, _ in wanted}))
+        notes.append(
+            f"{collective} by {names} runs the nonblocking collective inside: MPI_I{collective} itself uses"
+            " the same algorithm in these cells."
+        )
+    if forced:
+        notes.append(
+            f"{collective} by {', '.join(forced)} runs a nonblocking collective whose algorithm can only be"
+            f" set for the whole launch: MPI_I{collective} itself uses it for every size and number of"
+            " processes."
+        )
     return notes
 
 
-def _branches(
-    rules: Sequence[Rule], leaf_of: dict[int, Leaf], collective: str
-) -> tuple[list[Branch], list[str]]:
-    """The rules as branches of a tree, and sentences on what the tree cannot tell apart."""
+def _is_nb(rule: Rule) -> bool:
+    return rule.algorithm.settings.get(variable(rule.collective)) == "nb"
 
-    def same(rule: Rule) -> Leaf:
-        return leaf_of[id(rule)]
 
+def _branches(wanted: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
+    """Rules with their leaves as branches of a tree."""
+    leaf_of = {id(rule): leaf for rule, leaf in wanted}
     condition = SIZE_CONDITION.get(collective, "")
-    branches, notes = [], []
-    for row in ranges.process_rows(rules):
-        if not condition:
-            kept = ranges.one_rule(row.rules, same)
-            notes.append(ranges.one_rule_note(row, kept, WHY_ONE, same))
-            branches.append(Branch(row.p_low, row.p_high, [SizedLeaf(0, LARGEST, same(kept))]))
-            continue
-        groups = ranges.steps(row) if condition == "total_msg_size" else [(row.p_low, row.p_high)]
-        for low, high in groups:
-            scale = (low, high) if condition == "total_msg_size" else (1, 1)
-            sized = ranges.segments(row.rules, same, *scale)
-            branches.append(Branch(low, high, [SizedLeaf(s.low, s.high, same(s.rule)) for s in sized]))
-    return branches, [note for note in notes if note]
+    by_total = condition == "total_msg_size"
+    branches = []
+    for row in ranges.process_rows([rule for rule, _ in wanted]):
+        for low, high in ranges.steps(row) if by_total else [(row.p_low, row.p_high)]:
+            if condition:
+                scale = (low, high) if by_total else (1, 1)
+                sized = ranges.segments(row.rules, lambda rule: leaf_of[id(rule)], *scale)
+            else:
+                sized = [ranges.Segment(low=0, high=LARGEST, rule=row.rules[0])]
+            branches.append(Branch(low, high, [SizedLeaf(s.low, s.high, leaf_of[id(s.rule)]) for s in sized]))
+    return branches
 
 
 def _pass_on(
@@ -190,8 +227,12 @@ def _pass_on(
     undivided = UNDIVIDED.get(collective, "")
     if undivided not in embedded.names:
         return {f"MPIR_CVAR_{collective.upper()}_DEVICE_COLLECTIVE": "0"}
-    wanted = [Leaf(f"composition={undivided}", (), entry.named.leaf.guards) for entry in found]
-    _tune(compositions, key, found, wanted, collective)
+    guarded = [(entry.rule, entry.named.leaf.guards) for entry in found]
+    _tune(
+        compositions,
+        collective,
+        [(rule, Leaf(f"composition={undivided}", (), guards)) for rule, guards in guarded],
+    )
     return {}
 
 
@@ -213,15 +254,8 @@ def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> P
     return path
 
 
-def _nonblocking_note(collective: str, found: Sequence[Found]) -> str:
-    names = ", ".join(sorted({entry.rule.algorithm.name for entry in found}))
-    return (
-        f"{names} runs the nonblocking collective inside: MPI_I{collective} itself uses the same algorithm in"
-        " these cells."
-    )
-
-
-def _notes(installation: Installation, switches: dict[str, str]) -> list[str]:
+def _notes(installation: Installation, variables: dict[str, str]) -> list[str]:
+    switches = [name for name in variables if name.endswith("_DEVICE_COLLECTIVE")]
     notes = [
         f"The files are made from the default selection inside {installation.library} and belong to MPICH"
         f" {installation.version_text}: another version may stop programs that use them. Keep them where they"

@@ -55,18 +55,6 @@ WITH_COMMUTATIVE = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_blo
 """Blocking collectives whose tree can ask whether the operation is commutative; scan's and exscan's cannot.
 """
 
-UNGUARDABLE = {
-    (
-        "iallgatherv",
-        "tsp_recexch_doubling",
-    ): "needs ascending displacements, for which MPICH's file has no condition",
-    (
-        "iallgatherv",
-        "tsp_recexch_halving",
-    ): "needs ascending displacements, for which MPICH's file has no condition",
-}
-"""Algorithms with a restriction that no condition can express."""
-
 GUARDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("barrier", "smp"): (PARENT,),
     ("bcast", "smp"): (PARENT,),
@@ -206,18 +194,19 @@ PARAMETERS: dict[tuple[str, str], dict[str, tuple[str, str]]] = {
 }
 """(collective, algorithm) → parameter in the tree → (control variable after MPIR_CVAR_, its default)."""
 
-UNREADABLE = "takes parameters that MPICH does not read from such a file"
-"""Why an algorithm that has parameters, but none in :data:`PARAMETERS`, cannot be used."""
-
-PARAMETERS_NOT_READ = frozenset(
+ONLY_BY_VARIABLE = frozenset(
     {
         ("barrier", "recexch"),
+        ("allreduce", "ccl"),
         ("ibarrier", "tsp_recexch"),
         ("ibarrier", "tsp_k_dissemination"),
+        ("ibcast", "tsp_scatterv_ring_allgatherv"),
         ("iallgather", "tsp_brucks"),
         ("iallgather", "tsp_recexch_doubling"),
         ("iallgather", "tsp_recexch_halving"),
         ("iallgatherv", "tsp_brucks"),
+        ("iallgatherv", "tsp_recexch_doubling"),
+        ("iallgatherv", "tsp_recexch_halving"),
         ("ialltoall", "tsp_brucks"),
         ("ialltoall", "tsp_scattered"),
         ("ialltoallv", "tsp_scattered"),
@@ -227,13 +216,14 @@ PARAMETERS_NOT_READ = frozenset(
         ("iscatter", "tsp_tree"),
         ("ireduce_scatter", "tsp_recexch"),
         ("ireduce_scatter_block", "tsp_recexch"),
-        ("ibcast", "tsp_scatterv_ring_allgatherv"),
-        ("allreduce", "ccl"),
     }
 )
-"""Algorithms with parameters that MPICH's reader of trees does not (all) take: they would run with any
-values.
-"""
+"""Algorithms that a tree cannot be trusted with: its reader does not take (all of) their parameters, so that
+they
+would run with any values, or it has no condition for their restriction (ascending displacements)."""
+
+
+UNKNOWN = "is not among the algorithms that this library can be told to use in a file"
 
 
 class InexpressibleError(Exception):
@@ -241,16 +231,20 @@ class InexpressibleError(Exception):
 
 
 class Named(Struct, frozen=True, kw_only=True):
-    """What a rule needs in the trees: the leaf of the collective, and that of the nonblocking one it runs, if
-    any.
-    """
+    """What a rule needs: the leaf of its collective and, if that runs a nonblocking collective inside, the
+    leaf of
+    that one. ``by_variable`` says that the nonblocking one can only be had by its control variable."""
 
     leaf: Leaf
     nonblocking: Leaf | None = None
+    by_variable: bool = False
 
 
 def named(rule: Rule, names: frozenset[str]) -> Named:
-    """Translate a rule's settings; ``names`` are what the library knows. Raises :class:`InexpressibleError`."""
+    """Translate a rule's settings; ``names`` are what the library knows.
+
+    Raises :class:`InexpressibleError` for an algorithm that a tree cannot hold.
+    """
     settings = rule.algorithm.settings
     collective = rule.collective
     value = settings.get(variable(collective), "")
@@ -258,13 +252,18 @@ def named(rule: Rule, names: frozenset[str]) -> Named:
         return Named(leaf=_leaf(collective, value, settings, names, rule))
     function = f"MPIR_{collective.capitalize()}_allcomm_nb"
     if function not in names:
-        raise InexpressibleError("is not among the algorithms that this library can be told to use in a file")
-    inner = settings.get(variable(f"i{collective}"), "auto")
+        raise InexpressibleError(UNKNOWN)
     blocking = Leaf(f"algorithm={function}", (), _commutative(rule))
-    if inner in ("auto", "sched_auto"):
+    inner = settings.get(variable(f"i{collective}"), "auto")
+    if inner == "auto":
         return Named(leaf=blocking)
-    leaf = _leaf(f"i{collective}", inner, settings, names, rule)
-    guards = tuple(dict.fromkeys([*leaf.guards, *_commutative(rule)]))
+    if SIZE_CONDITION.get(collective) and not SIZE_CONDITION.get(f"i{collective}"):
+        return Named(leaf=blocking, by_variable=True)
+    try:
+        leaf = _leaf(f"i{collective}", inner, settings, names, rule)
+    except InexpressibleError:
+        return Named(leaf=blocking, by_variable=True)
+    guards = tuple(dict.fromkeys([*leaf.guards, *blocking.guards]))
     return Named(leaf=Leaf(blocking.key, (), guards), nonblocking=leaf)
 
 
@@ -277,13 +276,11 @@ def _leaf(
     collective: str, value: str, settings: Mapping[str, str], names: frozenset[str], rule: Rule
 ) -> Leaf:
     key = (collective, value)
-    if key in UNGUARDABLE:
-        raise InexpressibleError(UNGUARDABLE[key])
-    if key in PARAMETERS_NOT_READ:
-        raise InexpressibleError(UNREADABLE)
+    if key in ONLY_BY_VARIABLE:
+        raise InexpressibleError("needs what MPICH does not read from such a file")
     function = f"MPIR_{collective.capitalize()}_intra_{value}"
     if function not in names:
-        raise InexpressibleError("is not among the algorithms that this library can be told to use in a file")
+        raise InexpressibleError(UNKNOWN)
     parameters = tuple(
         f"{name}={settings.get(f'MPIR_CVAR_{own}', default)}"
         for name, (own, default) in PARAMETERS.get(key, {}).items()

@@ -92,6 +92,13 @@ class Tuned(Struct, frozen=True, kw_only=True):
     requests: int
 
 
+BY_LIBRARY = Tuned(number=0, fanout=0, segment_bytes=0, requests=0)
+"""Algorithm 0: the library's own decision."""
+
+NO_END = 2**63
+"""The end of a range that is not closed."""
+
+
 def write(
     plan: TuningPlan, installation: Installation | None, directory: Path, format_version: int = 1
 ) -> TuningFiles:
@@ -185,7 +192,7 @@ def _knobs_of(rule: Rule) -> dict[str, str]:
 def _expressible(
     plan: TuningPlan, format_version: int
 ) -> tuple[dict[str, list[Rule]], dict[str, str], list[str]]:
-    """The rules that the file can hold, the variables that go beside it, and sentences on what was left out."""
+    """The rules that the file can hold, the variables beside it, and sentences on what was left out."""
     kept: dict[str, list[Rule]] = {}
     variables: dict[str, str] = {}
     notes: list[str] = []
@@ -237,7 +244,7 @@ def _warning_lines(rules: dict[str, list[Rule]]) -> list[str]:
 
 
 def commutative_only(rules: dict[str, list[Rule]]) -> dict[str, list[str]]:
-    """Collective → its algorithms in ``rules`` that compute wrongly with operations that are not commutative."""
+    """Collective → its algorithms in ``rules`` that compute wrongly unless the operation is commutative."""
     found = {
         collective: sorted({rule.algorithm.name for rule in own if rule.commutative_only})
         for collective, own in rules.items()
@@ -248,47 +255,45 @@ def commutative_only(rules: dict[str, list[Rule]]) -> dict[str, list[str]]:
 def _blocks(collective: str, rules: list[Rule], format_version: int) -> tuple[list[list[str]], list[str]]:
     """One block of lines for each communicator size of a collective, guards included."""
     kind = MESSAGE_SIZE[collective]
-    last_field = " 0" if format_version == 2 else ""
-    default = f"0 0 0 0{last_field}"
-    blocks: list[list[str]] = []
     notes: list[str] = []
+    if kind in WHY_ONE:
+        rules, notes = ranges.one_rule_each_p(rules, WHY_ONE[kind])
+    blocks: list[list[str]] = []
     free_from = 0
     for row in ranges.process_rows(rules):
         if row.p_low > free_from:
-            blocks.append([f"{free_from} # processes and more: the library's decision", "1", default])
-        if kind in WHY_ONE:
-            kept = ranges.one_rule(row.rules, tuned_of)
-            notes.append(ranges.one_rule_note(row, kept, WHY_ONE[kind], tuned_of))
-            sized = [ranges.Segment(low=0, high=-1, rule=kept)]
-            blocks.append(_block(row.p_low, row.p_high, sized, format_version))
-        elif kind == "per process":
-            blocks.append(_block(row.p_low, row.p_high, ranges.segments(row.rules, tuned_of), format_version))
-        else:
-            for low, high in ranges.steps(row):
-                sized = ranges.segments(row.rules, tuned_of, low, high)
-                blocks.append(_block(low, high, sized, format_version))
+            blocks.append(_closing_block(free_from, format_version))
+        for low, high in ranges.steps(row) if kind == "total" else [(row.p_low, row.p_high)]:
+            if kind in WHY_ONE:
+                sized = [ranges.Segment(low=0, high=NO_END, rule=row.rules[0])]
+            else:
+                sized = ranges.segments(row.rules, tuned_of, *((low, high) if kind == "total" else (1, 1)))
+            blocks.append(_block(low, high, sized, format_version))
         free_from = row.p_high + 1
-    blocks.append([f"{free_from} # processes and more: the library's decision", "1", default])
-    return blocks, list(dict.fromkeys(note for note in notes if note))
+    blocks.append(_closing_block(free_from, format_version))
+    return blocks, notes
+
+
+def _closing_block(p_low: int, format_version: int) -> list[str]:
+    """The lines that leave communicators of ``p_low`` processes and more to the library."""
+    return [
+        f"{p_low} # processes and more: the library's decision",
+        "1",
+        _line(0, BY_LIBRARY, "", format_version),
+    ]
 
 
 def _block(p_low: int, p_high: int, sized: Sequence[ranges.Segment], format_version: int) -> list[str]:
-    """The lines for communicators of ``p_low`` processes and more; a segment that ends before it begins has
-    no end.
-    """
+    """The lines for communicators of ``p_low`` processes and more."""
     lines: list[str] = []
     free_from = 0
     for segment in sized:
         if segment.low > free_from:
-            lines.append(
-                _line(free_from, Tuned(number=0, fanout=0, segment_bytes=0, requests=0), "", format_version)
-            )
+            lines.append(_line(free_from, BY_LIBRARY, "", format_version))
         lines.append(_line(segment.low, tuned_of(segment.rule), segment.rule.algorithm.name, format_version))
         free_from = segment.high + 1
-    if free_from:
-        lines.append(
-            _line(free_from, Tuned(number=0, fanout=0, segment_bytes=0, requests=0), "", format_version)
-        )
+    if sized[-1].high != NO_END:
+        lines.append(_line(free_from, BY_LIBRARY, "", format_version))
     processes = f"{p_low}" if p_low == p_high else f"{p_low} to {p_high}"
     return [f"{p_low} # for {processes} processes", f"{len(lines)} # message sizes", *lines]
 
@@ -313,13 +318,8 @@ def _notes(plan: TuningPlan, installation: Installation | None, rules: dict[str,
             " MPI_IN_PLACE, where these are ignored, mostly get the library's own decision."
         )
     if _is_at_least(plan, installation, (5,)):
-        notes.append(
-            "With processes on several nodes, Open MPI 5 lets its component han decide instead"
-            + (
-                "; coll_han_priority 0 turns han off, for every collective, as it was when this was measured."
-                if plan.several_nodes
-                else ": add --mca coll_han_priority 0 (or OMPI_MCA_coll_han_priority=0) there. The measurements were made"
-                " on one node."
-            )
-        )
+        mend = "add --mca coll_han_priority 0 (or OMPI_MCA_coll_han_priority=0) there"
+        if plan.several_nodes:
+            mend = "coll_han_priority 0 turns han off for every collective, as it was in the measurements"
+        notes.append(f"With processes on several nodes, Open MPI 5 lets its component han decide; {mend}.")
     return notes

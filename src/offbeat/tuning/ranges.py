@@ -2,7 +2,7 @@
 
 Libraries differ in what they call the message size. Where it grows with the number of processes, each number
 needs thresholds of its own (:func:`steps`); where a library cannot look at the size, one rule must do
-(:func:`one_rule`).
+(:func:`one_rule_each_p`).
 """
 
 from __future__ import annotations
@@ -94,19 +94,25 @@ def segments(
     return made
 
 
-def one_rule(rules: Sequence[Rule], same: Callable[[Rule], Hashable]) -> Rule:
-    """The rule to use for all sizes: what was chosen at most measured sizes; of equals, at the larger one."""
-    votes = Counter(same(rule) for rule in rules)
-    return max(rules, key=lambda rule: (votes[same(rule)], rule.bytes))
+def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[str]]:
+    """For a collective whose size a library cannot look at: one rule for each measured number of processes.
 
-
-def one_rule_note(row: ProcessRow, kept: Rule, why: str, same: Callable[[Rule], Hashable]) -> str:
-    """A sentence on what :func:`one_rule` left out; empty when the sizes agreed and nothing was left out."""
-    others = sorted({rule.algorithm.name for rule in row.rules if same(rule) != same(kept)})
-    if not others:
-        return ""
-    sizes = ", ".join(format_size(rule.bytes) for rule in row.rules if same(rule) == same(kept))
-    return (
-        f"{kept.collective} on p={kept.p}: {why}, so {kept.algorithm.name} (chosen at {sizes}) is used for"
-        f" every size; other sizes chose {', '.join(others)}."
-    )
+    The algorithm chosen at most measured sizes stands; of equals, the one chosen at the largest size. Returns
+    the rules that stand, and a sentence (with ``why``) for each number of processes whose sizes chose
+    differently.
+    """
+    kept, notes = [], []
+    for p in sorted({rule.p for rule in rules}):
+        rivals = [rule for rule in rules if rule.p == p]
+        votes = Counter(rule.algorithm.name for rule in rivals)
+        winner = max(rivals, key=lambda rule: (votes[rule.algorithm.name], rule.bytes))
+        kept.append(winner)
+        if len(votes) > 1:
+            others = ", ".join(sorted(name for name in votes if name != winner.algorithm.name))
+            same = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
+            sizes = ", ".join(format_size(rule.bytes) for rule in same)
+            notes.append(
+                f"{winner.collective} on p={p}: {why}, so {winner.algorithm.name} (chosen at {sizes}) is used"
+                f" for every size; other sizes chose {others}."
+            )
+    return kept, notes

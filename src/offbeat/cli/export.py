@@ -1,0 +1,68 @@
+"""``offbeat export``: write the tuning files that make the MPI library use what was selected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.results.read import read_study
+from offbeat.select.choose import choose
+from offbeat.tuning.write import installation_for, measured_library, plan_of, write
+
+
+def command(
+    directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
+    rule: Annotated[
+        str,
+        typer.Option(
+            help="What makes an algorithm the choice, as 'offbeat select' takes it.",
+            metavar="average|worst|scenario:NAME|no_delay",
+        ),
+    ] = "average",
+    include_scenarios: Annotated[
+        bool, typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at the scenarios too.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The folder to write into; 'tuning' in the result directory if not given."
+        ),
+    ] = None,
+    format_version: Annotated[
+        int | None,
+        typer.Option(
+            "--format",
+            min=1,
+            max=2,
+            help="Open MPI's file format: 1, or 2 for 5.0.7 and later, which also holds limits of requests at once.",
+        ),
+    ] = None,
+    mpi: Annotated[
+        str,
+        typer.Option(
+            "--mpi",
+            help="The MPI installation to write for; the measured one if not given.",
+            metavar="PREFIX",
+        ),
+    ] = "",
+) -> None:
+    """Write tuning files that make the measured MPI library use the selected algorithms."""
+    results = read_study(directory)
+    made = plan_of(results, choose(results, rule, bootstrap=0, include_scenarios=include_scenarios))
+    installation = installation_for(made, measured_library(results.provenance), mpi)
+    files = write(made, installation, output or directory / "tuning", format_version)
+    console = Console(highlight=False, soft_wrap=True)
+    cells = sum(len(rules) for rules in made.rules.values())
+    console.print(
+        f"{cells} measured cells of {', '.join(made.rules)}, for {installation.name}:", markup=False
+    )
+    for path in files.files:
+        console.print(f"  {path}", markup=False)
+    console.print("Use them with one of", markup=False)
+    for line in files.usage:
+        console.print(f"  {line}", markup=False)
+    for note in files.notes:
+        console.print(f"Note: {note}", markup=False)

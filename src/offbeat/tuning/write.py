@@ -1,0 +1,109 @@
+"""From results to tuning files: the plan, the installation they are for, and the writer of its family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi import find
+from offbeat.mpi.installation import Installation
+from offbeat.tuning import intelmpi, mpich, openmpi
+from offbeat.tuning.files import TuningFiles
+from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
+
+if TYPE_CHECKING:
+    from offbeat.results.read import Results
+    from offbeat.select.choose import Choice
+
+
+def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
+    """The plan of ``choices`` made from ``results``.
+
+    Raises :class:`RunFailed` when nothing was selected and :class:`BadInput` for measurements made elsewhere.
+    """
+    made = plan(
+        choices, results.algorithms, verdicts=results.verdicts, library=measured_library(results.provenance)
+    )
+    if not made.rules:
+        raise RunFailed(
+            f"nothing was selected in {results.directory}, so there is nothing to write;"
+            f" 'offbeat select {results.directory}' says why"
+        )
+    return made
+
+
+def measured_library(provenance: Mapping[str, object]) -> dict[str, object]:
+    """What the provenance of a study says of its MPI library; empty where it says nothing."""
+    library = provenance.get("library")
+    return dict(library) if isinstance(library, Mapping) else {}
+
+
+def installation_for(made: TuningPlan, library: Mapping[str, object], wanted: str = "") -> Installation:
+    """The installation that files of a plan are for: ``wanted`` (as ``--mpi`` takes it), or the measured one.
+
+    Raises :class:`BadInput` when it is of another family than the measured one, or when the measured one is
+    no longer there and none was named.
+    """
+    if wanted:
+        installation = find.choose(wanted)
+    else:
+        installation = _measured(made, library)
+    if installation.family != made.family:
+        raise BadInput(
+            f"{installation.name} is {FAMILY_NAMES.get(installation.family, installation.family)}, but these"
+            f" results were measured with {made.library}: algorithms of one library say nothing about"
+            f" another's. Name an installation of {FAMILY_NAMES[made.family]} with --mpi PREFIX"
+        )
+    return installation
+
+
+def _measured(made: TuningPlan, library: Mapping[str, object]) -> Installation:
+    """The measured installation, by its launcher, prefix or name."""
+    for key in ("mpirun", "prefix", "name"):
+        where = str(library.get(key, ""))
+        try:
+            found = find.choose(where) if where else None
+        except BadInput:
+            continue
+        if found is not None and found.family == made.family:
+            return found
+    raise BadInput(
+        f"the library that was measured, {made.library}, was not found on this machine; name an installation"
+        " of it with --mpi PREFIX"
+    )
+
+
+def write(
+    made: TuningPlan, installation: Installation, directory: Path, format_version: int | None = None
+) -> TuningFiles:
+    """Write a plan's files for an installation of its family into ``directory``.
+
+    ``format_version`` chooses between Open MPI's two file formats (1 if ``None``); the other libraries have
+    one. An installation of another version than the measured one is noted.
+    """
+    if format_version is not None and made.family != "openmpi":
+        raise BadInput(
+            f"--format chooses between Open MPI's file formats; these results are of {made.library}"
+        )
+    if made.family == "openmpi":
+        files = openmpi.write(made, installation, directory, format_version or 1)
+    elif made.family == "mpich":
+        files = mpich.write(made, installation, directory)
+    else:
+        files = intelmpi.write(made, installation, directory)
+    version = ".".join(str(part) for part in installation.version)
+    if made.version and made.version != version:
+        files = msgspec.structs.replace(
+            files,
+            notes=[
+                f"{made.library} was measured, but the files are for {installation.name}: algorithms may"
+                " behave differently there, and their numbers may mean others. Prove them with 'offbeat"
+                " verify'.",
+                *files.notes,
+            ],
+        )
+    return files

@@ -1,0 +1,139 @@
+"""The C parts by themselves: their own tests on each library, plain CMake, and linking against what is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+from offbeat.mpi import build, check
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import LaunchCommand, command
+
+SOURCES = REPOSITORY / "native"
+PROGRAM = """
+#include <offbeat/harmonize.h>
+#include <stdio.h>
+int main(void) {
+    offbeat_clock *clock;
+    offbeat_harmony *harmony;
+    offbeat_start start;
+    int rank;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    offbeat_clock_create(MPI_COMM_WORLD, &clock);
+    offbeat_harmony_create(clock, MPI_COMM_WORLD, 0, &harmony);
+    offbeat_harmonize(harmony, 1000 * rank, &start);
+    printf("rank %d waits %d ns\\n", rank, (int)(start.planned_ns - start.deadline_ns));
+    offbeat_harmony_free(&harmony);
+    offbeat_clock_free(&clock);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def run(words: Sequence[object], environment: dict[str, str] | None = None, timeout_s: float = 400) -> str:
+    done = subprocess.run(
+        [str(word) for word in words],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout[-5000:]}\n{done.stderr[-5000:]}"
+    return done.stdout
+
+
+def launcher_with_a_blank(launch: LaunchCommand, p: int) -> str:
+    """The launcher's words as CMake takes them, for any number of processes."""
+    words = launch.argv[:-1]
+    words[words.index(str(p))] = "NPROCS"
+    return ";".join(words)
+
+
+def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation, tmp_path: Path) -> None:
+    p = len(os.sched_getaffinity(0)) + 3
+    launch = command(mpi_installation, Path("program"), p)
+    configure = [
+        *build.configure_words(mpi_installation),
+        "-DOFFBEAT_BUILD_TESTING=ON",
+        "-DOFFBEAT_WERROR=ON",
+        f"-DOFFBEAT_TEST_LAUNCHER={launcher_with_a_blank(launch, p)}",
+    ]
+    run(["cmake", "-S", SOURCES, "-B", tmp_path, *configure])
+    run(["cmake", "--build", tmp_path, "--parallel", "2"])
+    said = run(["ctest", "--test-dir", tmp_path, "--output-on-failure"], launch.environment)
+    assert "100% tests passed" in said
+
+
+def test_plain_cmake_finds_an_mpi_by_itself(some_mpi_installation: Installation, tmp_path: Path) -> None:
+    wrapper = some_mpi_installation.mpicc
+    words = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_words(some_mpi_installation)
+    run(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *words])
+    run(["cmake", "--build", tmp_path / "build", "--parallel", "2"])
+    run(["cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "there"])
+    assert check.check(some_mpi_installation, tmp_path / "there/bin/offbeat-driver").p == 2
+
+
+def test_other_programs_can_use_the_installed_clock_and_start(
+    mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
+) -> None:
+    prefix = mpi_driver.parents[1]
+    (archive,) = prefix.glob("lib*/libharmonize.a")
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(PROGRAM, encoding="utf-8")
+    library = mpi_installation.library
+    run(
+        [
+            "cc",
+            source,
+            "-o",
+            program,
+            f"-I{prefix / 'include'}",
+            f"-I{mpi_installation.include}",
+            archive,
+            library,
+        ]
+        + [f"-Wl,-rpath,{folder}" for folder in (library.parent, library.resolve().parent)]
+    )
+    launch = command(mpi_installation, program, 2)
+    said = run(launch.argv, launch.environment)
+    assert sorted(said.split("\n")[:2]) == ["rank 0 waits 0 ns", "rank 1 waits 1000 ns"]
+
+
+def test_the_driver_keeps_its_library_whatever_a_module_puts_on_the_library_path(
+    mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.c").write_text("int nothing_of_mpi;\n", encoding="utf-8")
+    for name in ("libmpi.so.12", "libmpi.so.40", "libmpich.so.12"):
+        run(["cc", "-shared", f"-Wl,-soname,{name}", "-o", tmp_path / name, tmp_path / "empty.c"])
+    loaded = run(["ldd", mpi_driver], {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
+    assert str(tmp_path) not in loaded
+    assert "libmpi" in loaded
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["-DOFFBEAT_MPI_INCLUDE=/nowhere"], "together, or neither"),
+        (["-DOFFBEAT_MPI_INCLUDE=/nowhere", "-DOFFBEAT_MPI_LIBRARY=/nowhere/libmpi.so"], "holds no mpi.h"),
+    ],
+)
+def test_wrong_hints_stop_the_configuration_with_a_sentence(
+    tmp_path: Path, words: list[str], sentence: str
+) -> None:
+    done = subprocess.run(
+        ["cmake", "-S", str(SOURCES), "-B", str(tmp_path), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert sentence in " ".join(done.stderr.split())

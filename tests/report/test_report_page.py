@@ -1,0 +1,277 @@
+"""The page says everything, in order, for every kind of study, and runs nothing that results contain."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import made_studies as made
+import polars as pl
+import pytest
+
+from offbeat.errors import BadInput, RunFailed
+from offbeat.report.html import write_report
+from offbeat.results import schema
+from offbeat.results.read import Results
+from offbeat.select.choose import select
+from offbeat.study.algorithm import Algorithm, Verdict
+
+VOID = {"meta", "img", "input", "br", "wbr", "link"}
+EVIL = "<script>alert('x')</script>"
+
+
+class Elements(HTMLParser):
+    """Collects the elements and their attributes, and checks that they nest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def page_of(study: Results, rule: str = "average", **more: Any) -> str:
+    selection = select(study, rule, bootstrap=50)
+    return write_report(study, selection, study.directory, **more).read_text(encoding="utf-8")
+
+
+def elements(page: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Elements()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser.found
+
+
+def text_of(page: str) -> str:
+    """What a reader sees, without scripts and styles."""
+    bare = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", bare.replace("<wbr>", ""))).split())
+
+
+def test_the_page_has_its_parts_in_order(tmp_path: Path) -> None:
+    study = made.results(tmp_path, made.made_cases(made.many_algorithms(4), made.SHAPES))
+    page = page_of(study)
+    headings = [
+        "Verdict",
+        "Measured, cell by cell",
+        "How the last delays are distributed",
+        "Arrival patterns used",
+        "Algorithms found",
+        "How it was measured",
+        "Warnings",
+        "Use it",
+    ]
+    assert re.findall(r"<h2>(.*?)</h2>", page) == headings
+
+
+def test_nothing_outside_the_file_is_needed(tmp_path: Path) -> None:
+    study = made.results(tmp_path, made.made_cases(made.many_algorithms(4), made.SHAPES))
+    found = elements(page_of(study))
+    assert all(attributes.get("src", "data:").startswith("data:") for _, attributes in found)
+    assert not [attributes for tag, attributes in found if tag in ("link", "iframe", "object")]
+    assert {attributes["href"][0] for tag, attributes in found if tag == "a"} == {"#"}
+    policies = [a["content"] for tag, a in found if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policies[0].startswith("default-src 'none';")
+
+
+def test_names_and_reasons_cannot_bring_markup_into_the_page(tmp_path: Path) -> None:
+    rows = [
+        made.row(name, pattern, 1e-6, library=EVIL)
+        for name in (EVIL, '"onload="x')
+        for pattern in ("no_delay", EVIL)
+    ]
+    rows[3] |= {"status": "quarantined", "reason": EVIL, "last_delay_s": None}
+    study = made.results(
+        tmp_path,
+        made.frame(rows),
+        study={"name": EVIL},
+        provenance={"host": EVIL, EVIL: {"deep": [EVIL]}, "warnings": [EVIL]},
+        verdicts=[
+            Verdict(collective="reduce", algorithm=EVIL, p=8, bytes=8192, status="proved", evidence=EVIL),
+            Verdict(collective=EVIL, algorithm=EVIL, p=8, bytes=8192, status="wrong", reason=EVIL),
+        ],
+        notes=[EVIL],
+    )
+    (tmp_path / "study.toml").write_text(EVIL)
+    page = page_of(study)
+    assert EVIL not in page
+    assert html.escape(EVIL) in page
+    scripts = [attributes for tag, attributes in elements(page) if tag == "script"]
+    assert scripts == [{"type": "application/json", "id": "plot-data"}, {}, {}]
+    assert not [a for _, a in elements(page) if "onload" in a]
+
+
+def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
+    page = page_of(made.imported("hydra-ft-scenario", tmp_path / "ft"))
+    (row,) = re.findall(r"<tbody>\s*(<tr>.*?</tr>)", page.partition('id="selection"')[2], re.DOTALL)[:1]
+    cells = [text_of(cell) for cell in re.findall(r"<td.*?</td>", row)]
+    assert cells == [
+        "alltoall",
+        "1024 (32×32)",
+        "32 KiB",
+        "Pair",
+        "unknown",
+        "1.005",
+        "Lin ≠",
+        "+99%",
+        "–",
+    ]
+    assert "there Lin scores 99% worse than Pair" in text_of(page).replace("There", "there")
+
+
+def test_the_rule_that_was_asked_for_is_the_one_reported(tmp_path: Path) -> None:
+    page = text_of(page_of(made.imported("hydra-ft-scenario", tmp_path / "ft"), "scenario:ft_scenario"))
+    assert "by scenario:ft_scenario" in page
+
+
+def test_an_empty_study_says_that_nothing_was_measured(tmp_path: Path) -> None:
+    empty = pl.DataFrame(schema=schema.polars_schema(schema.CASES))
+    page = page_of(made.results(tmp_path, empty))
+    elements(page)
+    assert "Nothing has been measured yet." in text_of(page)
+    assert "offbeat run" in text_of(page)
+    assert len(page) < 100_000, "no plotting library without a plot"
+
+
+def test_a_study_with_only_quarantined_cases_says_so_and_why(tmp_path: Path) -> None:
+    rows = [
+        made.row(name, pattern, None, status="quarantined", reason="hung for 60 s", repetitions=0)
+        for name in ("a", "b")
+        for pattern in ("no_delay", "random")
+    ]
+    text = text_of(page_of(made.results(tmp_path, made.frame(rows))))
+    assert "Nothing can be selected: nothing has been measured." in text
+    assert "4 of 4 cases were quarantined." in text
+    assert "a under no_delay, random: quarantined; hung for 60 s" in text
+
+
+def test_one_algorithm_and_one_process_are_enough(tmp_path: Path) -> None:
+    rows = [made.row("only", pattern, 1e-6, p=1) for pattern in ("no_delay", "ascending")]
+    text = text_of(page_of(made.results(tmp_path, made.frame(rows)), pictures=tmp_path / "pictures"))
+    assert "p = 1" in text
+    assert "only is the only algorithm" in text
+    assert len(list((tmp_path / "pictures").iterdir())) == 3 * 4
+
+
+def test_barrier_has_no_size_and_patterns_without_a_formula_are_named(tmp_path: Path) -> None:
+    rows = [
+        made.row("a", pattern, 1e-6, collective="barrier", bytes=0, op="") for pattern in ("no_delay", "odd")
+    ]
+    text = text_of(page_of(made.results(tmp_path, made.frame(rows))))
+    assert "barrier · p = 8 select a" in text
+    assert "Not drawn: odd: the results hold no arrival times of it." in text
+
+
+def test_verdicts_stand_with_evidence_reason_and_settings(tmp_path: Path) -> None:
+    more: dict[str, Any] = {"collective": "reduce", "p": 8, "bytes": 8192}
+    study = made.results(
+        tmp_path,
+        made.made_cases(["ring"], ["no_delay"]),
+        algorithms=[
+            Algorithm(collective="reduce", name=name, settings={"coll_x": name}) for name in "rstuvw"
+        ],
+        verdicts=[
+            Verdict(algorithm="r", status="proved", evidence="functions:base_r", **more),
+            Verdict(algorithm="s", status="duplicate", same_as="r", **more),
+            Verdict(algorithm="t", status="fell_back", reason="ran linear", **more),
+            Verdict(algorithm="u", status="wrong", reason="element 3 is 4, not 6", **more),
+            Verdict(algorithm="v", status="refused", reason="MPI_ERR_ARG", **more),
+            Verdict(algorithm="w", status="quarantined", reason="hung", **more),
+        ],
+    )
+    text = text_of(page_of(study))
+    for part in (
+        "1 proved, 1 duplicate, 1 fell back, 1 wrong, 1 refused, 1 quarantined",
+        "r ✓ proved everywhere functions:base_r coll_x=r",
+        "s = duplicate everywhere same as r",
+        "t ↩ fell back everywhere ran linear",
+        "u ✗ wrong everywhere element 3 is 4, not 6",
+        "v ⊘ refused everywhere MPI_ERR_ARG",
+        "w ! quarantined everywhere hung",
+    ):
+        assert part in text
+
+
+def test_verdicts_that_differ_by_size_say_where_each_holds(tmp_path: Path) -> None:
+    verdicts = [
+        Verdict(collective="reduce", algorithm="r", p=p, bytes=size, status=status, reason=reason)
+        for p, size, status, reason in (
+            (4, 8, "proved", ""),
+            (8, 1024, "proved", ""),
+            (8, 8, "fell_back", "ran linear"),
+        )
+    ]
+    study = made.results(tmp_path, made.made_cases(["r"], ["no_delay"]), verdicts=verdicts)
+    text = text_of(page_of(study))
+    assert "✓ proved p = 4: 8 B; p = 8: 1 KiB" in text
+    assert "↩ fell back p = 8: 8 B ran linear" in text
+
+
+def test_the_study_and_the_machine_stand_in_the_page(tmp_path: Path) -> None:
+    provenance = {"host": "node01", "topology": {"cores": 2, "container_cpus": None}, "memory_bytes": 2**34}
+    page = page_of(made.results(tmp_path, made.made_cases(["a"], ["no_delay"]), provenance=provenance))
+    assert html.escape(made.STUDY_TOML, quote=False).replace('"', "&#34;") in page
+    text = text_of(page)
+    assert "host node01" in text
+    assert "topology · cores 2" in text
+    assert "memory 16.0 GiB" in text
+    assert "container" not in text
+    assert "largest error bound of the shared clock 100 ns" in text
+
+
+def test_a_large_study_stays_a_file_that_opens(tmp_path: Path) -> None:
+    cases = made.made_cases(
+        ["default", *made.many_algorithms(7)],
+        made.SHAPES,
+        collectives=("reduce", "allreduce", "alltoall", "bcast"),
+        sizes=(8, 64, 512, 4096, 32768),
+        ps=(2, 4, 8),
+    )
+    page = page_of(made.results(tmp_path, cases))
+    assert len(page.encode()) < 11_000_000
+    assert page.count("plotly.js v") == 1
+    assert page.count('<details class="cell"') == 60
+    assert page.count(" open>") <= 6
+    assert len(re.findall(r'<a href="#[a-z]+-p\d-\d+B" title', page)) == 60
+
+
+def test_every_link_leads_somewhere(tmp_path: Path) -> None:
+    cases = made.made_cases(made.many_algorithms(3), made.SHAPES, sizes=(8, 64))
+    found = elements(page_of(made.results(tmp_path, cases), pictures=tmp_path / "pictures of it"))
+    ids = [attributes["id"] for _, attributes in found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] for tag, attributes in found if tag == "a"]
+    assert all(link[1:] in ids for link in links if link.startswith("#"))
+    files = [link for link in links if not link.startswith("#")]
+    assert len(files) == len(list((tmp_path / "pictures of it").iterdir())) >= 3 * 7
+    assert all((tmp_path / link).is_file() for link in files)
+
+
+def test_cells_that_differ_only_in_operation_are_told_apart(tmp_path: Path) -> None:
+    rows = [made.row("a", "no_delay", 1e-6, op=op) for op in ("sum", "max")]
+    page = page_of(made.results(tmp_path, made.frame(rows)))
+    assert 'id="reduce-p8-8192B"' in page
+    assert 'id="reduce-p8-8192B-2"' in page
+    assert "max of double, root 0" in text_of(page)
+
+
+def test_a_page_that_cannot_be_written_ends_with_a_sentence(tmp_path: Path) -> None:
+    study = made.results(tmp_path, made.made_cases(["a"], ["no_delay"]))
+    with pytest.raises(RunFailed, match=r"cannot write the report .*--output"):
+        page_of(study, output=tmp_path / "study.toml" / "report.html")
+
+
+def test_an_unknown_rule_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="rule 'best' is unknown"):
+        page_of(made.results(tmp_path, made.made_cases(["a"], ["no_delay"])), "best")

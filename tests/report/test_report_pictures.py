@@ -1,0 +1,121 @@
+"""Pictures come as PNG, PDF and SVG, of the stated size, readable with few and many algorithms."""
+
+from __future__ import annotations
+
+import struct
+import xml.etree.ElementTree as ElementTree
+from functools import partial
+from pathlib import Path
+
+import made_studies as made
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from pypdf import PdfReader
+
+from offbeat.errors import RunFailed
+from offbeat.report import figures, pictures
+from offbeat.report.grids import grids
+
+
+def figures_of(directory: Path, algorithms: int, patterns: list[str]) -> dict[str, Figure]:
+    cases = made.made_cases(["default", *made.many_algorithms(algorithms - 1)], patterns)
+    (view,) = made.shown(made.results(directory, cases))
+    return {grid.kind: figures.grid_figure(grid) for grid in grids(view, 0.05)}
+
+
+def png_size(path: Path) -> tuple[int, int]:
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", data[16:24])
+    return width, height
+
+
+@pytest.mark.parametrize(("algorithms", "patterns"), [(4, made.SHAPES), (40, made.TWELVE)])
+def test_every_picture_is_a_png_of_its_size_a_pdf_page_and_an_svg(
+    tmp_path: Path, algorithms: int, patterns: list[str]
+) -> None:
+    for kind, figure in figures_of(tmp_path, algorithms, patterns).items():
+        png, pdf, svg = pictures.write(figure, tmp_path / "pictures", kind)
+        width_in, height_in = figure.get_size_inches()
+        assert png_size(png) == pytest.approx((width_in * pictures.DPI, height_in * pictures.DPI), abs=1)
+        (page,) = PdfReader(pdf).pages
+        assert float(page.mediabox.width) == pytest.approx(width_in * 72, abs=1)
+        assert "default" in page.extract_text()
+        assert ElementTree.parse(svg).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+        assert "<text" not in svg.read_text(encoding="utf-8"), "letters are outlines, the same everywhere"
+
+
+@pytest.mark.parametrize(("algorithms", "patterns"), [(4, made.SHAPES), (40, made.TWELVE)])
+def test_no_text_leaves_the_picture_or_its_square(
+    tmp_path: Path, algorithms: int, patterns: list[str]
+) -> None:
+    for figure in figures_of(tmp_path, algorithms, patterns).values():
+        (axes,) = figure.axes
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        squares = sorted({round(path.get_extents().width, 6) for path in axes.collections[0].get_paths()})
+        widest = squares[-1] * figure.dpi
+        for text in axes.texts:
+            box = text.get_window_extent(renderer)
+            assert box.x0 >= -1
+            assert box.x1 <= figure.bbox.width + 1, text.get_text()
+            assert box.y0 >= -1
+            assert box.y1 <= figure.bbox.height + 1, text.get_text()
+            if text.get_text()[:1].isdigit() and text.get_ha() == "center":
+                assert box.width <= widest
+
+
+def test_the_type_stays_the_same_size_however_many_algorithms_there_are(tmp_path: Path) -> None:
+    few, many = (
+        figures_of(tmp_path, number, patterns)["last-delay"]
+        for number, patterns in ((4, made.SHAPES), (40, made.TWELVE))
+    )
+    smallest = [min(text.get_fontsize() for text in figure.axes[0].texts) for figure in (few, many)]
+    assert min(smallest) >= 6
+    assert many.get_size_inches()[0] > 3 * few.get_size_inches()[0]
+
+
+def test_names_are_never_read_as_formulas(tmp_path: Path) -> None:
+    cases = made.table(
+        {"no_delay": {"$\\frac$": 1.0, "a_{b}": 2.0}, "random": {"$\\frac$": 1.0, "a_{b}": 2.0}}
+    )
+    (view,) = made.shown(made.results(tmp_path, cases))
+    figure = figures.grid_figure(grids(view, 0.05)[0])
+    pictures.write(figure, tmp_path, "odd")
+    assert "$\\frac$" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
+    files = [
+        pictures.write(figures_of(tmp_path, 4, made.SHAPES)["normalised"], tmp_path / name, "same")
+        for name in ("first", "second")
+    ]
+    for first, second in zip(*files, strict=True):
+        assert first.read_bytes() == second.read_bytes(), first.suffix
+
+
+@pytest.mark.parametrize("p", [1, 2, 8, 64, 65, 5000])
+def test_patterns_are_drawn_at_any_number_of_processes(tmp_path: Path, p: int) -> None:
+    drawn = [figures.Drawn(label="late", remark="", delays=np.eye(1, p, p - 1)[0])]
+    drawn.append(figures.Drawn(label="none", remark="", delays=np.zeros(p)))
+    figure = figures.pattern_figure(drawn, "shares")
+    bars = [patch.get_height() for patch in figure.axes[0].patches]
+    assert max(bars) == 1.0
+    assert png_size(pictures.write(figure, tmp_path, "patterns")[0])[0] > 500
+
+
+def test_a_cost_names_both_algorithms(tmp_path: Path) -> None:
+    line = partial(figures.Cost, cell="p = 4", no_delay_winner="Lin")
+    figure = figures.cost_figure(
+        [line(selected="Pair", share=0.99), line(selected="Lin", share=0.0)], "alltoall", 0.99
+    )
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "+99%: Lin instead of Pair" in texts
+    assert "same choice: Lin" in texts
+
+
+def test_pictures_that_cannot_be_written_end_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunFailed, match=r"cannot write the picture .*--pictures"):
+        pictures.write(Figure(), tmp_path / "file" / "pictures", "x")
