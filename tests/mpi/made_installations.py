@@ -8,7 +8,8 @@ from pathlib import Path
 from offbeat.mpi.installation import Installation
 
 HEADERS = {
-    "openmpi": "#define OMPI_MAJOR_VERSION {0}\n#define OMPI_MINOR_VERSION {1}\n#define OMPI_RELEASE_VERSION {2}\n",
+    "openmpi": "#define OMPI_MAJOR_VERSION {0}\n#define OMPI_MINOR_VERSION {1}\n"
+    "#define OMPI_RELEASE_VERSION {2}\n",
     "mpich": '#define MPICH_VERSION "{0}.{1}.{2}"\n',
     "intelmpi": '#define MPICH_VERSION "3.4a2"\n#define I_MPI_VERSION "{0}.{1}.{2}"\n',
 }

@@ -148,7 +148,7 @@ def test_without_cmake_the_user_is_told_how_to_get_it(
     sources: Path, installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build.sys, "prefix", str(tmp_path))
-    with pytest.raises(RunFailed, match="cmake is not on PATH.*pip install cmake"):
+    with pytest.raises(RunFailed, match=r"cmake is not on PATH.*pip install cmake"):
         build.build_native(installation, tmp_path / "cache", environ={"PATH": str(tmp_path)})
 
 

@@ -162,7 +162,7 @@ def test_a_launcher_without_its_library_is_refused_with_the_folders_looked_in(tm
 
 
 def test_a_folder_that_is_no_prefix_is_refused_with_what_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="is not an MPI prefix: .*/bin has no mpirun or mpiexec"):
+    with pytest.raises(BadInput, match=r"is not an MPI prefix: .*/bin has no mpirun or mpiexec"):
         find.choose(str(tmp_path))
 
 

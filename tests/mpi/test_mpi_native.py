@@ -1,4 +1,4 @@
-"""The C parts by themselves: their own tests on each library, plain CMake, and linking against what is installed."""
+"""The C parts by themselves: their own tests on each library, plain CMake, and linking against them."""
 
 from __future__ import annotations
 

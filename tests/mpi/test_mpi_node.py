@@ -201,3 +201,15 @@ def test_a_system_library_is_never_a_modules() -> None:
     assert modules.that_loaded(described("openmpi", 4, 1, 4, prefix="/usr"), environ) == ""
     assert modules.that_loaded(described("openmpi", 4, 1, 4), environ) == "openmpi/4.1.4"
     assert modules.that_loaded(described("mpich", 4, 1, 4), environ) == ""
+    assert modules.that_loaded(described("intelmpi", 2021, 9), environ) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["impi/2021.9.0", "intel-oneapi-mpi/2021.9", "mpi/2021.9", "intel/2023a:toolchain/impi-2021.9"]
+)
+def test_intels_module_goes_by_many_names(name: str) -> None:
+    installation = described("intelmpi", 2021, 9)
+    assert (
+        modules.that_loaded(installation, {"LOADEDMODULES": f"gcc/12:openmpi/4.1:{name}"})
+        == name.split(":")[-1]
+    )

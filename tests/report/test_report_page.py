@@ -11,6 +11,7 @@ from typing import Any
 import made_studies as made
 import polars as pl
 import pytest
+from markupsafe import escape
 
 from offbeat.errors import BadInput, RunFailed
 from offbeat.report.html import write_report
@@ -106,7 +107,7 @@ def test_names_and_reasons_cannot_bring_markup_into_the_page(tmp_path: Path) -> 
     (tmp_path / "study.toml").write_text(EVIL)
     page = page_of(study)
     assert EVIL not in page
-    assert html.escape(EVIL) in page
+    assert str(escape(EVIL)) in page
     scripts = [attributes for tag, attributes in elements(page) if tag == "script"]
     assert scripts == [{"type": "application/json", "id": "plot-data"}, {}, {}]
     assert not [a for _, a in elements(page) if "onload" in a]
@@ -221,7 +222,7 @@ def test_verdicts_that_differ_by_size_say_where_each_holds(tmp_path: Path) -> No
 def test_the_study_and_the_machine_stand_in_the_page(tmp_path: Path) -> None:
     provenance = {"host": "node01", "topology": {"cores": 2, "container_cpus": None}, "memory_bytes": 2**34}
     page = page_of(made.results(tmp_path, made.made_cases(["a"], ["no_delay"]), provenance=provenance))
-    assert html.escape(made.STUDY_TOML, quote=False).replace('"', "&#34;") in page
+    assert str(escape(made.STUDY_TOML)) in page
     text = text_of(page)
     assert "host node01" in text
     assert "topology · cores 2" in text

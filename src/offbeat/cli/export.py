@@ -10,6 +10,7 @@ from rich.console import Console
 
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
+from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.write import installation_for, measured_library, plan_of, write
 
 
@@ -27,9 +28,7 @@ def command(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="The folder to write into; 'tuning' in the result directory if not given."
-        ),
+        typer.Option("--output", "-o", help="The folder to write into; DIR/tuning if not given."),
     ] = None,
     format_version: Annotated[
         int | None,
@@ -53,7 +52,9 @@ def command(
     results = read_study(directory)
     made = plan_of(results, choose(results, rule, bootstrap=0, include_scenarios=include_scenarios))
     installation = installation_for(made, measured_library(results.provenance), mpi)
-    files = write(made, installation, output or directory / "tuning", format_version)
+    folder = output or directory / "tuning"
+    files = write(made, installation, folder, format_version)
+    write_manifest(files, rule, installation, folder)
     console = Console(highlight=False, soft_wrap=True)
     cells = sum(len(rules) for rules in made.rules.values())
     console.print(

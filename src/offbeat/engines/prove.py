@@ -32,7 +32,7 @@ def observe(
         if seen.error or seen.wrong:
             return seen
         seen.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
-        seen.evidence = _evidence(driver, call, case.p, timeout_s)
+        seen.evidence = seen_evidence(driver, call, case.p, timeout_s)
     except DriverLost as lost:
         launches.drop()
         seen.lost = str(lost)
@@ -51,7 +51,7 @@ def call_of(case: Case) -> dict[str, object]:
     return call
 
 
-def _evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
+def seen_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
     """What the strongest kind of proof shows; a fingerprint where neither functions nor messages can be seen."""
     seen = evidence.from_observation(driver.ask("observe", timeout_s=timeout_s, **call))
     if seen or p == 1:

@@ -123,8 +123,7 @@ def _split(path_list: str) -> list[str]:
 
 
 def launchers_in(folder: Path) -> list[Path]:
-    """The launchers in a ``bin`` folder, one an installation: ``mpirun``, or ``mpiexec`` where it stands
-    alone.
+    """The launchers in a ``bin`` folder, one an installation: mpirun, or mpiexec where it stands alone.
 
     Debian's ``mpirun`` is a switchable link: the name behind it (``mpirun.openmpi``) is given instead, as it
     stays what it is.

@@ -9,7 +9,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.placement import Placement
 
 SRUN_PLUGIN = "pmi2"
-"""Slurm's plugin that starts Intel MPI processes; I_MPI_PMI_LIBRARY must name Slurm's libpmi2.so besides."""
+"""Slurm's plugin that starts Intel MPI processes."""
 
 _PINNING = {
     "own core": {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core"},

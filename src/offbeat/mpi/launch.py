@@ -86,7 +86,6 @@ def command(
     if by_srun:
         words = srun.arguments(placement, family.SRUN_PLUGIN, surroundings)
         whole = surroundings | needed | told
-        warnings += srun.warnings(installation, whole)
     else:
         words = family.arguments(placement, told)
         whole = surroundings | needed | wished

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from offbeat.mpi.installation import Installation
 
-_WORDS = {
-    "openmpi": ("openmpi", "ompi", "open-mpi", "hpcx"),
-    "mpich": ("mpich",),
-    "intelmpi": ("impi", "intelmpi", "intel-mpi", "intel-oneapi-mpi", "oneapi", "mpi/"),
+_OF_FAMILY = {
+    "openmpi": re.compile(r"openmpi|(^|[/_-])ompi|open-mpi|hpcx"),
+    "mpich": re.compile(r"mpich"),
+    "intelmpi": re.compile(r"(^|[/_-])impi|intel-?mpi|oneapi|(^|/)mpi/\d"),
 }
 _LOOKS_LIKE_MPI = re.compile(
     r"(^|[/_-])(openmpi|ompi|open-mpi|mpich|impi|intelmpi|hpcx)|mpi/|mpi$", re.IGNORECASE
@@ -28,7 +28,7 @@ def that_loaded(installation: Installation, environ: Mapping[str, str] = os.envi
     if installation.prefix in (Path("/"), Path("/usr"), Path("/usr/local")):
         return ""
     loaded = [name for name in environ.get("LOADEDMODULES", "").split(":") if name]
-    of_family = [name for name in loaded if any(word in name.lower() for word in _WORDS[installation.family])]
+    of_family = [name for name in loaded if _OF_FAMILY[installation.family].search(name.lower())]
     version = ".".join(str(number) for number in installation.version)
     exact = [name for name in of_family if version in name]
     return (exact or of_family or [""])[0]

@@ -146,7 +146,7 @@ def _share(
         job = f"the {allocation.system} job's"
         if ppn:
             return ppn, allocation.cores_per_node, allocation.cores_per_node, f"on each of {job} nodes"
-        return p, allocation.cores, allocation.cores, f"on {job} {allocation.nodes} nodes"
+        return p, allocation.cores, allocation.cores, f"on {job} {_counted(allocation.nodes, 'node')}"
     if ppn:
         return ppn, cores.logical, cores.physical, "on each node" if nodes > 1 else "here"
     if len(hosts) > 1:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from offbeat.errors import BadInput
-from offbeat.mpi.installation import Installation
 from offbeat.mpi.placement import Placement
 
 
 def arguments(placement: Placement, plugin: str, inherited: Mapping[str, str]) -> list[str]:
-    """What follows ``srun``. Variables travel in its own environment: --export cannot carry values with
-    commas.
+    """What follows ``srun``; variables travel in its environment, as --export takes no value with a comma.
 
     ``plugin`` is what starts this library's processes, unless the site or the user chose one.
     """
@@ -31,13 +29,3 @@ def arguments(placement: Placement, plugin: str, inherited: Mapping[str, str]) -
         binding = {"own core": "cores", "own thread": "threads", "oversubscribed": "none"}[placement.load]
         words += [f"--cpu-bind={binding}"]
     return [*words, "--kill-on-bad-exit=1", "--export=ALL"]
-
-
-def warnings(installation: Installation, environment: Mapping[str, str]) -> list[str]:
-    """What srun cannot do unaided."""
-    if installation.family == "intelmpi" and "I_MPI_PMI_LIBRARY" not in environment:
-        return [
-            "Intel MPI below srun needs I_MPI_PMI_LIBRARY, the path of Slurm's libpmi2.so; without it every"
-            " process believes that it is alone. Set it under 'environment' in [mpi], or launch with mpirun."
-        ]
-    return []

@@ -101,7 +101,7 @@ def read(path: Path, p: int | None = None) -> Pattern:
     values = np.array(delays, dtype=np.float64)
     smallest = float(values.min())
     kept = {key: value for key, value in header.items() if key not in ("p", "unit")}
-    return Pattern(name=path.stem, delays_s=values, header=kept, shifted_by_s=smallest)
+    return Pattern(name=path.stem, delays_s=values - smallest, header=kept, shifted_by_s=smallest)
 
 
 def _lines(path: Path) -> list[str]:

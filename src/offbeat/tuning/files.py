@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.tuning.plan import Rule
 
 
 class ProcessEnvironment(Struct, frozen=True, kw_only=True):
@@ -24,8 +25,8 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     ``files`` are absolute paths. ``environment`` alone makes a launch use them, and so do ``launch_options``
     alone (words for the launcher, empty where it has none for the purpose). Where a library's settings must
     differ with the number of processes, ``by_processes`` holds what belongs to each; :meth:`environment_for`
-    puts both together. ``usage`` are lines to copy into a terminal or job script, ``notes`` sentences to read
-    before.
+    puts both together. ``rules`` are those of the plan that stand in the files. ``usage`` are lines to copy
+    into a terminal or job script, ``notes`` sentences to read before.
     """
 
     files: list[Path]
@@ -33,7 +34,10 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     launch_options: list[str]
     usage: list[str]
     notes: list[str]
+    rules: list[Rule]
     by_processes: list[ProcessEnvironment] = []
+    every_size: list[str] = []
+    exact_default: bool = True
 
     def environment_for(self, p: int) -> dict[str, str]:
         """The environment variables that make a launch of ``p`` processes use the files."""

@@ -57,6 +57,9 @@ def write(plan: TuningPlan, installation: Installation | None, directory: Path) 
         launch_options=[],
         usage=usage,
         notes=[*plan.notes, *notes, *_notes(entries)],
+        rules=rules,
+        every_size=[collective for collective in WITHOUT_SIZES if collective in plan.rules],
+        exact_default=False,
         by_processes=entries,
     )
 
@@ -76,7 +79,7 @@ def _settled(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]]:
 
 
 def _knobs_of(rule: Rule) -> dict[str, str]:
-    return {name: value for name, value in rule.algorithm.settings.items() if name != _variable(rule)}
+    return {name: value for name, value in rule.settings.items() if name != _variable(rule)}
 
 
 def _variable(rule: Rule) -> str:
@@ -85,11 +88,11 @@ def _variable(rule: Rule) -> str:
 
 def preset_of(rule: Rule) -> str:
     """The preset number of a rule's algorithm; raises :class:`BadInput` when its settings hold none."""
-    preset = rule.algorithm.settings.get(_variable(rule), "")
+    preset = rule.settings.get(_variable(rule), "")
     if not preset.isdigit():
         raise BadInput(
             f"the settings of {rule.collective}'s algorithm {rule.algorithm.name} have no preset number under"
-            f" {_variable(rule)}: {dict(rule.algorithm.settings)}"
+            f" {_variable(rule)}: {dict(rule.settings)}"
         )
     return preset
 

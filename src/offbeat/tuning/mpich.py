@@ -86,6 +86,8 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         launch_options=[word for name, value in environment.items() for word in ("-genv", name, value)],
         usage=_usage(environment),
         notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
+        rules=[entry.rule for own in found.values() for entry in own],
+        every_size=[collective for collective in found if not SIZE_CONDITION.get(collective)],
     )
 
 
@@ -155,7 +157,7 @@ def _knobs_of(rule: Rule, by_variable: set[str]) -> dict[str, str]:
     collectives = (
         [rule.collective] if rule.collective in by_variable else [rule.collective, f"i{rule.collective}"]
     )
-    settings = rule.algorithm.settings
+    settings = rule.settings
     placed = {variable(collective) for collective in collectives}
     for collective in collectives:
         parameters = PARAMETERS.get((collective, settings.get(variable(collective), "")), {})
@@ -194,7 +196,7 @@ def _tune_nonblocking(trees: Tree, collective: str, found: Sequence[Found]) -> l
 
 
 def _is_nb(rule: Rule) -> bool:
-    return rule.algorithm.settings.get(variable(rule.collective)) == "nb"
+    return rule.settings.get(variable(rule.collective)) == "nb"
 
 
 def _branches(wanted: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
@@ -257,8 +259,8 @@ def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> P
 def _notes(installation: Installation, variables: dict[str, str]) -> list[str]:
     switches = [name for name in variables if name.endswith("_DEVICE_COLLECTIVE")]
     notes = [
-        f"The files are made from the default selection inside {installation.library} and belong to MPICH"
-        f" {installation.version_text}: another version may stop programs that use them. Keep them where they"
+        f"The files are made from the default selection inside {installation.library} and belong to"
+        f" {installation.name}: another version may stop programs that use them. Keep them where they"
         " are, as MPICH stops programs when a file is missing."
     ]
     if switches:

@@ -245,7 +245,7 @@ def named(rule: Rule, names: frozenset[str]) -> Named:
 
     Raises :class:`InexpressibleError` for an algorithm that a tree cannot hold.
     """
-    settings = rule.algorithm.settings
+    settings = rule.settings
     collective = rule.collective
     value = settings.get(variable(collective), "")
     if value != "nb":

@@ -109,9 +109,8 @@ def write(
     older.
     """
     _refuse_old(plan, installation, format_version)
-    tuned, variables, notes = _expressible(plan, format_version)
-    text, more = rules_text(plan, tuned, format_version)
-    path = write_file(directory, FILE_NAME, text)
+    rules, variables, notes = _expressible(plan, format_version)
+    path = write_file(directory, FILE_NAME, rules_text(plan, rules, format_version))
     mca = {
         "coll_tuned_use_dynamic_rules": "1",
         "coll_tuned_dynamic_rules_filename": str(path),
@@ -129,7 +128,9 @@ def write(
         environment=environment,
         launch_options=options,
         usage=_usage(environment, options),
-        notes=[*plan.notes, *notes, *more, *_notes(plan, installation, tuned)],
+        notes=[*plan.notes, *notes, *_notes(plan, installation, rules)],
+        rules=[rule for own in rules.values() for rule in own],
+        every_size=[collective for collective in rules if MESSAGE_SIZE[collective] in WHY_ONE],
     )
 
 
@@ -146,9 +147,9 @@ def _refuse_old(plan: TuningPlan, installation: Installation | None, format_vers
     if format_version != 2:
         raise BadInput(f"--format {format_version}: Open MPI's rules file has the formats 1 and 2")
     if not _is_at_least(plan, installation, FIRST_WITH_VERSION_2):
-        found = installation.version_text if installation else plan.version or "an unknown version"
+        found = installation.name if installation else plan.library
         raise BadInput(
-            f"--format 2: Open MPI {found} would ignore the file silently; it is understood from 5.0.7 on."
+            f"--format 2: {found} would ignore the file silently; it is understood from 5.0.7 on."
             " Use --format 1"
         )
 
@@ -162,7 +163,7 @@ def _is_at_least(plan: TuningPlan, installation: Installation | None, version: t
 
 def tuned_of(rule: Rule) -> Tuned:
     """Read the settings of a rule's algorithm. Raises :class:`BadInput` for one without a number."""
-    settings = rule.algorithm.settings
+    settings = rule.settings
     main = f"coll_tuned_{rule.collective}_algorithm"
     fanout = f"{main}_chain_fanout" if rule.collective in CHAIN_FANOUT else f"{main}_tree_fanout"
     try:
@@ -186,7 +187,7 @@ def _knobs_of(rule: Rule) -> dict[str, str]:
         main,
         *(f"{main}_{knob}" for knob in ("tree_fanout", "chain_fanout", "segmentsize", "max_requests")),
     }
-    return {name: value for name, value in rule.algorithm.settings.items() if name not in placed}
+    return {name: value for name, value in rule.settings.items() if name not in placed}
 
 
 def _expressible(
@@ -199,17 +200,12 @@ def _expressible(
     for collective, rules in plan.rules.items():
         if collective not in COLLECTIVE_IDS:
             raise BadInput(f"Open MPI's rules file has no number for {collective}; it cannot be exported")
-        fitting = []
-        for rule in rules:
-            if format_version == 1 and tuned_of(rule).requests:
-                notes.append(
-                    f"{collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
-                    f" default: {rule.algorithm.name} limits the requests at once, which only --format 2"
-                    " (Open MPI 5.0.7 and later) can say."
-                )
-            else:
-                fitting.append(rule)
-        fitting, own, more = knobs.settle(fitting, _knobs_of)
+        limited = [rule for rule in rules if format_version == 1 and tuned_of(rule).requests]
+        notes += [_limited_note(rule) for rule in limited]
+        fitting, own, more = knobs.settle([rule for rule in rules if rule not in limited], _knobs_of)
+        if MESSAGE_SIZE[collective] in WHY_ONE:
+            fitting, again = ranges.one_rule_each_p(fitting, WHY_ONE[MESSAGE_SIZE[collective]])
+            more += again
         variables |= own
         notes += more
         if fitting:
@@ -217,8 +213,16 @@ def _expressible(
     return kept, variables, notes
 
 
-def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: int) -> tuple[str, list[str]]:
-    """The file's text, and sentences on what it cannot tell apart."""
+def _limited_note(rule: Rule) -> str:
+    return (
+        f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's default:"
+        f" {rule.algorithm.name} limits the requests at once, which only --format 2 (Open MPI 5.0.7 and"
+        " later) can say."
+    )
+
+
+def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: int) -> str:
+    """The file's text."""
     lines = ["rule-file-version-2"] if format_version == 2 else []
     lines += [
         f"# Written by offbeat from measurements with {plan.library}.",
@@ -227,13 +231,11 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         *_warning_lines(rules),
         f"{len(rules)} # collectives",
     ]
-    notes: list[str] = []
     for collective, own in sorted(rules.items(), key=lambda item: COLLECTIVE_IDS[item[0]]):
-        blocks, more = _blocks(collective, own, format_version)
+        blocks = _blocks(collective, own, format_version)
         lines += ["", f"{COLLECTIVE_IDS[collective]} # {collective}", f"{len(blocks)} # communicator sizes"]
         lines += [line for block in blocks for line in block]
-        notes += more
-    return "\n".join(lines) + "\n", notes
+    return "\n".join(lines) + "\n"
 
 
 def _warning_lines(rules: dict[str, list[Rule]]) -> list[str]:
@@ -252,12 +254,9 @@ def commutative_only(rules: dict[str, list[Rule]]) -> dict[str, list[str]]:
     return {collective: names for collective, names in found.items() if names}
 
 
-def _blocks(collective: str, rules: list[Rule], format_version: int) -> tuple[list[list[str]], list[str]]:
+def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[list[str]]:
     """One block of lines for each communicator size of a collective, guards included."""
     kind = MESSAGE_SIZE[collective]
-    notes: list[str] = []
-    if kind in WHY_ONE:
-        rules, notes = ranges.one_rule_each_p(rules, WHY_ONE[kind])
     blocks: list[list[str]] = []
     free_from = 0
     for row in ranges.process_rows(rules):
@@ -271,7 +270,7 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> tuple[li
             blocks.append(_block(low, high, sized, format_version))
         free_from = row.p_high + 1
     blocks.append(_closing_block(free_from, format_version))
-    return blocks, notes
+    return blocks
 
 
 def _closing_block(p_low: int, format_version: int) -> list[str]:

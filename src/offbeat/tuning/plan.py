@@ -34,7 +34,8 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     All four are inclusive; bytes are the message size of the study: bytes per process as the MPI call states
     it. ``p`` and ``bytes`` are the measured cell that the rule comes from. ``commutative_only`` says that the
-    algorithm was seen to compute wrongly with an operation that is not commutative.
+    algorithm was seen to compute wrongly with an operation that is not commutative. ``environment`` holds the
+    variables of this collective that the study itself set, written as the algorithm's settings are.
     """
 
     collective: str
@@ -46,6 +47,12 @@ class Rule(Struct, frozen=True, kw_only=True):
     bytes_high: int
     algorithm: Algorithm
     commutative_only: bool = False
+    environment: dict[str, str] = {}
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Under which settings the algorithm was measured: its own, and those of the study beside them."""
+        return self.environment | self.algorithm.settings
 
 
 class TuningPlan(Struct, frozen=True, kw_only=True):
@@ -75,15 +82,17 @@ def plan(
     *,
     verdicts: Iterable[Verdict] = (),
     library: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> TuningPlan:
     """Make the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
     ``algorithms``.
 
     ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
-    the study's provenance (keys ``family`` and ``version``). A tuning file cannot tell operations, data
-    types, roots or placements apart: where cells that differ in nothing else chose differently, the algorithm
-    chosen most often stands (of equals, the one with the smaller mean score). Raises :class:`BadInput` when
-    the library settings of a chosen algorithm are unknown, as they are for measurements made elsewhere.
+    the study's provenance (keys ``family`` and ``version``), ``environment`` the variables that the study
+    set. A tuning file cannot tell operations, data types, roots or placements apart: where cells that differ
+    in nothing else chose differently, the algorithm chosen most often stands (of equals, the one with the
+    smaller mean score). Raises :class:`BadInput` when the library settings of a chosen algorithm are unknown,
+    as they are for measurements made elsewhere.
     """
     known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
@@ -91,7 +100,7 @@ def plan(
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
         cells = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
-        found = _rules(collective, cells, known, wrong)
+        found = _rules(collective, cells, known, wrong, environment or {})
         if found:
             rules[collective] = found
     return TuningPlan(
@@ -138,6 +147,7 @@ def _rules(
     cells: Mapping[tuple[int, int], str],
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
+    environment: Mapping[str, str],
 ) -> list[Rule]:
     """The rules of one collective from its cells (p, size) → algorithm, with the ranges that the cells speak
     for.
@@ -169,9 +179,33 @@ def _rules(
                     bytes_high=bytes_high,
                     algorithm=algorithm,
                     commutative_only=(collective, name) in wrong,
+                    environment=study_settings(algorithm, environment),
                 )
             )
     return rules
+
+
+def study_settings(algorithm: Algorithm, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an algorithm's collective among those that a study set, written as its settings are.
+
+    A study can set what an algorithm does not vary (``MPIR_CVAR_BCAST_TREE_KVAL=4`` in
+    ``[mpi.environment]``).
+    """
+    upper = algorithm.collective.upper()
+    prefixes = {
+        "openmpi": (f"OMPI_MCA_coll_tuned_{algorithm.collective}_algorithm_",),
+        "mpich": (f"MPIR_CVAR_{upper}_", f"MPIR_CVAR_I{upper}_"),
+        "intelmpi": (f"I_MPI_ADJUST_{upper}_",),
+    }.get(family_of(algorithm), ())
+    longer = [name.upper() for name in COLLECTIVES if name.startswith(f"{algorithm.collective}_")]
+    others = tuple(
+        f"{start}{name}_" for name in longer for start in ("MPIR_CVAR_", "MPIR_CVAR_I", "I_MPI_ADJUST_")
+    )
+    return {
+        name.removeprefix("OMPI_MCA_"): value
+        for name, value in environment.items()
+        if name.startswith(prefixes) and not name.startswith(others)
+    }
 
 
 def keeps_to_measured_p(algorithm: Algorithm) -> bool:

@@ -26,7 +26,11 @@ def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
     Raises :class:`RunFailed` when nothing was selected and :class:`BadInput` for measurements made elsewhere.
     """
     made = plan(
-        choices, results.algorithms, verdicts=results.verdicts, library=measured_library(results.provenance)
+        choices,
+        results.algorithms,
+        verdicts=results.verdicts,
+        library=measured_library(results.provenance),
+        environment=study_environment(results.study),
     )
     if not made.rules:
         raise RunFailed(
@@ -34,6 +38,17 @@ def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
             f" 'offbeat select {results.directory}' says why"
         )
     return made
+
+
+def study_environment(study: Mapping[str, object]) -> dict[str, str]:
+    """The variables that a resolved study set for its processes."""
+    section = study.get("mpi")
+    environment = section.get("environment") if isinstance(section, Mapping) else None
+    return (
+        {str(name): str(value) for name, value in environment.items()}
+        if isinstance(environment, Mapping)
+        else {}
+    )
 
 
 def measured_library(provenance: Mapping[str, object]) -> dict[str, object]:
@@ -48,10 +63,7 @@ def installation_for(made: TuningPlan, library: Mapping[str, object], wanted: st
     Raises :class:`BadInput` when it is of another family than the measured one, or when the measured one is
     no longer there and none was named.
     """
-    if wanted:
-        installation = find.choose(wanted)
-    else:
-        installation = _measured(made, library)
+    installation = find.choose(wanted) if wanted else _measured(made, library)
     if installation.family != made.family:
         raise BadInput(
             f"{installation.name} is {FAMILY_NAMES.get(installation.family, installation.family)}, but these"

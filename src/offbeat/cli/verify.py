@@ -1,0 +1,40 @@
+"""``offbeat verify``: prove that the library obeys its tuning files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.errors import RunFailed
+from offbeat.results.read import read_study
+from offbeat.tuning.manifest import read_manifest
+from offbeat.tuning.prove_files import prove_files
+from offbeat.tuning.proofs import table, write_proofs
+
+
+def command(
+    directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
+    tuning: Annotated[
+        Path | None,
+        typer.Option("--tuning", "-t", help="The folder with the tuning files. [default: 'tuning' in DIR]"),
+    ] = None,
+    mpi: Annotated[
+        str, typer.Option("--mpi", help="The MPI installation to launch. [default: the one written for]", metavar="PREFIX")
+    ] = "",
+) -> None:
+    """Launch the MPI library with its tuning files and prove, cell by cell, which algorithm runs."""
+    folder = tuning or directory / "tuning"
+    proofs = prove_files(read_study(directory), read_manifest(folder), mpi, folder)
+    write_proofs(proofs, folder)
+    console = Console(highlight=False)
+    console.print(table(proofs.proofs))
+    kept = sum(proof.outcome == "obeyed" for proof in proofs.proofs)
+    console.print(f"{proofs.library} obeys in {kept} of {len(proofs.proofs)} cells looked at.", soft_wrap=True)
+    if not proofs.all_obeyed:
+        raise RunFailed(
+            f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere; the table above says where "
+            "and what ran instead"
+        )

@@ -1,0 +1,68 @@
+"""What to look at to prove that a library obeys its tuning files: every cell that they change, and its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from msgspec import Struct
+
+from offbeat.study.algorithm import DEFAULT, Verdict
+from offbeat.study.case import Case
+from offbeat.study.schema import EXTENTS
+from offbeat.tuning.plan import Rule
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """One call to look at: ``expected`` is the algorithm that should run, by name.
+
+    ``case`` has p, placement, size, operation, datatype and root; its pattern means nothing. ``evidence`` is what was
+    seen when that algorithm was forced; empty for the library's default outside the tuned ranges, which is looked at
+    in an untuned launch first.
+    """
+
+    case: Case
+    expected: str
+    evidence: str = ""
+
+
+def probes(rules: Sequence[Rule], cases: pl.DataFrame, verdicts: Sequence[Verdict]) -> list[Probe]:
+    """A probe for each rule at its measured cell, and for the sizes just outside each p's tuned ranges.
+
+    ``cases`` are the study's (:data:`offbeat.results.schema.CASES`): they tell how a cell was measured.
+    """
+    evidence = {(v.collective, v.algorithm, v.p, v.bytes): v.evidence for v in verdicts}
+    found: list[Probe] = []
+    for rule in rules:
+        for case in _cases_of(rule, cases):
+            key = (rule.collective, rule.algorithm.name, rule.p, rule.bytes)
+            found.append(Probe(case=case, expected=rule.algorithm.name, evidence=evidence.get(key, "")))
+    return found + _outside(rules, cases)
+
+
+def _cases_of(rule: Rule, cases: pl.DataFrame) -> list[Case]:
+    """The ways in which a rule's cell was measured: placements, operations, datatypes, roots."""
+    rows = cases.filter(
+        (pl.col("collective") == rule.collective) & (pl.col("p") == rule.p) & (pl.col("bytes") == rule.bytes)
+    ).unique(["nodes", "ppn", "op", "datatype", "root"], maintain_order=True)
+    return [_case(row, rule.bytes) for row in rows.iter_rows(named=True)]
+
+
+def _outside(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
+    """The next smaller and the next larger message beyond what is tuned, at each measured p."""
+    found: list[Probe] = []
+    for collective, p in dict.fromkeys((rule.collective, rule.p) for rule in rules):
+        own = [rule for rule in rules if (rule.collective, rule.p) == (collective, p)]
+        whole = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p)).row(0, named=True)
+        extent = EXTENTS.get(whole["datatype"], 1)
+        below = (min(rule.bytes_low for rule in own) - 1) // extent * extent
+        above = (max(rule.bytes_high for rule in own) // extent + 1) * extent
+        for size in (below, above):
+            if size > 0 and collective != "barrier":
+                found.append(Probe(case=_case(whole, size), expected=DEFAULT))
+    return found
+
+
+def _case(row: dict[str, object], size: int) -> Case:
+    fields = {name: row[name] for name in Case.__struct_fields__}
+    return Case(**(fields | {"bytes": size, "algorithm": "", "pattern": "", "shape": ""}))  # type: ignore[arg-type]

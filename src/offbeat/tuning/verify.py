@@ -1,0 +1,128 @@
+"""Proving that a library obeys its tuning files: launch it as a user would, and see what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from offbeat.engines.evidence import identity
+from offbeat.engines.launches import Launches, Where
+from offbeat.engines.prove import call_of, seen_evidence
+from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.steering import Steering
+from offbeat.study.algorithm import DEFAULT, Verdict
+from offbeat.study.case import Case
+from offbeat.tuning.manifest import Manifest
+from offbeat.tuning.probes import Probe
+
+OBEYED, DISOBEYED, UNSEEN, FAILED = "obeyed", "disobeyed", "unseen", "failed"
+
+
+class Proof(Struct, frozen=True, kw_only=True):
+    """What one probe showed.
+
+    ``outcome`` is ``obeyed``; ``disobeyed``: something else ran; ``unseen``: nothing shows what ran; or ``failed``: the
+    launch died or the call returned an error (``why``). ``also`` names algorithms that cannot be told from the expected
+    one by this kind of evidence.
+    """
+
+    case: Case
+    expected: str
+    outcome: str
+    evidence: str = ""
+    why: str = ""
+    also: list[str] = []
+
+
+class Verifier:
+    """Launches with and without the tuning files, for one installation.
+
+    ``launches`` must belong to the installation of the manifest; close them afterwards.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        installation: Installation,
+        launches: Launches,
+        steering: Steering,
+        verdicts: Sequence[Verdict],
+        timeout_s: float,
+    ) -> None:
+        self._manifest = manifest
+        self._launches = launches
+        self._proof = steering.proof_environment(installation)
+        self._verdicts = verdicts
+        self._timeout_s = timeout_s
+
+    def prove(self, probes: Sequence[Probe], told: Callable[[str], None] = lambda _: None) -> Iterator[Proof]:
+        """A proof of each probe, launch by launch: first the library's defaults, then with the files."""
+        defaults = {
+            probe.case: self._look(probe.case, self._untuned(probe.case))
+            for probe in _by_launch(probes)
+            if probe.expected == DEFAULT
+        }
+        for probe in _by_launch(probes):
+            told(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
+            seen, why = self._look(probe.case, self._tuned(probe.case))
+            wanted = defaults[probe.case][0] if probe.expected == DEFAULT else probe.evidence
+            yield self._judge(probe, wanted, seen, why)
+
+    def _judge(self, probe: Probe, wanted: str, seen: str, why: str) -> Proof:
+        if why:
+            outcome = FAILED
+        elif not seen or not wanted:
+            outcome = UNSEEN
+        else:
+            outcome = OBEYED if identity(seen) == identity(wanted) else DISOBEYED
+        return Proof(
+            case=probe.case,
+            expected=probe.expected,
+            outcome=outcome,
+            evidence=seen,
+            why=why,
+            also=self._alike(probe, wanted),
+        )
+
+    def _alike(self, probe: Probe, wanted: str) -> list[str]:
+        """Other algorithms of the cell with the same evidence."""
+        case = probe.case
+        return [
+            verdict.algorithm
+            for verdict in self._verdicts
+            if (verdict.collective, verdict.p, verdict.bytes) == (case.collective, case.p, case.bytes)
+            and verdict.status == "proved"
+            and verdict.algorithm not in (probe.expected, DEFAULT)
+            and wanted
+            and identity(verdict.evidence) == identity(wanted)
+        ]
+
+    def _look(self, case: Case, where: Where) -> tuple[str, str]:
+        """The evidence of one call, or why there is none."""
+        try:
+            driver = self._launches.get(where, steerable=False)
+            answer = driver.ask("check", timeout_s=self._timeout_s, **call_of(case))
+            if answer["error"]:
+                return "", str(answer["error"]).splitlines()[0]
+            return seen_evidence(driver, call_of(case), case.p, self._timeout_s), ""
+        except DriverLost as lost:
+            self._launches.drop()
+            return "", str(lost)
+        except Refused as refusal:
+            return "", str(refusal)
+
+    def _tuned(self, case: Case) -> Where:
+        return self._where(case, self._manifest.environment_for(case.p))
+
+    def _untuned(self, case: Case) -> Where:
+        return self._where(case, {})
+
+    def _where(self, case: Case, environment: dict[str, str]) -> Where:
+        whole = environment | self._proof
+        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(whole.items())))
+
+
+def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
+    return sorted(probes, key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn))

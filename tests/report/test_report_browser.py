@@ -1,0 +1,187 @@
+"""The report in a real browser: it opens from the disk, alone, and works."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import made_studies as made
+import pytest
+from pypdf import PdfReader
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+
+from offbeat.report.html import write_report
+from offbeat.select.choose import select
+
+EVIL = "<script>document.title='run'</script>"
+BOXES = "return document.getElementById('plot').data.map(trace => [trace.name, trace.y.length])"
+Y_TITLE = "return document.getElementById('plot').layout.yaxis.title.text"
+
+
+@pytest.fixture(scope="session")
+def pages(workspace: Path) -> dict[str, Path]:
+    """Reports of a small, a wide, an odd and an empty study, and of a published table."""
+    wide = made.made_cases(["default", *made.many_algorithms(39)], made.TWELVE)
+    small = made.made_cases(
+        ["default", *made.many_algorithms(3)], made.SHAPES, ("reduce", "alltoall"), (8, 1 << 20), (4, 8)
+    )
+    odd = [made.row(name, pattern, 1e-6) for name in (EVIL, "<b>bold</b>") for pattern in ("no_delay", EVIL)]
+    studies = {
+        "small": made.results(workspace / "small", small),
+        "wide": made.results(workspace / "wide", wide),
+        "odd": made.results(workspace / "odd", made.frame(odd), study={"name": EVIL}),
+        "empty": made.results(workspace / "empty", wide.clear()),
+        "published": made.imported("hydra-ft-scenario", workspace / "published"),
+    }
+    return {
+        name: write_report(study, select(study, bootstrap=50), study.directory)
+        for name, study in studies.items()
+    }
+
+
+def opened(browser: Chrome, page: Path, size: tuple[int, int] = (1280, 900)) -> list[str]:
+    """Open a page as a user does from the disk; what the console and the network say about it."""
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False},
+    )
+    browser.get("about:blank")
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+    browser.get(page.as_uri())
+    console = [entry["message"] for entry in browser.get_log("browser")]
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    strangers = [url for url in asked if url != page.as_uri() and not url.startswith(("data:", "blob:"))]
+    return console + strangers
+
+
+@pytest.mark.parametrize("name", ["small", "wide", "odd", "empty", "published"])
+def test_the_page_opens_from_the_disk_without_errors_or_requests(
+    browser: Chrome, pages: dict[str, Path], name: str
+) -> None:
+    assert opened(browser, pages[name]) == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').map(e => e.name)") == []
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("offbeat report:")
+
+
+@pytest.mark.parametrize("name", ["small", "wide", "odd", "empty", "published"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_never_scrolls_sideways_as_a_whole(
+    browser: Chrome, pages: dict[str, Path], name: str, width: int
+) -> None:
+    opened(browser, pages[name], (width, 900))
+    browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script("return innerWidth") == width
+
+
+def test_wide_tables_scroll_inside_their_own_frame_and_keep_the_patterns_in_sight(
+    browser: Chrome, pages: dict[str, Path]
+) -> None:
+    opened(browser, pages["wide"], (390, 900))
+    frame = browser.find_element(By.CSS_SELECTOR, ".grid .scroll")
+    assert browser.execute_script("return arguments[0].scrollWidth > 3 * arguments[0].clientWidth", frame)
+    browser.execute_script("arguments[0].scrollLeft = 1000", frame)
+    heading = frame.find_element(By.CSS_SELECTOR, "tbody th")
+    assert 0 <= heading.rect["x"] < 60
+
+
+def test_the_selection_table_shows_the_published_choice(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["published"])
+    (row,) = browser.find_elements(By.CSS_SELECTOR, "#selection tbody tr")
+    cells = [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
+    assert cells[3:8] == ["Pair", "unknown", "1.005", "Lin ≠", "+99%"]
+
+
+def test_the_selectors_change_what_is_plotted(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["small"])
+    first = browser.execute_script(BOXES)
+    assert [name for name, _ in first] == [*made.many_algorithms(3), "default"]
+    assert {length for _, length in first} == {30}
+    cell, fixed = (Select(browser.find_element(By.ID, name)) for name in ("plot-cell", "plot-fixed"))
+    assert len(cell.options) == 8
+    fixed.select_by_visible_text("binomial under all patterns")
+    assert [name for name, _ in browser.execute_script(BOXES)] == made.SHAPES
+    before = browser.execute_script("return document.getElementById('plot').data[0].y")
+    cell.select_by_index(7)
+    assert fixed.first_selected_option.text == "binomial under all patterns"
+    assert browser.execute_script("return document.getElementById('plot').data[0].y") != before
+    assert "[ms]" in browser.execute_script(Y_TITLE)
+    cell.select_by_index(0)
+    assert "[µs]" in browser.execute_script(Y_TITLE)
+
+
+def test_the_plot_can_be_logarithmic(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["small"])
+    kind = "return document.getElementById('plot').layout.yaxis.type"
+    assert browser.execute_script(kind) == "linear"
+    browser.find_element(By.ID, "plot-log").click()
+    assert browser.execute_script(kind) == "log"
+
+
+def test_names_run_nothing_and_read_as_they_are(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["odd"])
+    assert browser.title == f"offbeat report: {EVIL}"
+    assert EVIL in browser.find_element(By.TAG_NAME, "h1").text
+    drawn = browser.execute_script(
+        "return [...document.querySelectorAll('#plot .xtick text')].map(text => text.textContent)"
+    )
+    assert drawn == [EVIL, "<b>bold</b>"]
+    assert browser.find_elements(By.CSS_SELECTOR, "main script, #plot b, .grid b b") == []
+
+
+def test_a_link_to_a_folded_cell_unfolds_it(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["small"])
+    cells = browser.find_elements(By.CSS_SELECTOR, "details.cell")
+    assert [cell.get_attribute("open") for cell in cells] == ["true"] * 3 + [None] * 5
+    link = browser.find_elements(By.CSS_SELECTOR, "nav a")[-1]
+    browser.execute_script("arguments[0].click()", link)
+    target = browser.find_element(By.ID, (link.get_attribute("href") or "").partition("#")[2])
+    assert target.get_attribute("open") == "true"
+    assert target.find_element(By.TAG_NAME, "table").is_displayed()
+
+
+def test_all_cells_open_and_close_at_once(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["small"])
+    for wanted, expected in (("true", {"true"}), ("false", {None})):
+        browser.find_element(By.CSS_SELECTOR, f"button[data-open={wanted}]").click()
+        cells = browser.find_elements(By.CSS_SELECTOR, "details.cell")
+        assert {cell.get_attribute("open") for cell in cells} == expected
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_page_follow_the_colour_scheme(browser: Chrome, pages: dict[str, Path], scheme: str) -> None:
+    features: dict[str, Any] = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+    try:
+        opened(browser, pages["small"])
+        brightness = (
+            "const sum = text => text.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0);"
+            "const style = getComputedStyle(document.querySelector(arguments[0]));"
+            "return [sum(style.backgroundColor), sum(style.color)]"
+        )
+        for selector in ("body", ".grid td.t-poor"):
+            ground, text = browser.execute_script(brightness, selector)
+            assert (ground > text) == (scheme == "light"), selector
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_the_page_prints(browser: Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["small"])
+    printed = PdfReader(io.BytesIO(base64.b64decode(browser.print_page())))
+    text = " ".join(page.extract_text() for page in printed.pages)
+    assert len(printed.pages) > 2
+    assert "Verdict" in text
+    assert "Open all cells" not in text

