@@ -28,7 +28,8 @@ VERBS = (
 
 
 def build() -> typer.Typer:
-    """Put the verbs together; each module offers ``command`` (one verb) or ``app`` (a verb with sub-verbs)."""
+    """Put the verbs together; each module offers ``command`` (one verb) or ``app`` (a verb with sub-
+    verbs)."""
     app = typer.Typer(
         name="offbeat",
         help="Tune MPI collectives for processes that do not arrive together.",

@@ -36,7 +36,8 @@ def command(
             "--format",
             min=1,
             max=2,
-            help="Open MPI's file format: 1, or 2 for 5.0.7 and later, which also holds limits of requests at once.",
+            help="Open MPI's file format: 1, or 2 for 5.0.7 and later, which also holds limits of "
+            "requests at once.",
         ),
     ] = None,
     mpi: Annotated[

@@ -22,20 +22,29 @@ from offbeat.study.load import load
 def command(
     study: Annotated[Path, typer.Argument(help="The study file; 'offbeat init' writes one.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Result directory. [default: STUDY-results beside the file]")
+        Path | None,
+        typer.Option("--output", "-o", help="Result directory. [default: STUDY-results beside the file]"),
     ] = None,
     mpi: Annotated[
-        str | None, typer.Option(help="MPI prefix, or a name that 'offbeat doctor' prints; instead of the study's.")
+        str | None,
+        typer.Option(help="MPI prefix, or a name that 'offbeat doctor' prints; instead of the study's."),
     ] = None,
-    isolate: Annotated[bool, typer.Option(help="Launch once for each algorithm, even where one launch would do.")] = False,
+    isolate: Annotated[
+        bool, typer.Option(help="Launch once for each algorithm, even where one launch would do.")
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the cases, the launch commands and an estimate of the time.")
+        bool,
+        typer.Option("--dry-run", help="Print the cases, the launch commands and an estimate of the time."),
     ] = False,
     stop_before_limit: Annotated[
-        float, typer.Option(help="Minutes before the batch job's time limit at which no further case is begun.")
+        float,
+        typer.Option(help="Minutes before the batch job's time limit at which no further case is begun."),
     ] = 5.0,
 ) -> None:
-    """Measure a study. Killed or out of time, the same command goes on where it stood and measures nothing twice."""
+    """Measure a study.
+
+    Killed or out of time, the same command goes on where it stood and measures nothing twice.
+    """
     loaded = with_mpi(load(study), mpi, isolate)
     directory = output or resume.default_directory(study)
     if dry_run:

@@ -11,8 +11,8 @@ from rich.console import Console
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 from offbeat.tuning.manifest import read_manifest
+from offbeat.tuning.proofs import legend, table, write_proofs
 from offbeat.tuning.prove_files import prove_files
-from offbeat.tuning.proofs import table, write_proofs
 
 
 def command(
@@ -22,7 +22,10 @@ def command(
         typer.Option("--tuning", "-t", help="The folder with the tuning files. [default: 'tuning' in DIR]"),
     ] = None,
     mpi: Annotated[
-        str, typer.Option("--mpi", help="The MPI installation to launch. [default: the one written for]", metavar="PREFIX")
+        str,
+        typer.Option(
+            "--mpi", help="The MPI installation to launch. [default: the one written for]", metavar="PREFIX"
+        ),
     ] = "",
 ) -> None:
     """Launch the MPI library with its tuning files and prove, cell by cell, which algorithm runs."""
@@ -31,10 +34,15 @@ def command(
     write_proofs(proofs, folder)
     console = Console(highlight=False)
     console.print(table(proofs.proofs))
+    for sentence in legend(proofs.proofs):
+        console.print(sentence, soft_wrap=True)
     kept = sum(proof.outcome == "obeyed" for proof in proofs.proofs)
-    console.print(f"{proofs.library} obeys in {kept} of {len(proofs.proofs)} cells looked at.", soft_wrap=True)
+    console.print(
+        f"{proofs.library} obeys in {kept} of {len(proofs.proofs)} cells looked at.", soft_wrap=True
+    )
     if not proofs.all_obeyed:
         raise RunFailed(
-            f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere; the table above says where "
+            f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere; the "
+            f"table above says where "
             "and what ran instead"
         )

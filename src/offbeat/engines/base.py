@@ -20,10 +20,10 @@ from offbeat.study.schema import RepetitionsSection
 class Samples(Struct, kw_only=True):
     """The repetitions of one case.
 
-    ``arrivals_s`` and ``exits_s`` are (repetitions × p), in seconds on the shared clock since the repetition's
-    deadline; ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid repetition and
-    ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason why the case must be
-    quarantined; the arrays then hold what was measured before.
+    ``arrivals_s`` and ``exits_s`` are (repetitions × p), in seconds on the shared clock since the
+    repetition's deadline; ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid
+    repetition and ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason
+    why the case must be quarantined; the arrays then hold what was measured before.
     """
 
     arrivals_s: NDArray[np.float64]
@@ -45,7 +45,8 @@ class Engine(Protocol):
     """A source of arrival and exit times."""
 
     def describe(self) -> dict[str, object]:
-        """Facts about the machine, the library and its settings for ``provenance.json``; has the key 'library'."""
+        """Facts about the machine, the library and its settings for ``provenance.json``; has the key
+        'library'."""
         ...
 
     def algorithms(self, collective: str) -> list[Algorithm]:
@@ -65,17 +66,21 @@ class Engine(Protocol):
     ) -> Iterator[Proved]:
         """Find out what runs when each algorithm is forced, and whether it computes correctly.
 
-        Each request's case supplies p, placement, size, operation, datatype and root; its pattern is ignored. Requests
-        of one collective and p stand together and are answered together. ``told`` hears what is being done.
+        Each request's case supplies p, placement, size, operation, datatype and root; its pattern is ignored.
+        Requests of one collective and p stand together and are answered together. ``told`` hears what is
+        being done.
         """
         ...
 
-    def measure(self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection) -> Samples:
+    def measure(
+        self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
+    ) -> Samples:
         """Measure one case; ``delays_s`` has p entries, the smallest 0."""
         ...
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
-        """The command that a case is measured with, as a line for a shell; empty for an engine that launches nothing."""
+        """The command that a case is measured with, as a line for a shell; empty for an engine that launches
+        nothing."""
         ...
 
     def warnings(self, case: Case) -> list[str]:
@@ -83,7 +88,8 @@ class Engine(Protocol):
         ...
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-        """Cases with the same key are cheap to measure after one another (one launch); the key orders the study."""
+        """Cases with the same key are cheap to measure after one another (one launch); the key orders the
+        study."""
         ...
 
     def close(self) -> None:

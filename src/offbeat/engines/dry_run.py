@@ -18,7 +18,10 @@ COMMANDS_SHOWN = 40
 
 
 def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
-    """Print it. The library is asked for its algorithms in a launch of one process; nothing is measured."""
+    """Print it.
+
+    The library is asked for its algorithms in a launch of one process; nothing is measured.
+    """
     try:
         check_names(loaded, engine)
         _describe(loaded, engine, console)
@@ -30,7 +33,9 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     rows = pattern_rows(loaded.study)
     table = Table(title=f"study {loaded.study.name}: cases", box=None)
     for heading in ("collective", "p", "size", "algorithms", "patterns", "cases"):
-        table.add_column(heading, justify="right" if heading in ("p", "size", "patterns", "cases") else "left")
+        table.add_column(
+            heading, justify="right" if heading in ("p", "size", "patterns", "cases") else "left"
+        )
     commands: dict[str, None] = {}
     warnings: dict[str, None] = {}
     total = 0
@@ -40,12 +45,20 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
         total += len(expanded)
         names = ", ".join(algorithm.name for algorithm in algorithms)
         table.add_row(
-            group.collective, str(group.p), format_size(group.bytes), names, str(len(rows)), str(len(expanded))
+            group.collective,
+            str(group.p),
+            format_size(group.bytes),
+            names,
+            str(len(rows)),
+            str(len(expanded)),
         )
         for algorithm in algorithms:
             _note(algorithm, cases(group, [algorithm.name], loaded.study)[0], engine, commands, warnings)
     console.print(table)
-    console.print(f"{total} cases at most: duplicates, and algorithms that compute wrongly, drop out once they are proved.\n")
+    console.print(
+        f"{total} cases at most: duplicates, and algorithms that compute wrongly, drop out once they "
+        f"are proved.\n"
+    )
     console.print(f"{len(commands)} launch command{'s' if len(commands) > 1 else ''}:")
     for line in list(commands)[:COMMANDS_SHOWN]:
         console.print("  " + line, markup=False, highlight=False, soft_wrap=True)
@@ -65,9 +78,7 @@ def _note(
 
 
 def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console: Console) -> None:
-    counts = {
-        group.collective: len(asked_algorithms(group, engine)) for group in groups(loaded.study)
-    }
+    counts = {group.collective: len(asked_algorithms(group, engine)) for group in groups(loaded.study)}
     guess = estimate(loaded.study, counts, launches=launches)
     console.print(
         f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",

@@ -1,8 +1,8 @@
 """Evidence: what was seen to run, as text that can be compared.
 
-Three kinds, the strongest that a library allows: ``functions:`` names of the library's own algorithm functions in the
-order of entry; ``messages:`` a digest of how many messages and bytes each rank sent to each other; ``late:`` who left
-late when one rank after another was delayed.
+Three kinds, the strongest that a library allows: ``functions:`` names of the library's own algorithm
+functions in the order of entry; ``messages:`` a digest of how many messages and bytes each rank sent to each
+other; ``late:`` who left late when one rank after another was delayed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def from_observation(answer: Mapping[str, Any]) -> str:
 
 
 def from_fingerprint(answer: Mapping[str, Any]) -> str:
-    """The evidence in the driver's answer to ``fingerprint``: ``late:1>0,1 2>0,2``, delayed rank > who left late."""
+    """The evidence in the driver's answer to ``fingerprint``: ``late:1>0,1 2>0,2``, delayed rank > who left
+    late."""
     rows = [row for row in answer["late"] if row]
     return LATE + " ".join(f"{row[0]}>{','.join(str(rank) for rank in row[1:])}" for row in rows)
 
@@ -43,6 +44,22 @@ def identity(evidence: str) -> str:
     return " ".join(evidence.split()[:1]) if evidence.startswith(MESSAGES) else evidence
 
 
+def is_fingerprint(evidence: str) -> bool:
+    """Whether the evidence is about time."""
+    return evidence.startswith(LATE)
+
+
+def short(evidence: str) -> str:
+    """The evidence in a few words, for a table."""
+    names = functions(evidence)
+    if names:
+        first = names[0].removeprefix("ompi_coll_base_").removeprefix("MPIR_")
+        return first + (f" and {len(names) - 1} inside" if len(names) > 1 else "")
+    if evidence.startswith(MESSAGES):
+        return " ".join(evidence.split(":")[1].split()[1:])
+    return "who leaves late" if is_fingerprint(evidence) else "nothing"
+
+
 def shows_identity(evidence: str) -> bool:
     """Whether equal evidence means equal code: true of functions alone."""
     return evidence.startswith(FUNCTIONS)
@@ -54,6 +71,9 @@ def _messages(messages: Sequence[tuple[int, int, int]]) -> str:
     rows = sorted((source, target, size, count) for (source, target, size), count in counted.items())
     digest = hashlib.sha256(repr(rows).encode()).hexdigest()[:12]
     total = sum(size for _, _, size in messages)
-    shown = " ".join(f"{source}>{target}:{size}B" + (f"×{n}" if n > 1 else "") for source, target, size, n in rows[:EDGES_SHOWN])
+    shown = " ".join(
+        f"{source}>{target}:{size}B" + (f"×{n}" if n > 1 else "")
+        for source, target, size, n in rows[:EDGES_SHOWN]
+    )
     more = " …" if len(rows) > EDGES_SHOWN else ""
     return f"{MESSAGES}{digest} {len(messages)} messages, {total} B: {shown}{more}".rstrip(": ")

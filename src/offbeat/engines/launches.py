@@ -1,4 +1,5 @@
-"""The launch that is running: started when first needed, kept while the next command fits it, replaced when it doesn't."""
+"""The launch that is running: started when first needed, kept while the next command fits it, replaced when
+it doesn't."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ class Where(Struct, frozen=True, kw_only=True):
 class Launches:
     """Starts and ends launches of the driver; at most one runs at a time.
 
-    ``scratch`` is a folder that rank 0's node sees under the same path; it gets the sample file. ``logs`` gets a log
-    for each launch. ``count`` is how many launches there were.
+    ``scratch`` is a folder that rank 0's node sees under the same path; it gets the sample file. ``logs``
+    gets a log for each launch. ``count`` is how many launches there were.
     """
 
     def __init__(
@@ -86,7 +87,10 @@ class Launches:
         return self._running
 
     def force(self, driver: Driver, words: Sequence[str], timeout_s: float) -> None:
-        """Make the launch use an algorithm, unless it does already. Raises what :meth:`Driver.ask` raises."""
+        """Make the launch use an algorithm, unless it does already.
+
+        Raises what :meth:`Driver.ask` raises.
+        """
         if self._forced == tuple(words):
             return
         self._forced = None

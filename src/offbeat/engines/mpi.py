@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from offbeat.engines.base import Proved, Samples
 from offbeat.engines.evidence import functions
 from offbeat.engines.launches import Launches, Where
-from offbeat.engines.prove import call_of, observe
+from offbeat.engines.prove import Look, call_of, fingerprint, observe, seen_evidence
 from offbeat.engines.repeat import repeat
 from offbeat.engines.verdicts import Observation, judge, rename
 from offbeat.errors import RunFailed
@@ -39,6 +39,7 @@ STEERING: dict[str, type[Steering]] = {
 START_TOLERANCE_S = 2e-6
 CROWDED_START_TOLERANCE_S = 200e-6
 """With more processes than cores, a process may have to wait for one when its start comes."""
+
 TOLERANCE_OF_SKEW = 0.05
 LOSSES_BEFORE_GIVING_UP = 2
 """An algorithm that crashed or hung at so many sizes is not tried at the others."""
@@ -47,8 +48,8 @@ LOSSES_BEFORE_GIVING_UP = 2
 class MpiEngine:
     """See :class:`offbeat.engines.base.Engine`.
 
-    ``hang_after_s`` is how long the driver may stay silent. Raises :class:`RunFailed` when the library cannot be asked
-    for its algorithms at all.
+    ``hang_after_s`` is how long the driver may stay silent. Raises :class:`RunFailed` when the library cannot
+    be asked for its algorithms at all.
     """
 
     def __init__(
@@ -89,7 +90,11 @@ class MpiEngine:
         if name in known:
             return known[name]
         plain = known.get(plain_name)
-        return self.steering.with_parameters(plain, parameters, self.variables()) if plain and parameters else None
+        return (
+            self.steering.with_parameters(plain, parameters, self.variables())
+            if plain and parameters
+            else None
+        )
 
     def variables(self) -> list[Variable]:
         """The library's control variables that choose algorithms."""
@@ -172,15 +177,24 @@ class MpiEngine:
         self.launches.close()
 
     def _prove(self, requests: list[tuple[Algorithm, Case]], told: Callable[[str], None]) -> Proved:
-        """Observe everything in the launch for proofs; what is refused there, once more as it will be measured."""
+        """Observe everything in the launch for proofs; what is refused there, once more as it will be
+        measured.
+
+        Messages are seen in the launch for proofs alone, so the second look is a fingerprint.
+        """
         proof = self.steering.proof_environment(self.installation)
-        requests = sorted(requests, key=lambda request: self._where(*request, proof).environment)
+        requests = sorted(
+            requests, key=lambda request: self._where(request[0], request[1], proof).environment
+        )
         seen: list[tuple[Observation, Case]] = []
         for algorithm, case in requests:
             told(f"proving {case.collective} {algorithm.name}, {case.bytes} B")
             seen.append((self._observe(algorithm, case, proof), case))
         if proof:
-            seen = [(self._observe(one.algorithm, case, {}) if one.error else one, case) for one, case in seen]
+            seen = [
+                (self._observe(one.algorithm, case, {}, fingerprint) if one.error else one, case)
+                for one, case in seen
+            ]
         verdicts: list[Verdict] = []
         for size in dict.fromkeys(case.bytes for _, case in seen):
             group = [one for one, case in seen if case.bytes == size]
@@ -188,12 +202,21 @@ class MpiEngine:
             verdicts += judge(group, self.steering, seen[0][1].p, size)
         return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
 
-    def _observe(self, algorithm: Algorithm, case: Case, more: Mapping[str, str]) -> Observation:
+    def _observe(
+        self, algorithm: Algorithm, case: Case, more: Mapping[str, str], look: Look = seen_evidence
+    ) -> Observation:
         key = (algorithm.collective, algorithm.name)
         if self._loss_count.get(key, 0) >= LOSSES_BEFORE_GIVING_UP:
             return Observation(algorithm=algorithm, lost=f"not tried again: {self._losses[key]}")
-        where = self._where(algorithm, case, more)
-        seen = observe(self.launches, where, self._words(algorithm), algorithm, case, self._hang_after_s)
+        seen = observe(
+            self.launches,
+            self._where(algorithm, case, more),
+            self._words(algorithm),
+            algorithm,
+            case,
+            self._hang_after_s,
+            look=look,
+        )
         if seen.lost:
             self._losses[key] = seen.lost
             self._loss_count[key] = self._loss_count.get(key, 0) + 1
@@ -257,8 +280,7 @@ def open_engine(
     logs: Path,
     scratch: Path,
 ) -> MpiEngine:
-    """An engine for an installation and its driver; ``base`` is the folder that the study's relative paths refer to."""
-    launches = Launches(
-        installation, driver, section, base, logs=logs, scratch=scratch, allocation=current()
-    )
+    """An engine for an installation and its driver; ``base`` is the folder that the study's relative paths
+    refer to."""
+    launches = Launches(installation, driver, section, base, logs=logs, scratch=scratch, allocation=current())
     return MpiEngine(installation, launches, section, start, hang_after_s)

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 
 class Outcome(Struct, kw_only=True):
-    """How a run ended: cases on disk, cases of the whole study, those of this run, and whether time ran out."""
+    """How a run ended: cases on disk, cases of the whole study, those of this run, and whether time ran
+    out."""
 
     done: int
     total: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from offbeat.engines import evidence
 from offbeat.engines.launches import Launches, Where
@@ -15,13 +15,28 @@ AFFINE_BYTES = 16
 """Extent of the datatype of the non-commutative operation: two long integers."""
 
 LATE_NS = 20_000_000
-"""How long a rank is delayed for a fingerprint: far longer than a process waits for a core on a crowded node."""
+"""How long a rank is delayed for a fingerprint: far longer than a process waits for a core on a crowded
+node."""
+
+Look = Callable[[Driver, Mapping[str, object], int, float], str]
+"""Sees what one call runs: (driver, words of the call, p, patience in seconds) → evidence."""
 
 
 def observe(
-    launches: Launches, where: Where, words: list[str], algorithm: Algorithm, case: Case, timeout_s: float
+    launches: Launches,
+    where: Where,
+    words: list[str],
+    algorithm: Algorithm,
+    case: Case,
+    timeout_s: float,
+    *,
+    look: Look | None = None,
 ) -> Observation:
-    """Force an algorithm in a launch, call its collective, and note what happens. Never raises for what the library does."""
+    """Force an algorithm in a launch, call its collective, and note what happens.
+
+    ``look`` sees what runs: :func:`seen_evidence` unless told otherwise. Never raises for what the library
+    does.
+    """
     seen = Observation(algorithm=algorithm)
     try:
         driver = launches.get(where)
@@ -32,7 +47,7 @@ def observe(
         if seen.error or seen.wrong:
             return seen
         seen.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
-        seen.evidence = seen_evidence(driver, call, case.p, timeout_s)
+        seen.evidence = (look or seen_evidence)(driver, call, case.p, timeout_s)
     except DriverLost as lost:
         launches.drop()
         seen.lost = str(lost)
@@ -52,10 +67,16 @@ def call_of(case: Case) -> dict[str, object]:
 
 
 def seen_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
-    """What the strongest kind of proof shows; a fingerprint where neither functions nor messages can be seen."""
+    """What the strongest kind of proof shows; a fingerprint where neither functions nor messages can be
+    seen."""
     seen = evidence.from_observation(driver.ask("observe", timeout_s=timeout_s, **call))
-    if seen or p == 1:
-        return seen
+    return seen or fingerprint(driver, call, p, timeout_s)
+
+
+def fingerprint(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
+    """Who leaves late when one rank after another is delayed; nothing for a process alone."""
+    if p == 1:
+        return ""
     return evidence.from_fingerprint(driver.ask("fingerprint", timeout_s=timeout_s, delay_ns=LATE_NS, **call))
 
 

@@ -21,7 +21,8 @@ PATIENCE = 5.0
 """A case that misses its starts may take this many times its time cap to get its minimum."""
 
 Batch = Callable[[int, int], str]
-"""Measures so many valid repetitions in at most so many attempts, into the sample file; says why it failed, or ''."""
+"""Measures so many valid repetitions in at most so many attempts, into the sample file; says why it failed,
+or ''."""
 
 
 def read_samples(path: Path, p: int) -> Samples:
@@ -36,8 +37,8 @@ def read_samples(path: Path, p: int) -> Samples:
     times = raw[: 4 * p * repetitions].reshape(p, repetitions, 4)
     valid = raw[4 * p * repetitions :].astype(bool)
     return Samples(
-        arrivals_s=times[:, :, 0].T * NS,
-        exits_s=times[:, :, 1].T * NS,
+        arrivals_s=np.asarray(times[:, :, 0].T * NS, dtype=np.float64),
+        exits_s=np.asarray(times[:, :, 1].T * NS, dtype=np.float64),
         valid=valid,
         overshoot_s=float(times[:, valid, 2].max(initial=0)) * NS,
         clock_bound_s=float(times[:, :, 3].max(initial=0)) * NS,
@@ -63,13 +64,16 @@ def no_samples(p: int, failure: str = "") -> Samples:
 
 
 def last_delays_s(samples: Samples) -> NDArray[np.float64]:
-    """d̂ of each valid repetition, in seconds (paper, equation 2)."""
+    """D̂ of each valid repetition, in seconds (paper, equation 2)."""
     valid = samples.valid
-    return samples.exits_s[valid].max(axis=1, initial=-np.inf) - samples.arrivals_s[valid].max(axis=1, initial=-np.inf)
+    return samples.exits_s[valid].max(axis=1, initial=-np.inf) - samples.arrivals_s[valid].max(
+        axis=1, initial=-np.inf
+    )
 
 
 def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
-    """Whether the minimum is reached, and half the median's confidence interval is within the rule's share of it."""
+    """Whether the minimum is reached, and half the median's confidence interval is within the rule's share of
+    it."""
     count = int(samples.valid.sum())
     if count < rule.minimum:
         return False
@@ -85,9 +89,9 @@ def repeat(
 ) -> Samples:
     """Measure in growing batches until it is enough, or the time cap is reached.
 
-    Below the minimum the cap is ``PATIENCE`` times as long, for starts that are missed again and again; then what
-    there is is returned, and the caller sees that it is too little. A batch that fails ends the case with what was
-    measured before it.
+    Below the minimum the cap is ``PATIENCE`` times as long, for starts that are missed again and again; then
+    what there is is returned, and the caller sees that it is too little. A batch that fails ends the case
+    with what was measured before it.
     """
     began = clock()
     samples, wanted = no_samples(p), rule.minimum

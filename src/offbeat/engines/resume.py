@@ -46,23 +46,25 @@ def check_library(store: Store, engine: Engine) -> None:
     if before is None:
         store.update_provenance(facts)
         return
-    if isinstance(before, dict) and isinstance(facts["library"], dict):
-        old, new = before.get("identity"), facts["library"].get("identity")
-        if old != new:
-            raise BadInput(
-                f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this is "
-                f"{facts['library'].get('name')} ({facts['library'].get('library')}): results of two libraries are "
-                "not mixed. Choose the same one with --mpi, or another directory with --output."
-            )
+    now = facts["library"]
+    if isinstance(before, dict) and isinstance(now, dict) and before.get("identity") != now.get("identity"):
+        raise BadInput(
+            f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this"
+            f" is {now.get('name')} ({now.get('library')}): results of two libraries are not mixed. Choose the"
+            " same one with --mpi, or another directory with --output."
+        )
 
 
 def _refuse_changes(loaded: LoadedStudy, store: Store) -> None:
     changed = changed_keys(read_resolved(store.study_toml), loaded.study)
     files = store.provenance.get("files")
     if isinstance(files, dict):
-        changed += [name for name, digest in loaded.file_digests().items() if files.get(name, digest) != digest]
+        changed += [
+            name for name, digest in loaded.file_digests().items() if files.get(name, digest) != digest
+        ]
     if changed:
         raise BadInput(
-            f"{loaded.path} has changed since the results in {store.directory} began ({', '.join(changed)}): they "
-            "would not fit together. Put the old values back to go on, or choose another directory with --output."
+            f"{loaded.path} has changed since the results in {store.directory} began ({', '.join(changed)}):"
+            " they would not fit together. Put the old values back to go on, or choose another directory with"
+            " --output."
         )

@@ -51,8 +51,9 @@ def run(
 ) -> Outcome:
     """Do what a study asks for, and what of it is not done yet.
 
-    ``out_of_time`` is asked before each case with the longest time in seconds that a case has taken; true ends the run
-    early. Raises BadInput for algorithms that the library does not have, and RunFailed where nothing can be measured.
+    ``out_of_time`` is asked before each case with the longest time in seconds that a case has taken; true
+    ends the run early. Raises BadInput for algorithms that the library does not have, and RunFailed where
+    nothing can be measured.
     """
     check_library(store, engine)
     engine.adopt(store.algorithms)
@@ -61,7 +62,9 @@ def run(
     everything = plan(loaded, store, engine)
     store.set_total(len(everything))
     if not everything:
-        raise RunFailed("no algorithm could be measured; 'offbeat status' tells what was found out about each")
+        raise RunFailed(
+            "no algorithm could be measured; 'offbeat status' tells what was found out about each"
+        )
     todo = schedule(
         [case for case in everything if case.id not in store.done],
         loaded.study.seed,
@@ -72,7 +75,12 @@ def run(
     longest_s = 0.0
     for number, case in enumerate(todo):
         if out_of_time(longest_s):
-            return Outcome(done=len(everything) - len(todo) + number, total=len(everything), measured_now=number, stopped=True)
+            return Outcome(
+                done=len(everything) - len(todo) + number,
+                total=len(everything),
+                measured_now=number,
+                stopped=True,
+            )
         began = time.monotonic()
         told.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
         status = session.measure(case)
@@ -85,10 +93,14 @@ def run(
 def check_names(loaded: LoadedStudy, engine: Engine) -> None:
     """Raise BadInput, with the study's lines, for algorithms that the library does not have."""
     sections = loaded.study.collective
-    known = {name: [one.name for one in engine.algorithms(name)] for section in sections for name in section.names}
+    known = {
+        name: [one.name for one in engine.algorithms(name)] for section in sections for name in section.names
+    }
     for section in sections:
         for name in section.names:
-            asked = [word for word in section.algorithms if word not in known[name] and engine.named(name, word)]
+            asked = [
+                word for word in section.algorithms if word not in known[name] and engine.named(name, word)
+            ]
             known[name] += asked
     check_algorithms(loaded, known)
 
@@ -111,7 +123,9 @@ def plan(loaded: LoadedStudy, store: Store, engine: Engine) -> list[Case]:
     """Every case of the study: the algorithms that may be measured, under every pattern."""
     everything: list[Case] = []
     for group in groups(loaded.study):
-        names = [one.name for one in asked_algorithms(group, engine) if _may_be_measured(store, group, one.name)]
+        names = [
+            one.name for one in asked_algorithms(group, engine) if _may_be_measured(store, group, one.name)
+        ]
         everything += cases(group, names, loaded.study)
     return everything
 
@@ -187,7 +201,8 @@ def _measured_before(store: Store) -> list[tuple[Case, float]]:
 
 
 def asked_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
-    """The algorithms that a group asks for, by their final names; ``default`` first, for it is the reference."""
+    """The algorithms that a group asks for, by their final names; ``default`` first, for it is the
+    reference."""
     asked = [DEFAULT]
     for name in group.algorithms:
         asked += [one.name for one in engine.algorithms(group.collective)] if name == "all" else [name]

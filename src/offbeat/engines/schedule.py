@@ -11,9 +11,9 @@ from offbeat.study.cases import order
 def schedule(cases: Sequence[Case], seed: int, launch_of: Callable[[Case], Hashable]) -> list[Case]:
     """The shuffled order of :func:`offbeat.study.cases.order`, rearranged where cases need several launches.
 
-    ``launch_of`` names the launch that a case needs. At each placement every launch runs twice at most: first come all
-    no-delay cases, whose runtimes the skews may depend on, launch by launch; then all others, launch by launch.
-    Within a launch the shuffled order stays.
+    ``launch_of`` names the launch that a case needs. At each placement every launch runs twice at most: first
+    come all no-delay cases, whose runtimes the skews may depend on, launch by launch; then all others, launch
+    by launch. Within a launch the shuffled order stays.
     """
     shuffled = order(cases, seed)
     placement_rank: dict[Hashable, int] = {}

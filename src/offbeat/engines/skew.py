@@ -33,7 +33,9 @@ class NoDelayRuntimes:
         if case.skew_policy == "fixed":
             return case.skew_factor
         runtimes = self._runtimes.get(_key(group_of(case)), {})
-        return case.skew_factor * (_own(case, runtimes) if case.skew_policy == "own" else _mean(case, runtimes))
+        return case.skew_factor * (
+            _own(case, runtimes) if case.skew_policy == "own" else _mean(case, runtimes)
+        )
 
 
 def _own(case: Case, runtimes: Mapping[str, float]) -> float:
@@ -44,7 +46,9 @@ def _own(case: Case, runtimes: Mapping[str, float]) -> float:
 
 def _mean(case: Case, runtimes: Mapping[str, float]) -> float:
     """The mean over the library's algorithms; its own choice is one of them, and would count twice."""
-    own = [runtime for algorithm, runtime in runtimes.items() if algorithm != DEFAULT] or list(runtimes.values())
+    own = [runtime for algorithm, runtime in runtimes.items() if algorithm != DEFAULT] or list(
+        runtimes.values()
+    )
     if not own:
         raise UnknownSkew(f"no algorithm of {case.collective} at {case.bytes} B has a no-delay runtime")
     return sum(own) / len(own)

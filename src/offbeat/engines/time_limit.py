@@ -13,8 +13,8 @@ def time_limit(
 ) -> Callable[[float], bool]:
     """A question that answers whether a case of so many seconds no longer fits before the job's limit.
 
-    ``margin_min`` minutes are kept for closing the results. Outside a batch job, and where the scheduler does not tell
-    the time left, everything fits.
+    ``margin_min`` minutes are kept for closing the results. Outside a batch job, and where the scheduler does
+    not tell the time left, everything fits.
     """
     job = allocation or current()
     left_s = job.time_left_s if job else None

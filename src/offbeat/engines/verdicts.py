@@ -1,7 +1,7 @@
 """From what was observed of one group of algorithms to a verdict on each.
 
-A group is all algorithms of a collective at one p and message size. Judging is pure: the same observations give the
-same verdicts.
+A group is all algorithms of a collective at one p and message size. Judging is pure: the same observations
+give the same verdicts.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from offbeat.mpi.steering import Steering
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 
 ENOUGH_TO_COMPARE = 3
-"""From so many algorithms on, all of them sending the very same messages means that the setting is ignored."""
+"""From so many algorithms on, all of them sending the very same messages means that the setting is
+ignored."""
 
 
 class Observation(Struct, kw_only=True):
     """What happened when one algorithm was forced.
 
-    ``lost`` is how the launch died or hung; ``error`` what the library answered; ``wrong`` the number of wrong
-    elements with the study's operation, ``wrong_noncommutative`` with an operation that does not commute.
+    ``lost`` is how the launch died or hung; ``error`` what the library answered; ``wrong`` the number of
+    wrong elements with the study's operation, ``wrong_noncommutative`` with an operation that does not
+    commute.
     """
 
     algorithm: Algorithm
@@ -37,8 +39,8 @@ class Observation(Struct, kw_only=True):
 def judge(observations: Sequence[Observation], steering: Steering, p: int, size: int) -> list[Verdict]:
     """A verdict on each observation, in their order.
 
-    Of several that ran the same code, the first whose name fits keeps it; the others are duplicates, or fell back
-    where their names say that they should have run something else.
+    Of several that ran the same code, the first whose name fits keeps it; the others are duplicates, or fell
+    back where their names say that they should have run something else.
     """
     ignored = _setting_is_ignored(observations, p)
     verdicts: list[Verdict] = []

@@ -1,7 +1,7 @@
 """The driver's other end: one launch, commands in, answers out.
 
-Commands go to rank 0's standard input, a line each; answers come back on its standard output as lines that begin
-with ``@offbeat`` and hold a JSON object. Everything else that the launch prints goes to a log. See
+Commands go to rank 0's standard input, a line each; answers come back on its standard output as lines that
+begin with ``@offbeat`` and hold a JSON object. Everything else that the launch prints goes to a log. See
 ``native/benchmark/session.h`` for the commands.
 """
 
@@ -41,8 +41,8 @@ def _die_with_parent() -> None:
 class Driver:
     """One running launch of the driver.
 
-    ``argv`` is the whole launch command, ``environment`` the complete environment of the launcher, ``log`` the file
-    that receives what the launch prints beside its answers.
+    ``argv`` is the whole launch command, ``environment`` the complete environment of the launcher, ``log``
+    the file that receives what the launch prints beside its answers.
     """
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
@@ -67,8 +67,8 @@ class Driver:
     def ask(self, verb: str, *words: str, timeout_s: float, **values: object) -> dict[str, object]:
         """Send one command and wait for its answer.
 
-        Raises :class:`DriverLost` when the launch ends or stays silent for ``timeout_s`` seconds (it is then killed),
-        and :class:`Refused` when the driver says that it cannot.
+        Raises :class:`DriverLost` when the launch ends or stays silent for ``timeout_s`` seconds (it is then
+        killed), and :class:`Refused` when the driver says that it cannot.
         """
         line = " ".join([verb, *words, *(f"{key}={value}" for key, value in values.items())]) + "\n"
         try:
@@ -151,11 +151,14 @@ class Driver:
         with self._log_path.open("rb") as log:
             log.seek(self._log_start)
             lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines()]
-        telling = [x for x in lines if any(w in x.lower() for w in ("error", "signal", "assert", "abort", "fatal"))]
+        telling = [
+            x for x in lines if any(w in x.lower() for w in ("error", "signal", "assert", "abort", "fatal"))
+        ]
         return " | ".join((telling or [x for x in lines if x])[:LINES_OF_LOG_IN_A_REASON])[:400]
 
     def _kill(self) -> None:
-        """Ask the launcher first, so that it can end its remote processes; then end the whole process group."""
+        """Ask the launcher first, so that it can end its remote processes; then end the whole process
+        group."""
         for number, patience_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0)):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, number)

@@ -10,9 +10,10 @@ from msgspec import Struct
 class Installation(Struct, frozen=True, kw_only=True):
     """One MPI library with what is needed to build for it and to launch it.
 
-    ``family`` is ``openmpi``, ``mpich`` or ``intelmpi``; it decides everything that differs between libraries.
-    ``name`` is what users type (``openmpi-5.0.11``), unique among the installations found. ``identity`` is a
-    digest of the library's path, size, modification time and version string: native builds are cached under it.
+    ``family`` is ``openmpi``, ``mpich`` or ``intelmpi``; it decides everything that differs between
+    libraries. ``name`` is what users type (``openmpi-5.0.11``), unique among the installations found.
+    ``identity`` is a digest of the library's path, size, modification time and version string: native builds
+    are cached under it.
     """
 
     name: str

@@ -26,7 +26,7 @@ print("@offbeat", json.dumps(text.value.decode(errors="replace")))
 """
 
 
-class Stranger(Exception):  # noqa: N818 - not a failure of the program: the caller goes on with the next candidate
+class Stranger(Exception):
     """What was asked is not an MPI library that offbeat knows; the text says why."""
 
 

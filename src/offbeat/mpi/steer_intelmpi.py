@@ -69,4 +69,6 @@ class IntelMpiSteering:
         if not word or not algorithm.name.startswith("preset_"):
             return algorithm
         number = algorithm.name.removeprefix("preset_")
-        return Algorithm(collective=algorithm.collective, name=f"{word}_{number}", settings=algorithm.settings)
+        return Algorithm(
+            collective=algorithm.collective, name=f"{word}_{number}", settings=algorithm.settings
+        )

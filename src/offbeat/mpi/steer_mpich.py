@@ -13,7 +13,8 @@ from offbeat.study.algorithm import Algorithm
 
 AUTO = "auto"
 NONBLOCKING = "nb"
-"""Runs the blocking collective through a schedule of its nonblocking sibling, which has algorithms of its own."""
+"""Runs the blocking collective through a schedule of its nonblocking sibling, which has algorithms of its
+own."""
 
 MENTION = re.compile(r"([a-z][a-z0-9_]*)\s+- ")
 FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00")
@@ -35,7 +36,8 @@ class MpichSteering:
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
-        """The words of the variable's description; ``nb`` once with each algorithm of the nonblocking sibling."""
+        """The words of the variable's description; ``nb`` once with each algorithm of the nonblocking
+        sibling."""
         own, sibling = _variable(collective), _variable("i" + collective)
         found: list[Algorithm] = []
         for word in _words(own, collective, variables, installation):
@@ -100,7 +102,8 @@ def _mentions(variable: Variable) -> list[str]:
 def _words(
     name: str, collective: str, variables: Sequence[Variable], installation: Installation
 ) -> list[str]:
-    """The algorithms that a variable offers; MPICH 4.0 runs words into the sentence before ("algorithmbrucks")."""
+    """The algorithms that a variable offers; MPICH 4.0 runs words into the sentence before
+    ("algorithmbrucks")."""
     variable = by_name(variables).get(name)
     if variable is None:
         return []
@@ -126,8 +129,4 @@ def _number(variable: Variable, word: str) -> int | None:
 def function_words(library: Path, collective: str) -> set[str]:
     """The algorithms of a collective by the function names that the library holds for its tuning files."""
     wanted = collective.capitalize().encode()
-    return {
-        match[1].decode()
-        for match in FUNCTION.findall(library.read_bytes())
-        if match[0] == wanted
-    }
+    return {match[1].decode() for match in FUNCTION.findall(library.read_bytes()) if match[0] == wanted}

@@ -130,7 +130,13 @@ def _bare(word: str) -> str:
 
 def _own_part(collective: str, function: str) -> str | None:
     """What a function's name says beyond component and collective; None for another collective's function."""
-    for component in ("ompi_coll_base_", "mca_coll_basic_", "mca_coll_sm_", "mca_coll_han_", "mca_coll_adapt_"):
+    for component in (
+        "ompi_coll_base_",
+        "mca_coll_basic_",
+        "mca_coll_sm_",
+        "mca_coll_han_",
+        "mca_coll_adapt_",
+    ):
         rest = function.removeprefix(component)
         if rest == function:
             continue

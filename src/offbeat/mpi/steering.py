@@ -1,7 +1,7 @@
 """How a library is made to use an algorithm: the part that differs between the three families.
 
-Each family module (``steer_openmpi``, ``steer_mpich``, ``steer_intelmpi``) offers one :class:`Steering`. Algorithm names and values are always asked
-of the library: they move between versions.
+Each family module (``steer_openmpi``, ``steer_mpich``, ``steer_intelmpi``) offers one :class:`Steering`.
+Algorithm names and values are always asked of the library: they move between versions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Steering(Protocol):
     def with_parameters(
         self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
     ) -> Algorithm | None:
-        """The algorithm with parameters such as fanout and segment set; None where it has no such parameter."""
+        """The algorithm with parameters such as fanout and segment set; None where it has no such
+        parameter."""
         ...
 
     def switch(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:

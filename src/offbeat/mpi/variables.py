@@ -11,8 +11,8 @@ from msgspec import Struct
 class Variable(Struct, frozen=True, kw_only=True):
     """One MPI_T control variable.
 
-    ``type`` is ``int``, ``text`` or ``other``; ``settable`` says whether it can be written while the program runs;
-    ``items`` are the (value, name) pairs of an enumeration.
+    ``type`` is ``int``, ``text`` or ``other``; ``settable`` says whether it can be written while the program
+    runs; ``items`` are the (value, name) pairs of an enumeration.
     """
 
     name: str

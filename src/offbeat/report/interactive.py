@@ -29,8 +29,8 @@ def payload(views: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, A
     """What the page's script draws from: ``cells``, each with its unit and ``values[pattern][algorithm]``.
 
     Values are in the cell's unit. A case without repetitions on record (an import) has its median alone.
-    ``thinned`` is how many numbers stand for a case where some were left out, else 0; ``repeated`` says whether
-    any case has several repetitions.
+    ``thinned`` is how many numbers stand for a case where some were left out, else 0; ``repeated`` says
+    whether any case has several repetitions.
     """
     samples = samples_of(repetitions)
     shown = [view for view in views if view.table is not None]
@@ -43,8 +43,7 @@ def payload(views: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, A
 
 def thinned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     """At most ``most`` values that are distributed as ``values``: evenly spaced order statistics, with both
-    ends.
-    """
+    ends."""
     if len(values) <= most:
         return values
     return np.asarray(np.quantile(values, np.linspace(0, 1, most)))

@@ -1,4 +1,5 @@
-"""The manifest beside the tuning files: what is in them and how they are used, for ``offbeat verify`` and the report."""
+"""The manifest beside the tuning files: what is in them and how they are used, for ``offbeat verify`` and the
+report."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ SCHEMA_VERSION = 1
 class Manifest(Struct, frozen=True, kw_only=True):
     """A set of tuning files.
 
-    ``rule`` is the selection rule by name; ``library`` the installation's name and ``mpirun`` its launcher; ``files``
-    absolute paths; ``environment`` and ``by_processes`` what makes a launch use them; ``rules`` what they say.
+    ``rule`` is the selection rule by name; ``library`` the installation's name and ``mpirun`` its launcher;
+    ``files`` absolute paths; ``environment`` and ``by_processes`` what makes a launch use them; ``rules``
+    what they say.
     """
 
     schema_version: int
@@ -60,14 +62,21 @@ def write_manifest(files: TuningFiles, rule: str, installation: Installation, di
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read the manifest of a folder of tuning files. Raises :class:`BadInput` where there is none, or a broken one."""
+    """Read the manifest of a folder of tuning files.
+
+    Raises :class:`BadInput` where there is none, or a broken one.
+    """
     path = directory / MANIFEST
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except OSError:
-        raise BadInput(f"{directory} holds no tuning files ({MANIFEST} is not there); 'offbeat export' writes them") from None
+        raise BadInput(
+            f"{directory} holds no tuning files ({MANIFEST} is not there); 'offbeat export' writes them"
+        ) from None
     except msgspec.DecodeError as error:
         raise BadInput(f"{path} is damaged ({error}); write it anew with 'offbeat export'") from None
     if manifest.schema_version != SCHEMA_VERSION:
-        raise BadInput(f"{path} is of another offbeat (schema {manifest.schema_version}); write it anew with 'offbeat export'")
+        raise BadInput(
+            f"{path} is of another offbeat (schema {manifest.schema_version}); write it anew with 'offbeat export'"
+        )
     return manifest

@@ -1,4 +1,5 @@
-"""What to look at to prove that a library obeys its tuning files: every cell that they change, and its neighbours."""
+"""What to look at to prove that a library obeys its tuning files: every cell that they change, and its
+neighbours."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from offbeat.tuning.plan import Rule
 class Probe(Struct, frozen=True, kw_only=True):
     """One call to look at: ``expected`` is the algorithm that should run, by name.
 
-    ``case`` has p, placement, size, operation, datatype and root; its pattern means nothing. ``evidence`` is what was
-    seen when that algorithm was forced; empty for the library's default outside the tuned ranges, which is looked at
-    in an untuned launch first.
+    ``case`` has p, placement, size, operation, datatype and root; its pattern means nothing. ``evidence`` is
+    what was seen when that algorithm was forced; empty for the library's default outside the tuned ranges,
+    which is looked at in an untuned launch first.
     """
 
     case: Case

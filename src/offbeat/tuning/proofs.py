@@ -9,14 +9,20 @@ import msgspec
 from msgspec import Struct
 from rich.table import Table
 
-from offbeat.engines.evidence import functions
+from offbeat.engines.evidence import short
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.units import format_size
 from offbeat.tuning.files import write_file
-from offbeat.tuning.verify import OBEYED, Proof
+from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, OBEYED, UNSEEN, Proof
 
 PROOFS = "proofs.json"
-MARKS = {"obeyed": "✓ obeyed", "disobeyed": "✗ disobeyed", "unseen": "? unseen", "failed": "✗ failed"}
+MARKS = {
+    OBEYED: "✓ obeyed",
+    DISOBEYED: "✗ disobeyed",
+    DIFFERS: "≠ differs",
+    UNSEEN: "? unseen",
+    FAILED: "✗ failed",
+}
 
 
 class Proofs(Struct, frozen=True, kw_only=True):
@@ -27,8 +33,9 @@ class Proofs(Struct, frozen=True, kw_only=True):
 
     @property
     def all_obeyed(self) -> bool:
-        """Whether every probe showed what it should."""
-        return all(proof.outcome == OBEYED for proof in self.proofs)
+        """Whether every cell that the files change runs what they say, and the library allows no more
+        elsewhere."""
+        return all(proof.outcome in (OBEYED, DIFFERS) for proof in self.proofs)
 
 
 def write_proofs(proofs: Proofs, directory: Path) -> Path:
@@ -52,20 +59,28 @@ def table(proofs: Sequence[Proof]) -> Table:
     made.add_column("", no_wrap=True)
     made.add_column("seen", overflow="fold")
     for proof in proofs:
-        expected = "the library's default" if proof.expected == DEFAULT else proof.expected
-        also = f" (or {', '.join(proof.also)}: sends the same messages)" if proof.also else ""
+        also = f", as with {len(proof.also)} other{'s' if len(proof.also) > 1 else ''}" if proof.also else ""
         made.add_row(
             proof.case.collective,
             str(proof.case.p),
             format_size(proof.case.bytes),
-            expected,
+            "the library's default" if proof.expected == DEFAULT else proof.expected,
             MARKS[proof.outcome],
-            (proof.why or _short(proof.evidence)) + also,
+            proof.why or short(proof.evidence) + also,
         )
     return made
 
 
-def _short(evidence: str) -> str:
-    """Function names without what all of them begin with, or the evidence itself."""
-    names = functions(evidence)
-    return ", ".join(name.removeprefix("ompi_coll_base_") for name in names) if names else evidence[:60]
+def legend(proofs: Sequence[Proof]) -> list[str]:
+    """Sentences that the table needs."""
+    said = []
+    if any(proof.also for proof in proofs):
+        said.append(
+            f"as with N others: this evidence does not tell the algorithm from N others; {PROOFS} names them."
+        )
+    if any(proof.outcome == DIFFERS for proof in proofs):
+        said.append(
+            "differs: outside the tuned sizes this library cannot be told to decide as it does without a tuning file; "
+            "its nearest setting runs other code there."
+        )
+    return said

@@ -22,8 +22,8 @@ from offbeat.tuning.verify import Verifier
 def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path) -> Proofs:
     """Launch the library with its tuning files and look at every cell that they change.
 
-    ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput` where
-    files are missing or the installation is of another family.
+    ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput`
+    where files are missing or the installation is of another family.
     """
     missing = [name for name in manifest.files if not Path(name).exists()]
     if missing:
@@ -31,7 +31,9 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path) ->
     installation = choose(mpi or manifest.mpirun)
     family = results.provenance.get("library", {}).get("family")
     if installation.family != family:
-        raise BadInput(f"{installation.name} is of another family than {manifest.library}, which the files are for")
+        raise BadInput(
+            f"{installation.name} is of another family than {manifest.library}, which the files are for"
+        )
     study = read_resolved((results.directory / "study.toml").read_text(encoding="utf-8"))
     with TemporaryDirectory(dir=folder) as scratch:
         launches = Launches(

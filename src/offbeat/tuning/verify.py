@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from offbeat.engines.evidence import identity
+from offbeat.engines.evidence import identity, is_fingerprint
 from offbeat.engines.launches import Launches, Where
-from offbeat.engines.prove import call_of, seen_evidence
+from offbeat.engines.prove import call_of, fingerprint, seen_evidence
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.steering import Steering
@@ -17,15 +17,19 @@ from offbeat.study.case import Case
 from offbeat.tuning.manifest import Manifest
 from offbeat.tuning.probes import Probe
 
-OBEYED, DISOBEYED, UNSEEN, FAILED = "obeyed", "disobeyed", "unseen", "failed"
+OBEYED, DISOBEYED, DIFFERS, UNSEEN, FAILED = "obeyed", "disobeyed", "differs", "unseen", "failed"
+
+CANNOT_KEEP_DEFAULTS = ("intelmpi",)
+"""Families whose settings replace the library's own decision for a whole collective, at every size."""
 
 
 class Proof(Struct, frozen=True, kw_only=True):
     """What one probe showed.
 
-    ``outcome`` is ``obeyed``; ``disobeyed``: something else ran; ``unseen``: nothing shows what ran; or ``failed``: the
-    launch died or the call returned an error (``why``). ``also`` names algorithms that cannot be told from the expected
-    one by this kind of evidence.
+    ``outcome`` is ``obeyed``; ``disobeyed``: something else ran; ``differs``: outside the tuned sizes
+    something else runs than without the files, in a library that cannot be told better; ``unseen``: nothing
+    shows what ran; or ``failed``: the launch died or the call returned an error (``why``). ``also`` names
+    algorithms that cannot be told from the expected one by this kind of evidence.
     """
 
     case: Case
@@ -54,19 +58,20 @@ class Verifier:
         self._manifest = manifest
         self._launches = launches
         self._proof = steering.proof_environment(installation)
+        self._keeps_defaults = installation.family not in CANNOT_KEEP_DEFAULTS
         self._verdicts = verdicts
         self._timeout_s = timeout_s
 
     def prove(self, probes: Sequence[Probe], told: Callable[[str], None] = lambda _: None) -> Iterator[Proof]:
         """A proof of each probe, launch by launch: first the library's defaults, then with the files."""
         defaults = {
-            probe.case: self._look(probe.case, self._untuned(probe.case))
+            probe.case: self._look(probe, self._where(probe, {}))
             for probe in _by_launch(probes)
             if probe.expected == DEFAULT
         }
         for probe in _by_launch(probes):
             told(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
-            seen, why = self._look(probe.case, self._tuned(probe.case))
+            seen, why = self._look(probe, self._where(probe, self._manifest.environment_for(probe.case.p)))
             wanted = defaults[probe.case][0] if probe.expected == DEFAULT else probe.evidence
             yield self._judge(probe, wanted, seen, why)
 
@@ -76,7 +81,8 @@ class Verifier:
         elif not seen or not wanted:
             outcome = UNSEEN
         else:
-            outcome = OBEYED if identity(seen) == identity(wanted) else DISOBEYED
+            same = identity(seen) == identity(wanted)
+            outcome = OBEYED if same else self._otherwise(probe)
         return Proof(
             case=probe.case,
             expected=probe.expected,
@@ -85,6 +91,9 @@ class Verifier:
             why=why,
             also=self._alike(probe, wanted),
         )
+
+    def _otherwise(self, probe: Probe) -> str:
+        return DIFFERS if probe.expected == DEFAULT and not self._keeps_defaults else DISOBEYED
 
     def _alike(self, probe: Probe, wanted: str) -> list[str]:
         """Other algorithms of the cell with the same evidence."""
@@ -99,30 +108,33 @@ class Verifier:
             and identity(verdict.evidence) == identity(wanted)
         ]
 
-    def _look(self, case: Case, where: Where) -> tuple[str, str]:
-        """The evidence of one call, or why there is none."""
+    def _look(self, probe: Probe, where: Where) -> tuple[str, str]:
+        """The evidence of one call, of the kind that was seen when the algorithm was forced; or why there is
+        none."""
+        call = call_of(probe.case)
+        look = fingerprint if is_fingerprint(probe.evidence) else seen_evidence
         try:
             driver = self._launches.get(where, steerable=False)
-            answer = driver.ask("check", timeout_s=self._timeout_s, **call_of(case))
+            answer = driver.ask("check", timeout_s=self._timeout_s, **call)
             if answer["error"]:
                 return "", str(answer["error"]).splitlines()[0]
-            return seen_evidence(driver, call_of(case), case.p, self._timeout_s), ""
+            return look(driver, call, probe.case.p, self._timeout_s), ""
         except DriverLost as lost:
             self._launches.drop()
             return "", str(lost)
         except Refused as refusal:
             return "", str(refusal)
 
-    def _tuned(self, case: Case) -> Where:
-        return self._where(case, self._manifest.environment_for(case.p))
-
-    def _untuned(self, case: Case) -> Where:
-        return self._where(case, {})
-
-    def _where(self, case: Case, environment: dict[str, str]) -> Where:
-        whole = environment | self._proof
+    def _where(self, probe: Probe, environment: dict[str, str]) -> Where:
+        """Messages are seen in a launch for proofs alone; a fingerprint is taken as users launch."""
+        case = probe.case
+        whole = environment | ({} if is_fingerprint(probe.evidence) else self._proof)
         return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(whole.items())))
 
 
 def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
-    return sorted(probes, key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn))
+    """In an order that needs few launches."""
+    return sorted(
+        probes,
+        key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn, is_fingerprint(probe.evidence)),
+    )
