@@ -49,7 +49,7 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 /** "fingerprint collective=... delay_ns=D": delays one rank after another; answers who left late each time. */
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 
-/** "measure collective=... repetitions=N attempts=M seconds_ns=S tolerance_ns=T delays=...": see measure.c. */
+/** "measure collective=... repetitions=N attempts=M duration_ns=S tolerance_ns=T delays=...": see measure.c. */
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);
 
 /** "hello": library, clock, binding, and one harmonised start: what the two-process check looks at. */

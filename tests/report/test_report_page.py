@@ -194,7 +194,7 @@ def test_verdicts_stand_with_evidence_reason_and_settings(tmp_path: Path) -> Non
     text = text_of(page_of(study))
     for part in (
         "1 proved, 1 duplicate, 1 fell back, 1 wrong, 1 refused, 1 quarantined",
-        "r ✓ proved everywhere functions:base_r coll_x=r",
+        "r ✓ proved everywhere base_r functions:base_r coll_x=r",
         "s = duplicate everywhere same as r",
         "t ↩ fell back everywhere ran linear",
         "u ✗ wrong everywhere element 3 is 4, not 6",

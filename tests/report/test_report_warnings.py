@@ -41,7 +41,7 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
     "oversubscribed": (
         quiet_cases(),
         {"provenance": {"topology": {"threads": 16, "usable_threads": 4, "container_cpus": 2.0}}},
-        "Up to 8 processes shared 2 cores",
+        "Up to 8 processes shared 2 hardware threads",
         "[processes]",
     ),
     "clock bound": (changed("clock_bound_s", 2e-6), {}, "clock’s error bound (up to 2 µs)", "[skew]"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.engines.base import Samples
 from offbeat.errors import BadInput, RunFailed
+from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, RANKS, REPETITIONS, polars_schema
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm, Verdict

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
-from offbeat.study.units import (
+from offbeat.units import (
     SIZE_UNITS,
     TIME_UNITS,
     exact_time_label,

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from offbeat.pattern import draw, file, make
-from offbeat.study.units import format_time, parse_time
+from offbeat.units import format_time, parse_time
 
 app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True)
 

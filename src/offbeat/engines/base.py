@@ -12,26 +12,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.schema import RepetitionsSection
-
-
-class Samples(Struct, kw_only=True):
-    """The repetitions of one case.
-
-    ``arrivals_s`` and ``exits_s`` are (repetitions × p), in seconds on the shared clock since the
-    repetition's deadline; ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid
-    repetition and ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason
-    why the case must be quarantined; the arrays then hold what was measured before.
-    """
-
-    arrivals_s: NDArray[np.float64]
-    exits_s: NDArray[np.float64]
-    valid: NDArray[np.bool_]
-    overshoot_s: float = 0.0
-    clock_bound_s: float = 0.0
-    failure: str = ""
 
 
 class Proved(Struct, kw_only=True):

@@ -12,7 +12,7 @@ from offbeat.study.case import Case
 from offbeat.study.cases import cases, groups, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
-from offbeat.study.units import format_size, format_time
+from offbeat.units import format_size, format_time
 
 COMMANDS_SHOWN = 40
 

@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Proved, Samples
-from offbeat.engines.evidence import functions
+from offbeat.engines.base import Proved
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.prove import Look, call_of, fingerprint, observe, seen_evidence
 from offbeat.engines.repeat import repeat
@@ -26,8 +25,10 @@ from offbeat.mpi.steer_mpich import MpichSteering
 from offbeat.mpi.steer_openmpi import OpenMpiSteering
 from offbeat.mpi.steering import Steering, default_algorithm, split_name
 from offbeat.mpi.variables import Variable, decode
+from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
+from offbeat.study.evidence import functions
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
 STEERING: dict[str, type[Steering]] = {

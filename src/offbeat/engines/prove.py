@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from offbeat.engines import evidence
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.verdicts import Observation
 from offbeat.mpi.driver import Driver, DriverLost, Refused
+from offbeat.study import evidence
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import REDUCING, Case
 

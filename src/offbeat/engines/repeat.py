@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Samples
+from offbeat.results.repetitions import Samples
 from offbeat.results.statistics import median_interval
 from offbeat.study.schema import RepetitionsSection
 

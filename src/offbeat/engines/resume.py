@@ -50,8 +50,8 @@ def check_library(store: Store, engine: Engine) -> None:
     if isinstance(before, dict) and isinstance(now, dict) and before.get("identity") != now.get("identity"):
         raise BadInput(
             f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this"
-            f" is {now.get('name')} ({now.get('library')}): results of two libraries are not mixed. Choose the"
-            " same one with --mpi, or another directory with --output."
+            f" is {now.get('name')} ({now.get('library')}): results of two libraries are not mixed. Choose"
+            " the same one with --mpi, or another directory with --output."
         )
 
 

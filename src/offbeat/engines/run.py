@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Engine, Samples
+from offbeat.engines.base import Engine
 from offbeat.engines.outcome import Outcome
 from offbeat.engines.repeat import last_delays_s, no_samples
 from offbeat.engines.resume import check_library
@@ -18,6 +18,7 @@ from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
 from offbeat.errors import RunFailed
 from offbeat.pattern.shapes import SHAPES
 from offbeat.results.read import read_cases
+from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import Case

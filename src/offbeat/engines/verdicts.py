@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from offbeat.engines import evidence
+from offbeat.study import evidence
 from offbeat.mpi.steering import Steering
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 

@@ -8,7 +8,6 @@ begin with ``@offbeat`` and hold a JSON object. Everything else that the launch 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import selectors
 import signal
@@ -21,7 +20,6 @@ import msgspec
 
 MARK = b"@offbeat "
 LINES_OF_LOG_IN_A_REASON = 3
-PR_SET_PDEATHSIG = 1
 
 
 class DriverLost(Exception):
@@ -32,17 +30,12 @@ class Refused(Exception):
     """The driver answered that it cannot do what was asked; the text is its reason."""
 
 
-def _die_with_parent() -> None:
-    """Ask the kernel to end the launcher when the front end is killed, so that no rank spins on for ever."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 class Driver:
     """One running launch of the driver.
 
-    ``argv`` is the whole launch command, ``environment`` the complete environment of the launcher, ``log``
-    the file that receives what the launch prints beside its answers.
+    ``argv`` is the whole launch command, ``environment`` the complete environment of the launcher (to which
+    the launch's mark is added), ``log`` the file that receives what the launch prints beside its answers.
+    When the front end is killed, the launch ends too (:class:`offbeat.mpi.ending.Watch`).
     """
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
@@ -50,15 +43,20 @@ class Driver:
         self._log = log.open("ab")
         self._log_start = self._log.tell()
         self._buffer = b""
-        self._process = subprocess.Popen(
-            list(argv),
-            env=dict(environment),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            start_new_session=True,
-            preexec_fn=_die_with_parent,
-        )
+        self._watch = ending.Watch()
+        try:
+            self._process = subprocess.Popen(
+                list(argv),
+                env=dict(environment) | {ending.MARK: self._watch.mark},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                start_new_session=True,
+            )
+        except BaseException:
+            self._watch.release()
+            self._log.close()
+            raise
         assert self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
         self._selector = selectors.DefaultSelector()
@@ -75,7 +73,7 @@ class Driver:
             assert self._process.stdin is not None
             self._process.stdin.write(line.encode("ascii"))
             self._process.stdin.flush()
-        except (BrokenPipeError, OSError):
+        except (OSError, ValueError):  # ValueError: it was closed when the launch was lost
             raise DriverLost(self._how_it_ended()) from None
         answer = self._next_answer(timeout_s)
         if not answer.get("ok"):
@@ -157,17 +155,16 @@ class Driver:
         return " | ".join((telling or [x for x in lines if x])[:LINES_OF_LOG_IN_A_REASON])[:400]
 
     def _kill(self) -> None:
-        """Ask the launcher first, so that it can end its remote processes; then end the whole process
-        group."""
-        for number, patience_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0)):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience_s)
+        """End every process of the launch, and the launcher even where processes cannot be looked through."""
+        ending.end(self._watch.mark)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def _release(self) -> None:
+        """Give back what the launch held; what its launcher left behind ends here at the latest."""
+        ending.end(self._watch.mark)
+        self._watch.release()
         self._selector.close()
         for stream in (self._process.stdin, self._process.stdout, self._log):
             if stream is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from offbeat.mpi.installation import Installation
@@ -12,6 +13,9 @@ from offbeat.study.case import COLLECTIVES
 IGNORE = 0
 """The enumeration's value that forces nothing."""
 
+NUMBER = re.compile(r"[0-9]{1,9}")
+"""A parameter's value: what fits into the variables' C int."""
+
 KNOBS = {
     "segment": ("_segmentsize",),
     "fanout": ("_chain_fanout", "_tree_fanout"),
@@ -21,19 +25,27 @@ KNOBS = {
 """Parameters in an algorithm's name, and the endings of the variables that hold them."""
 
 KNOBS_OF = {
-    "chain": {"segment", "fanout"},
-    "pipeline": {"segment"},
-    "binary": {"segment"},
-    "binomial": {"segment"},
-    "in_order_binary": {"segment"},
-    "split_binary_tree": {"segment"},
-    "binary_tree": {"segment"},
-    "knomial": {"segment", "radix"},
-    "segmented_ring": {"segment"},
-    "linear_sync": {"requests"},
-    "linear_nb": {"requests"},
+    "bcast": {
+        "chain": {"segment", "fanout"},
+        "pipeline": {"segment"},
+        "split_binary_tree": {"segment"},
+        "binary_tree": {"segment"},
+        "binomial": {"segment"},
+        "knomial": {"segment", "radix"},
+    },
+    "reduce": {
+        "chain": {"segment", "fanout", "requests"},
+        "pipeline": {"segment", "requests"},
+        "binary": {"segment", "requests"},
+        "binomial": {"segment", "requests"},
+        "in_order_binary": {"segment", "requests"},
+    },
+    "allreduce": {"segmented_ring": {"segment"}},
+    "alltoall": {"linear_sync": {"requests"}},
+    "gather": {"linear_sync": {"segment"}},
+    "scatter": {"linear_nb": {"requests"}},
 }
-"""Which algorithms use which parameters; the others ignore them."""
+"""Which algorithms use which parameters; the others ignore them, though they have the variables."""
 
 OTHER_WORDS = {
     "segmentedring": ("ringsegmented",),
@@ -79,18 +91,21 @@ class OpenMpiSteering:
     def with_parameters(
         self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
     ) -> Algorithm | None:
-        """Sets segment (bytes), fanout, radix or requests."""
+        """Sets segment (bytes), fanout, radix or requests, where the algorithm makes use of it."""
         known = by_name(variables)
         settings = dict(plain.settings)
-        for parameter, value in parameters.items():
-            if parameter not in KNOBS_OF.get(plain.name, ()) or not value.isdigit():
+        numbers = {name: str(int(value)) for name, value in parameters.items() if NUMBER.fullmatch(value)}
+        if numbers.keys() != parameters.keys():
+            return None
+        for parameter, value in numbers.items():
+            if parameter not in KNOBS_OF.get(plain.collective, {}).get(plain.name, ()):
                 return None
             there = [_variable(plain.collective) + end for end in KNOBS[parameter]]
             there = [name for name in there if name in known]
             if not there:
                 return None
             settings |= dict.fromkeys(there, value)
-        inside = ", ".join(f"{parameter}={parameters[parameter]}" for parameter in sorted(parameters))
+        inside = ", ".join(f"{parameter}={numbers[parameter]}" for parameter in sorted(numbers))
         return Algorithm(collective=plain.collective, name=f"{plain.name}({inside})", settings=settings)
 
     def switch(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:

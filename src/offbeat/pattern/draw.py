@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.pattern.file import Pattern
-from offbeat.study.units import format_time
+from offbeat.units import format_time
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))

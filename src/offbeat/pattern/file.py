@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_DELAY_S
-from offbeat.study.units import TIME_UNITS
+from offbeat.units import TIME_UNITS
 
 UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
 """What the header key ``unit`` may say, in seconds."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from offbeat.study.algorithm import Verdict
-from offbeat.study.units import format_size
+from offbeat.units import format_size
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results

@@ -24,10 +24,12 @@ from offbeat.report.cells import CellView, views
 from offbeat.report.grids import Grid, grids
 from offbeat.report.palette import TONES
 from offbeat.report.pictures import Album, Link, Progress, Shown
+from offbeat.report.use import Use, use
 from offbeat.select import wording
 from offbeat.select.choose import Selection
 from offbeat.select.render import headline
-from offbeat.study.units import format_size
+from offbeat.study.evidence import short
+from offbeat.units import format_size
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -65,9 +67,10 @@ def write_report(
 
 def _page(results: Results, selection: Selection, directory: Path, album: Album) -> str:
     shown = views(results.cases, selection)
+    written = use(directory, selection)
     content = (
         _about(results)
-        | _outcome(results, selection, shown)
+        | _outcome(results, selection, shown, written)
         | _pictures(results, selection, shown, album)
         | _cells(shown)
         | _plot(shown, results.repetitions)
@@ -78,7 +81,7 @@ def _page(results: Results, selection: Selection, directory: Path, album: Album)
             "quality": measured.quality(results),
             "machine": measured.machine(results.provenance),
             "study_text": _study_text(results.directory),
-            "tuning": [],
+            "use": written,
             "directory": directory,
             "pictures_directory": album.directory,
         }
@@ -100,6 +103,7 @@ def _environment() -> jinja2.Environment:
         "sureness": wording.sureness,
         "ratio": partial(wording.ratio, decimals=3),
         "cost": lambda share: labels.typeset(wording.cost(share)),
+        "short": short,
         "words": lambda status: status.replace("_", " "),
     }
     return environment
@@ -142,13 +146,15 @@ def _tone_rules() -> str:
     return f"{light}\n@media screen and (prefers-color-scheme: dark){{{dark}}}\n"
 
 
-def _outcome(results: Results, selection: Selection, shown: Sequence[CellView]) -> dict[str, Any]:
+def _outcome(
+    results: Results, selection: Selection, shown: Sequence[CellView], written: Use | None
+) -> dict[str, Any]:
     """The verdict, the selection table, and the warnings."""
     selected = [view for view in shown if view.choice is not None]
     return {
         "verdict": verdict.sentence(selected, shown),
         "headline": headline(selection) if selected else "",
-        "notices": warnings.warnings(results, shown),
+        "notices": warnings.warnings(results, shown, written),
         "selected": selected,
         "several_libraries": len({view.cell.library for view in shown}) > 1,
     }

@@ -1,7 +1,7 @@
 """What cells, sizes, spans and counts are called in the report; single numbers read as in the terminal's
 tables.
 
-Numbers come from :mod:`offbeat.select.wording` and :mod:`offbeat.study.units`; here they get the true minus
+Numbers come from :mod:`offbeat.select.wording` and :mod:`offbeat.units`; here they get the true minus
 sign that pages and pictures can show.
 """
 
@@ -12,7 +12,7 @@ import re
 from offbeat.select import wording
 from offbeat.select.table import Cell
 from offbeat.study.case import REDUCING, ROOTED
-from offbeat.study.units import format_size, format_time
+from offbeat.units import format_size, format_time
 
 MINUS = "\N{MINUS SIGN}"
 DASH = wording.NOTHING

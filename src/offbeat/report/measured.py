@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.report import labels
-from offbeat.study.units import format_size, format_time
+from offbeat.units import format_size, format_time
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -43,12 +44,12 @@ def quality(results: Results) -> list[Fact]:
         largest = measured[column].max()
         if isinstance(largest, float):
             facts.append(Fact(name=name, value=format_time(largest)))
-    return facts
+    return facts + _processes_and_threads(results)
 
 
 def machine(provenance: Mapping[str, Any]) -> list[Fact]:
     """Everything on record about the machine, the library and its settings, one line a value."""
-    return [Fact(name=_spoken(name), value=value) for name, value in _flat(provenance, "")]
+    return [Fact(name=name, value=value) for name, value in _flat(provenance, "")]
 
 
 def libraries(results: Results) -> str:
@@ -63,6 +64,15 @@ def processes(results: Results) -> str:
     return ", ".join(str(p) for p in sorted(set(results.cases["p"])))
 
 
+def threads_of(provenance: Mapping[str, Any]) -> int | None:
+    """How many hardware threads a node offered to the processes; None when the provenance does not tell."""
+    topology = provenance.get("topology")
+    if not isinstance(topology, Mapping):
+        return None
+    known = [topology.get(name) for name in ("threads", "usable_threads", "container_cpus")]
+    return min((int(limit) for limit in known if isinstance(limit, int | float) and limit >= 1), default=None)
+
+
 def _statuses(cases: pl.DataFrame) -> str:
     counts = dict(cases.group_by("status", maintain_order=True).len().iter_rows())
     return ", ".join(f"{number} {status}" for status, number in counts.items()) or "none"
@@ -74,16 +84,29 @@ def _spread(repetitions: pl.Series, total: int) -> str:
     return f"{total} ({each})"
 
 
+def _processes_and_threads(results: Results) -> list[Fact]:
+    """How many processes shared a node's hardware threads; nothing where that is not known."""
+    threads = threads_of(results.provenance)
+    here = results.cases.filter(pl.col("engine") == "mpi")
+    if threads is None or not here.height:
+        return []
+    most = max(p / max(nodes, 1) for p, nodes in here.select("p", "nodes").iter_rows())
+    state = "oversubscribed" if most > threads else "not oversubscribed"
+    value = f"up to {most:.0f} on {labels.count(threads, 'hardware thread')}: {state}"
+    return [Fact(name="processes on a node", value=value)]
+
+
 def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Nested facts as dotted names with their values as text; empty ones are left out."""
+    """Nested facts with their path as name and their values as text; empty ones are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+            part = _spoken(str(key))
+            yield from _flat(inner, f"{name} · {part}" if name else part)
     elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
-        for number, entry in enumerate(value):
-            yield from _flat(entry, f"{name}[{number}]")
+        for number, entry in enumerate(value, 1):
+            yield from _flat(entry, f"{name} {number}")
     elif isinstance(value, list):
-        yield name, " ".join(map(str, value)) or "none"
+        yield name, ", ".join(_plain(name, entry) for entry in value) or "none"
     elif isinstance(value, bool):
         yield name, "yes" if value else "no"
     elif value is not None and value != "":
@@ -91,15 +114,16 @@ def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain(name: str, value: Any) -> str:
-    """A value as text; names that end in ``_s`` and ``_bytes`` tell the unit of numbers."""
-    if isinstance(value, int | float) and name.endswith("_s"):
+    """A value as text; the end of a name tells the unit of a number."""
+    if isinstance(value, int | float) and name.endswith(" s"):
         return format_time(float(value))
-    if isinstance(value, int) and name.endswith("_bytes"):
+    if isinstance(value, int) and name.endswith(" bytes"):
         return f"{value / 2**30:.1f} GiB" if value >= 2**30 else format_size(value)
-    return str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _spoken(name: str) -> str:
-    """A key of the provenance in words: ``topology.usable_threads`` is ``topology · usable threads``."""
-    words = name.removesuffix("_s").removesuffix("_bytes")
-    return words.replace(".", " · ").replace("_", " ")
+def _spoken(key: str) -> str:
+    """A key in words: ``usable_threads`` is ``usable threads``; names that are no keys of ours stay as they
+    are.
+    """
+    return key.replace("_", " ") if re.fullmatch(r"[a-z][a-z0-9_]*", key) else key

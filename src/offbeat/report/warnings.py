@@ -7,15 +7,17 @@ machine. The limits stand at the top of the file, and the sentences name them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from msgspec import Struct
 
 from offbeat.report import labels
 from offbeat.report.cells import CellView
+from offbeat.report.measured import threads_of
+from offbeat.report.use import Use
 from offbeat.study.algorithm import DEFAULT
-from offbeat.study.units import format_time
+from offbeat.units import format_time
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -50,16 +52,19 @@ class Evidence(Struct, frozen=True, kw_only=True):
     results: Results
     views: Sequence[CellView]
     measured: pl.DataFrame
+    written: Use | None = None
 
     def of_measured(self, rows: pl.DataFrame) -> str:
         """How many of the measured cases some rows are: ``3 of 84 cases``."""
         return f"{rows.height} of {labels.count(self.measured.height, 'case')}"
 
 
-def warnings(results: Results, views: Sequence[CellView]) -> list[Notice]:
-    """Every warning that holds, those that question the numbers most first."""
+def warnings(results: Results, views: Sequence[CellView], written: Use | None = None) -> list[Notice]:
+    """Every warning that holds, the gravest first; ``written`` are the tuning files."""
     has_time = pl.col("status").is_in(["measured", "incomplete"])
-    evidence = Evidence(results=results, views=views, measured=results.cases.filter(has_time))
+    evidence = Evidence(
+        results=results, views=views, measured=results.cases.filter(has_time), written=written
+    )
     found = [judge(evidence) for judge in _JUDGES]
     return [notice for notice in found if notice is not None]
 
@@ -85,7 +90,7 @@ def oversubscribed(evidence: Evidence) -> Notice | None:
     if not rows.height:
         return None
     return Notice(
-        what=f"Up to {_largest(rows['p']):.0f} processes shared {labels.count(threads, 'core')}:"
+        what=f"Up to {_largest(rows['p']):.0f} processes shared {labels.count(threads, 'hardware thread')}:"
         f" the machine was oversubscribed in {evidence.of_measured(rows)}.",
         why="Processes waited for a core as well as for each other, so the times tell how the operating"
         " system shares cores as much as how the algorithm communicates. Use them to try things out,"
@@ -234,6 +239,19 @@ def unproved(evidence: Evidence) -> Notice | None:
     )
 
 
+def disobeyed(evidence: Evidence) -> Notice | None:
+    """Tuning files that the library was not shown to obey."""
+    if evidence.written is None or not evidence.written.disobeyed:
+        return None
+    lines = evidence.written.disobeyed
+    return Notice(
+        what=f"In {labels.count(len(lines), 'cell')} the library was not shown to obey its tuning files.",
+        why="‘offbeat verify’ launched it with the files and saw something else, or could not see what ran.",
+        mend="The lines name what was seen; ‘What the files say’ below has the rule that should hold.",
+        details=lines,
+    )
+
+
 def default_is_better(evidence: Evidence) -> Notice | None:
     """Cells in which the library's own choice beats the selected algorithm."""
     better = [
@@ -316,15 +334,6 @@ def remarks(evidence: Evidence) -> Notice | None:
     )
 
 
-def threads_of(provenance: dict[str, Any]) -> int | None:
-    """How many hardware threads a node offered to the processes; None when the provenance does not tell."""
-    topology = provenance.get("topology")
-    if not isinstance(topology, dict):
-        return None
-    known = [topology.get(name) for name in ("threads", "usable_threads", "container_cpus")]
-    return min((int(limit) for limit in known if isinstance(limit, int | float) and limit >= 1), default=None)
-
-
 def _largest(values: pl.Series) -> float:
     largest = values.max()
     return float(largest) if isinstance(largest, int | float) else 0.0
@@ -342,6 +351,7 @@ _JUDGES: tuple[Callable[[Evidence], Notice | None], ...] = (
     governor,
     quarantined,
     unproved,
+    disobeyed,
     default_is_better,
     unsure_choices,
     left_out,

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.study.units import parse_size, parse_time
+from offbeat.units import parse_size, parse_time
 
 TEXTS = {
     "library": ("machine",),

@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Samples
 from offbeat.errors import BadInput
 from offbeat.results import layout
+from offbeat.results.repetitions import Samples
 from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
 
 STREAM = pa.schema(

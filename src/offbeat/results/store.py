@@ -15,13 +15,13 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 
-from offbeat.engines.base import Samples
 from offbeat.errors import RunFailed
 from offbeat.results import layout
 from offbeat.results import samples as samples_on_disk
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock
 from offbeat.results.read import CASE_LINE, key, whole_cases
+from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, SCHEMA_VERSION
 from offbeat.results.statistics import median_interval
 from offbeat.study.algorithm import Algorithm, Verdict

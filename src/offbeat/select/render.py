@@ -16,7 +16,7 @@ from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.table import Cell
 from offbeat.study.case import REDUCING, ROOTED
-from offbeat.study.units import format_size
+from offbeat.units import format_size
 
 LEAD = ("library", "collective", "of", "p")
 """Columns that tell cells apart beside the size; empty ones are left out."""

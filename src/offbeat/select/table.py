@@ -25,7 +25,7 @@ from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
-from offbeat.study.units import format_size
+from offbeat.units import format_size
 
 RESOLUTION_S = 1e-9
 """One nanosecond, the finest step of the shared clock: smaller delays count as this long in ratios."""

@@ -20,7 +20,7 @@ from offbeat.study.case import REDUCING, ROOTED, Case
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import CollectiveSection, Study
 from offbeat.study.tree import Placement, placements
-from offbeat.study.units import exact_time_label
+from offbeat.units import exact_time_label
 
 NO_DELAY = "no_delay"
 """The pattern in which nobody is late: the reference of the skew policies mean and own."""

@@ -11,7 +11,7 @@ from offbeat.study.memory import SUMMED_COUNTS, buffer_bytes, machine_bytes, pro
 from offbeat.study.positions import Key
 from offbeat.study.schema import ARITHMETIC, BITWISE, EXTENTS, INT32_MAX
 from offbeat.study.tree import INVALID, Placement, Tree, items, placements
-from offbeat.study.units import format_size
+from offbeat.units import format_size
 
 
 def check_collectives(tree: Tree, faults: Faults, *, elsewhere: bool) -> None:

@@ -12,7 +12,7 @@ from offbeat.study.choices import choices
 from offbeat.study.faults import Faults, check_duplicates
 from offbeat.study.positions import Key
 from offbeat.study.tree import INVALID, Tree, items, placements
-from offbeat.study.units import format_time
+from offbeat.units import format_time
 
 
 def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:

@@ -10,7 +10,7 @@ from msgspec import NODEFAULT, inspect
 
 from offbeat.study.choices import choices
 from offbeat.study.schema import Study
-from offbeat.study.units import SIZE_UNITS, TIME_UNITS
+from offbeat.units import SIZE_UNITS, TIME_UNITS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -18,7 +18,7 @@ from offbeat.study.faults import Faults
 from offbeat.study.positions import Key
 from offbeat.study.schema import Study
 from offbeat.study.tree import INVALID, Tree
-from offbeat.study.units import parse_size, parse_time
+from offbeat.units import parse_size, parse_time
 
 _STUDY = inspect.type_info(Study)
 assert isinstance(_STUDY, inspect.StructType)

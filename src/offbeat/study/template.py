@@ -11,7 +11,7 @@ from msgspec import NODEFAULT, inspect
 
 from offbeat.study.choices import choices
 from offbeat.study.schema import Study
-from offbeat.study.units import format_size, format_time
+from offbeat.units import format_size, format_time
 
 HEAD = (
     "A study for offbeat: what is measured, and how. 'offbeat run FILE' does it, 'offbeat run FILE --dry-run'"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from offbeat.study.units import format_size
 from offbeat.tuning.plan import Rule
+from offbeat.units import format_size
 
 
 def settle(

@@ -77,6 +77,7 @@ def read_manifest(directory: Path) -> Manifest:
         raise BadInput(f"{path} is damaged ({error}); write it anew with 'offbeat export'") from None
     if manifest.schema_version != SCHEMA_VERSION:
         raise BadInput(
-            f"{path} is of another offbeat (schema {manifest.schema_version}); write it anew with 'offbeat export'"
+            f"{path} is of another offbeat (schema {manifest.schema_version});"
+            " write it anew with 'offbeat export'"
         )
     return manifest

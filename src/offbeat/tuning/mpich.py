@@ -23,7 +23,6 @@ from msgspec import Struct
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
-from offbeat.study.units import format_size
 from offbeat.tuning import knobs, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.mpich_algorithms import (
@@ -37,6 +36,7 @@ from offbeat.tuning.mpich_algorithms import (
 from offbeat.tuning.mpich_library import Embedded, Tree, read
 from offbeat.tuning.mpich_tree import LARGEST, Branch, Leaf, SizedLeaf, faults, leaves, tuned
 from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.units import format_size
 
 GENERAL_FILE = "mpich-algorithms.json"
 COMPOSITION_FILE = "mpich-compositions.json"

@@ -21,10 +21,10 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.study.units import format_size
 from offbeat.tuning import knobs, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.units import format_size
 
 COLLECTIVE_IDS = {
     "allgather": 0,

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 from rich.table import Table
 
-from offbeat.engines.evidence import short
 from offbeat.study.algorithm import DEFAULT
-from offbeat.study.units import format_size
+from offbeat.study.evidence import short
 from offbeat.tuning.files import write_file
 from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, OBEYED, UNSEEN, Proof
+from offbeat.units import format_size
 
 PROOFS = "proofs.json"
 MARKS = {
@@ -80,7 +80,7 @@ def legend(proofs: Sequence[Proof]) -> list[str]:
         )
     if any(proof.outcome == DIFFERS for proof in proofs):
         said.append(
-            "differs: outside the tuned sizes this library cannot be told to decide as it does without a tuning file; "
-            "its nearest setting runs other code there."
+            "differs: outside the tuned sizes this library cannot be told to decide as it does without a"
+            " tuning file; its nearest setting runs other code there."
         )
     return said

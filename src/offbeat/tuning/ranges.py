@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from offbeat.study.units import format_size
 from offbeat.tuning.plan import Rule
+from offbeat.units import format_size
 
 EXACT_STEPS = 256
 """A range of at most so many numbers of processes gets thresholds for each of them."""

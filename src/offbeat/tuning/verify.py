@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from offbeat.engines.evidence import identity, is_fingerprint
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.prove import call_of, fingerprint, seen_evidence
 from offbeat.mpi.driver import DriverLost, Refused
@@ -14,6 +13,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.steering import Steering
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
+from offbeat.study.evidence import identity, is_fingerprint
 from offbeat.tuning.manifest import Manifest
 from offbeat.tuning.probes import Probe
 

@@ -1,0 +1,67 @@
+"""Writes the pages of docs/reference from the sources, so that they cannot drift from them.
+
+Usage: ``python docs/reference_pages [--check]``. With ``--check`` nothing is written: the pages that
+are not what the sources say are named, and the exit status is 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import commands
+import driver
+import environment
+import patterns
+import results
+import study
+
+REFERENCE = Path(__file__).resolve().parents[1] / "reference"
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands.page,
+    "study.md": study.page,
+    "results.md": results.page,
+    "patterns.md": patterns.page,
+    "environment.md": environment.page,
+    "driver.md": driver.page,
+}
+"""File names in docs/reference, and what writes them."""
+
+MARK = "<!-- Written by `make docs` from {source}; edit that, not this page. -->\n\n"
+
+
+def text_of(name: str) -> str:
+    """A page as it should be."""
+    page = PAGES[name]
+    return MARK.format(source=sys.modules[page.__module__].SOURCE) + page().rstrip() + "\n"
+
+
+def stale() -> list[str]:
+    """The pages whose file is not what the sources say."""
+    return [
+        name
+        for name in PAGES
+        if not (REFERENCE / name).is_file() or (REFERENCE / name).read_text(encoding="utf-8") != text_of(name)
+    ]
+
+
+def main(words: list[str]) -> int:
+    """Write the pages, or check them; returns the exit status."""
+    if words not in ([], ["--check"]):
+        print(f"unknown words {words}; known: --check", file=sys.stderr)
+        return 2
+    old = stale()
+    if words:
+        for name in old:
+            print(f"docs/reference/{name} is not what the sources say; run 'make docs'", file=sys.stderr)
+        return 1 if old else 0
+    for name in old:
+        (REFERENCE / name).write_text(text_of(name), encoding="utf-8")
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""The page of environment variables; a test holds its table against the sources."""
+
+from __future__ import annotations
+
+from markdown import code, table
+
+SOURCE = "docs/reference_pages/environment.py"
+
+YOURS = {
+    "OFFBEAT_MPI_PATH": "prefixes of MPI installations to look at beside those on PATH, separated by colons",
+    "OFFBEAT_CACHE": "folder for the built native parts, which compute nodes must see; where it is not set,"
+    " `~/.cache/offbeat` or `$XDG_CACHE_HOME/offbeat`",
+    "OFFBEAT_JOB_END": "when the batch job ends, in seconds since 1970: `offbeat run` stops before it. Scripts"
+    " of `offbeat script` set it where the scheduler does not tell",
+}
+"""What a user may set."""
+
+OURS = {
+    "OFFBEAT_YIELD": "for launched programs: 1 where more processes run than there are cores, so that a"
+    " waiting process gives its core away",
+    "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm that a launch is for",
+    "OFFBEAT_CLOCK_TEST_OFFSET_NS": "for tests: `rank:ns,rank:ns` shifts the clocks of processes",
+}
+"""What offbeat sets for the programs that it launches, or reads in tests."""
+
+OTHERS = {
+    "PATH": "launchers (`mpirun`, `mpiexec`) on it are looked at",
+    "LOADEDMODULES": "names the module that an MPI came from",
+    "SLURM_*, PBS_*": "inside a job: its nodes, processes and time limit",
+    "CC, CFLAGS, CPPFLAGS, LDFLAGS": "reach CMake when the native parts are built",
+}
+"""Variables of others that offbeat reads."""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = ["# Environment variables\n"]
+    for title, variables in (("Yours", YOURS), ("Set by offbeat", OURS), ("Of others", OTHERS)):
+        rows = [(", ".join(map(code, name.split(", "))), meaning) for name, meaning in variables.items()]
+        parts += [f"## {title}\n", table(("variable", "meaning"), rows)]
+    return "\n".join(parts)

@@ -1,0 +1,5 @@
+"""``python -m offbeat``."""
+
+from offbeat.cli.app import main
+
+main()

@@ -1,0 +1,145 @@
+"""How to use the tuning files that were written from the results, and whether the library was seen to obey
+them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.report import labels
+from offbeat.study.algorithm import DEFAULT
+from offbeat.study.evidence import short
+from offbeat.tuning.manifest import MANIFEST, read_manifest
+from offbeat.tuning.proofs import MARKS, PROOFS, read_proofs
+from offbeat.tuning.verify import DIFFERS, OBEYED
+from offbeat.units import format_size
+
+if TYPE_CHECKING:
+    from offbeat.select.choose import Selection
+    from offbeat.tuning.plan import Rule
+    from offbeat.tuning.verify import Proof
+
+FOLDER = "tuning"
+"""Where ``offbeat export`` writes inside a result directory."""
+
+
+class RuleLine(Struct, frozen=True, kw_only=True):
+    """What the files say for some processes and sizes, as text."""
+
+    collective: str
+    processes: str
+    sizes: str
+    algorithm: str
+
+
+class ProofLine(Struct, frozen=True, kw_only=True):
+    """What one launch with the files showed, as text."""
+
+    collective: str
+    p: str
+    size: str
+    expected: str
+    mark: str
+    seen: str
+
+
+class Use(Struct, frozen=True, kw_only=True):
+    """The tuning files beside the results.
+
+    ``trouble`` is a sentence where they cannot be read, the rest is then empty. ``usage`` are lines for a
+    terminal or job script; ``notes`` sentences to read before; ``outcome`` says what ``offbeat verify``
+    found, and is empty where it has not looked at these files. ``disobeyed`` lists the proofs that failed.
+    """
+
+    trouble: str = ""
+    library: str = ""
+    files: list[str] = []
+    usage: list[str] = []
+    notes: list[str] = []
+    rules: list[RuleLine] = []
+    outcome: str = ""
+    proofs: list[ProofLine] = []
+    disobeyed: list[str] = []
+
+
+def use(directory: Path, selection: Selection) -> Use | None:
+    """What is known of the tuning files in ``directory``; None where none have been written."""
+    folder = directory / FOLDER
+    if not (folder / MANIFEST).is_file():
+        return None
+    try:
+        manifest = read_manifest(folder)
+    except BadInput as error:
+        return Use(trouble=str(error))
+    notes = list(manifest.notes)
+    if manifest.rule != str(selection.terms.rule):
+        notes.insert(
+            0,
+            f"The files were written by the rule ‘{manifest.rule}’, and this report selects by"
+            f" ‘{selection.terms.rule}’.",
+        )
+    proofs = _proofs(folder)
+    return Use(
+        library=manifest.library,
+        files=manifest.files,
+        usage=manifest.usage,
+        notes=notes,
+        rules=[_rule_line(rule) for rule in manifest.rules],
+        outcome=_outcome(proofs),
+        proofs=[_proof_line(proof) for proof in proofs],
+        disobeyed=[
+            f"{line.collective} of {line.size} on p = {line.p}: {line.expected} {line.mark}; {line.seen}"
+            for proof in proofs
+            if proof.outcome not in (OBEYED, DIFFERS)
+            for line in (_proof_line(proof),)
+        ],
+    )
+
+
+def _proofs(folder: Path) -> list[Proof]:
+    """The proofs of these very files: none if the files were written again since."""
+    found = read_proofs(folder)
+    if found is None or (folder / PROOFS).stat().st_mtime_ns < (folder / MANIFEST).stat().st_mtime_ns:
+        return []
+    return found.proofs
+
+
+def _outcome(proofs: list[Proof]) -> str:
+    if not proofs:
+        return ""
+    counts = Counter(proof.outcome for proof in proofs)
+    parts = [f"{number} {outcome}" for outcome, number in counts.items() if outcome != OBEYED]
+    more = f" ({', '.join(parts)})" if parts else ""
+    return f"Launched with the files, the library obeyed in {counts[OBEYED]} of {len(proofs)} cells{more}."
+
+
+def _rule_line(rule: Rule) -> RuleLine:
+    return RuleLine(
+        collective=rule.collective,
+        processes=_span(str(rule.p_low), str(rule.p_high)),
+        sizes=""
+        if rule.collective == "barrier"
+        else _span(format_size(rule.bytes_low), format_size(rule.bytes_high)),
+        algorithm=rule.algorithm.name,
+    )
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} {labels.DASH} {high}"
+
+
+def _proof_line(proof: Proof) -> ProofLine:
+    also = f", as with {labels.count(len(proof.also), 'other')}" if proof.also else ""
+    return ProofLine(
+        collective=proof.case.collective,
+        p=str(proof.case.p),
+        size=format_size(proof.case.bytes),
+        expected="the library’s default" if proof.expected == DEFAULT else proof.expected,
+        mark=MARKS.get(proof.outcome, proof.outcome),
+        seen=proof.why or short(proof.evidence) + also,
+    )

@@ -1,0 +1,132 @@
+"""The page shows how to use the tuning files, what they say, and whether the library obeys them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import made_studies as made
+import msgspec
+import pytest
+
+from offbeat.report.use import Use, use
+from offbeat.report.warnings import warnings
+from offbeat.select.choose import select
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import Case
+from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
+from offbeat.tuning.plan import Rule
+from offbeat.tuning.proofs import Proofs, write_proofs
+from offbeat.tuning.verify import Proof
+
+COMMAND = "mpirun --mca coll_tuned_dynamic_rules_filename /x/openmpi.rules -n P ./application"
+CASE = Case(
+    collective="reduce",
+    algorithm="chain",
+    bytes=1024,
+    pattern="no_delay",
+    shape="no_delay",
+    skew_policy="none",
+    skew_factor=0.0,
+    p=4,
+    nodes=0,
+    ppn=0,
+)
+
+
+def write_files(directory: Path, **more: Any) -> None:
+    """A manifest as ``offbeat export`` leaves it."""
+    rule = Rule(
+        collective="reduce",
+        p=4,
+        bytes=1024,
+        p_low=4,
+        p_high=7,
+        bytes_low=1024,
+        bytes_high=4095,
+        algorithm=Algorithm(collective="reduce", name="chain"),
+    )
+    facts: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "rule": "average",
+        "library": "openmpi-4.1.4",
+        "mpirun": "/usr/bin/mpirun",
+        "files": ["/x/openmpi.rules"],
+        "environment": {},
+        "by_processes": [],
+        "usage": [COMMAND],
+        "notes": ["not with non-commutative operations"],
+        "rules": [rule],
+    }
+    (directory / "tuning").mkdir(parents=True, exist_ok=True)
+    (directory / "tuning" / "tuning.json").write_bytes(msgspec.json.encode(Manifest(**(facts | more))))
+
+
+def use_of(directory: Path, rule: str = "average") -> Use | None:
+    study = made.results(directory, made.made_cases(["chain", "ring"], made.SHAPES))
+    return use(directory, select(study, rule, bootstrap=0))
+
+
+def test_without_tuning_files_there_is_nothing_to_use(tmp_path: Path) -> None:
+    assert use_of(tmp_path) is None
+
+
+def test_the_command_the_rules_and_the_notes_are_shown(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    found = use_of(tmp_path)
+    assert found is not None
+    assert found.usage == [COMMAND]
+    assert found.notes == ["not with non-commutative operations"]
+    (line,) = found.rules
+    assert (line.collective, line.processes, line.sizes) == ("reduce", "4 – 7", "1 KiB – 4095 B")
+    assert (found.outcome, found.proofs) == ("", [])
+
+
+def test_files_of_another_rule_are_told_from_this_selection(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    found = use_of(tmp_path, "worst")
+    assert found is not None
+    assert found.notes[0] == (
+        "The files were written by the rule ‘average’, and this report selects by ‘worst’."
+    )
+
+
+def test_a_broken_manifest_is_a_sentence_in_the_page_not_the_end_of_it(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    (tmp_path / "tuning" / "tuning.json").write_text("{")
+    found = use_of(tmp_path)
+    assert found is not None
+    assert "damaged" in found.trouble
+
+
+@pytest.mark.parametrize(("outcome", "warned"), [("obeyed", False), ("differs", False), ("disobeyed", True)])
+def test_proofs_are_counted_and_failures_are_warned_of(tmp_path: Path, outcome: str, warned: bool) -> None:
+    write_files(tmp_path)
+    seen = "functions:ompi_coll_base_reduce_intra_binomial"
+    proofs = [
+        Proof(case=CASE, expected="chain", outcome="obeyed", evidence=seen),
+        Proof(case=CASE, expected="default", outcome=outcome, evidence=seen, also=["pipeline"]),
+    ]
+    write_proofs(Proofs(library="openmpi-4.1.4", proofs=proofs), tmp_path / "tuning")
+    found = use_of(tmp_path)
+    assert found is not None
+    obeyed = 2 if outcome == "obeyed" else 1
+    assert f"obeyed in {obeyed} of 2 cells" in found.outcome
+    assert (found.proofs[1].expected, found.proofs[1].seen) == (
+        "the library’s default",
+        "reduce_intra_binomial, as with 1 other",
+    )
+    study = made.results(tmp_path, made.made_cases(["chain"], made.SHAPES))
+    notices = warnings(study, made.shown(study), found)
+    assert any("was not shown to obey" in notice.what for notice in notices) == warned
+
+
+def test_proofs_of_files_written_again_since_do_not_count(tmp_path: Path) -> None:
+    write_files(tmp_path)
+    proof = Proof(case=CASE, expected="chain", outcome="obeyed")
+    path = write_proofs(Proofs(library="openmpi-4.1.4", proofs=[proof]), tmp_path / "tuning")
+    os.utime(path, (1, 1))
+    found = use_of(tmp_path)
+    assert found is not None
+    assert found.outcome == ""

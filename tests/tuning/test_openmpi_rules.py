@@ -1,0 +1,301 @@
+"""Open MPI's rules files, read the way Open MPI reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_plans import chosen, installation, made_plan, planned, telling_calls
+
+from offbeat.errors import BadInput
+from offbeat.study.algorithm import Algorithm
+from offbeat.tuning import openmpi
+from offbeat.tuning.openmpi import COLLECTIVE_IDS
+from offbeat.tuning.plan import Rule, TuningPlan
+
+Row = tuple[int, list[int]]  # message size, what it says
+Block = tuple[int, list[Row]]  # communicator size, its rows
+Table = dict[int, list[Block]]  # collective id → communicator sizes
+
+PER_PROCESS = ["allreduce", "bcast", "reduce", "allgatherv"]
+TOTAL = ["alltoall", "allgather", "reduce_scatter", "reduce_scatter_block"]
+EVERY_SIZE = ["gather", "scatter", "alltoallv", "barrier", "scan", "exscan"]
+
+
+def numbers(text: str) -> tuple[int, list[int]]:
+    """The version of a file and its numbers without comments."""
+    version = 1
+    if text.startswith("rule-file-version-"):
+        first, _, text = text.partition("\n")
+        version = int(first.removeprefix("rule-file-version-"))
+    return version, [int(word) for line in text.splitlines() for word in line.partition("#")[0].split()]
+
+
+def read(text: str) -> Table:
+    """Collective id → communicator sizes → rows. Refuses what makes Open MPI ignore a file."""
+    version, words = numbers(text)
+    left = iter(words)
+    table: Table = {}
+    for _ in range(next(left)):
+        collective = next(left)
+        assert collective not in table
+        blocks: list[Block] = []
+        for _ in range(next(left)):
+            p, rows = next(left), []
+            for _ in range(next(left)):
+                rows.append((next(left), [next(left) for _ in range(4 if version == 2 else 3)]))
+            assert rows[0][0] == 0, "the first message size must be 0"
+            assert [row[0] for row in rows] == sorted({row[0] for row in rows}), "message sizes must ascend"
+            blocks.append((p, rows))
+        assert [block[0] for block in blocks] == sorted({block[0] for block in blocks})
+        table[collective] = blocks
+    assert not list(left), "numbers are left over"
+    return table
+
+
+def message_size(collective: str, p: int, size: int) -> int:
+    """What Open MPI looks up for a call of ``size`` bytes per process."""
+    if collective in ("alltoallv", "barrier"):
+        return 0
+    return size if collective in PER_PROCESS else p * size
+
+
+def decided(table: Table, collective: str, p: int, size: int) -> list[int]:
+    """Algorithm, fan-out, segment size (and requests) for a call; algorithm 0 is the library's own decision."""
+    blocks = table.get(COLLECTIVE_IDS[collective], [(0, [(0, [0, 0, 0])])])
+    rows = max((block for block in blocks if block[0] <= p), default=blocks[0], key=lambda block: block[0])[1]
+    wanted = message_size(collective, p, size)
+    return max((row for row in rows if row[0] <= wanted), key=lambda row: row[0])[1]
+
+
+def written(made: TuningPlan, folder: Path, version: int = 1) -> str:
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), folder, version)
+    return files.files[0].read_text(encoding="utf-8")
+
+
+def obeyed(made: TuningPlan, folder: Path, version: int = 1) -> Table:
+    """What Open MPI makes of a plan's file."""
+    return read(written(made, folder, version))
+
+
+def number(rule: Rule | None) -> int:
+    return openmpi.tuned_of(rule).number if rule else 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(cells=chosen([*PER_PROCESS, *TOTAL]), version=st.sampled_from([1, 2]))
+def test_a_call_gets_what_the_plan_says_and_the_librarys_own_decision_everywhere_else(
+    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str], version: int
+) -> None:
+    made = made_plan("openmpi", cells)
+    table = obeyed(made, tmp_path_factory.mktemp("rules"), version)
+    for collective in made.rules:
+        for p, size in telling_calls(made, collective):
+            assert decided(table, collective, p, size)[0] == number(planned(made, collective, p, size)), (p, size)
+
+
+@settings(deadline=None, max_examples=60)
+@given(cells=chosen(EVERY_SIZE))
+def test_collectives_that_must_not_depend_on_the_size_have_one_line_for_all_sizes(
+    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+) -> None:
+    made = made_plan("openmpi", cells)
+    table = obeyed(made, tmp_path_factory.mktemp("rules"))
+    for collective, rules in made.rules.items():
+        assert all(len(rows) == 1 for _, rows in table[COLLECTIVE_IDS[collective]])
+        spans = {(rule.p_low, rule.p_high) for rule in rules}
+        for p, size in telling_calls(made, collective):
+            tuned = any(low <= p <= high for low, high in spans)
+            assert (decided(table, collective, p, size)[0] != 0) == tuned
+
+
+def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
+    made = made_plan(
+        "openmpi", {("reduce", 4, 64): "way3", ("reduce", 4, 1024): "way2", ("alltoall", 4, 16): "way1"}, "5.0.11"
+    )
+    assert written(made, tmp_path) == (
+        """\
+# Written by offbeat from measurements with Open MPI 5.0.11.
+# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size.
+2 # collectives
+
+3 # alltoall
+3 # communicator sizes
+0 # processes and more: the library's decision
+1
+0 0 0 0
+4 # for 4 processes
+3 # message sizes
+0 0 0 0
+64 1 4 0 # way1
+68 0 0 0
+5 # processes and more: the library's decision
+1
+0 0 0 0
+
+11 # reduce
+3 # communicator sizes
+0 # processes and more: the library's decision
+1
+0 0 0 0
+4 # for 4 processes
+4 # message sizes
+0 0 0 0
+64 3 4 0 # way3
+256 2 4 0 # way2
+1025 0 0 0
+5 # processes and more: the library's decision
+1
+0 0 0 0
+"""
+    )
+
+
+def test_a_launch_can_be_told_by_options_or_by_environment(tmp_path: Path) -> None:
+    files = openmpi.write(made_plan("openmpi", {("bcast", 4, 64): "way1"}), installation("openmpi", (4, 1, 4)), tmp_path)
+    path = str(tmp_path / "openmpi.rules")
+    assert files.environment == {
+        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+        "OMPI_MCA_coll_tuned_dynamic_rules_filename": path,
+    }
+    assert files.launch_options == [
+        *("--mca", "coll_tuned_use_dynamic_rules", "1"),
+        *("--mca", "coll_tuned_dynamic_rules_filename", path),
+    ]
+    assert files.usage[0] == f"mpirun {' '.join(files.launch_options)} -n P ./application"
+    assert files.environment_for(64) == files.environment
+
+
+def rule(collective: str, name: str, settings: dict[str, str], size: int = 64, **other: object) -> Rule:
+    """A rule of one size on p=4; settings are given without ``coll_tuned_X_algorithm``."""
+    start = f"coll_tuned_{collective}_algorithm"
+    full = {start + key: value for key, value in settings.items()}
+    algorithm = Algorithm(collective=collective, name=name, settings=full)
+    values = {"p": 4, "p_low": 4, "p_high": 4, "bytes": size, "bytes_low": size, "bytes_high": size} | other
+    return Rule(collective=collective, algorithm=algorithm, **values)  # type: ignore[arg-type]
+
+
+def plan_of(*rules: Rule, **other: object) -> TuningPlan:
+    by_collective: dict[str, list[Rule]] = {}
+    for entry in rules:
+        by_collective.setdefault(entry.collective, []).append(entry)
+    return TuningPlan(family="openmpi", version="5.0.11", rules=by_collective, **other)  # type: ignore[arg-type]
+
+
+def test_parameters_stand_in_the_line_and_reduce_takes_the_chains_fan_out(tmp_path: Path) -> None:
+    settings = {"": "2", "_segmentsize": "65536", "_tree_fanout": "2", "_chain_fanout": "8"}
+    table = obeyed(plan_of(rule("reduce", "chain", settings), rule("allgather", "x", settings)), tmp_path)
+    assert decided(table, "reduce", 4, 64) == [2, 8, 65536]
+    assert decided(table, "allgather", 4, 64) == [2, 2, 65536]
+
+
+def test_without_a_fan_out_the_one_that_open_mpi_forces_algorithms_with_is_written(tmp_path: Path) -> None:
+    assert decided(obeyed(plan_of(rule("reduce", "chain", {"": "2"})), tmp_path), "reduce", 4, 64) == [2, 4, 0]
+
+
+def test_a_limit_of_requests_needs_format_2_and_is_otherwise_left_out_and_named(tmp_path: Path) -> None:
+    limited = rule("reduce", "binary(requests=2)", {"": "4", "_max_requests": "2"})
+    assert decided(obeyed(plan_of(limited), tmp_path, 2), "reduce", 4, 64) == [4, 4, 0, 2]
+    made = plan_of(limited, rule("bcast", "binomial", {"": "6"}))
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    assert [entry.collective for entry in files.rules] == ["bcast"]
+    assert any("left to the library's default: binary(requests=2)" in note for note in files.notes)
+
+
+@pytest.mark.parametrize("version", [(4, 1, 4), (5, 0, 6)])
+def test_format_2_is_refused_for_libraries_that_would_ignore_it(tmp_path: Path, version: tuple[int, ...]) -> None:
+    with pytest.raises(BadInput, match=r"would ignore the file silently.*Use --format 1"):
+        openmpi.write(plan_of(rule("reduce", "chain", {"": "2"})), installation("openmpi", version), tmp_path, 2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_formats_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="formats 1 and 2"):
+        openmpi.write(plan_of(rule("reduce", "chain", {"": "2"})), installation("openmpi", (5, 0, 11)), tmp_path, 3)
+
+
+def test_settings_without_a_number_are_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"reduce's algorithm chain have no number"):
+        written(plan_of(rule("reduce", "chain", {"": "chain"})), tmp_path)
+
+
+def test_a_parameter_that_the_file_has_no_place_for_goes_beside_it(tmp_path: Path) -> None:
+    knomial = rule("bcast", "knomial(radix=8)", {"": "7", "_knomial_radix": "8"})
+    files = openmpi.write(plan_of(knomial), installation("openmpi", (5, 0, 11)), tmp_path)
+    assert files.environment["OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix"] == "8"
+
+
+def test_of_contradicting_parameters_the_most_chosen_stands_and_the_others_are_left_to_the_library(
+    tmp_path: Path,
+) -> None:
+    sized = [
+        rule("bcast", f"knomial(radix={radix})", {"": "7", "_knomial_radix": str(radix)}, size)
+        for radix, size in ((2, 8), (8, 64), (8, 512))
+    ]
+    files = openmpi.write(plan_of(*sized), installation("openmpi", (5, 0, 11)), tmp_path)
+    assert files.environment["OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix"] == "8"
+    assert [entry.bytes for entry in files.rules] == [64, 512]
+    assert any("bcast of 8 B on p=4" in note and "one value only" in note for note in files.notes)
+
+
+def test_sizes_that_chose_differently_where_one_must_do_are_named(tmp_path: Path) -> None:
+    sized = [rule("gather", name, {"": n}, size) for name, n, size in (("a", "1", 8), ("b", "2", 64), ("b", "2", 512))]
+    files = openmpi.write(plan_of(*sized), installation("openmpi", (5, 0, 11)), tmp_path)
+    assert [entry.algorithm.name for entry in files.rules] == ["b"]
+    assert files.every_size == ["gather"]
+    (note,) = [note for note in files.notes if note.startswith("gather")]
+    assert "hangs or computes wrongly" in note
+    assert "b (chosen at 64 B, 512 B) is used for every size; other sizes chose a" in note
+
+
+def test_of_equally_many_sizes_the_largest_decides(tmp_path: Path) -> None:
+    sized = [rule("scan", name, {"": n}, size) for name, n, size in (("a", "1", 8), ("b", "2", 64))]
+    files = openmpi.write(plan_of(*sized), installation("openmpi", (5, 0, 11)), tmp_path)
+    assert [entry.algorithm.name for entry in files.rules] == ["b"]
+
+
+def test_algorithms_that_compute_wrongly_with_non_commutative_operations_are_named_in_file_and_notes(
+    tmp_path: Path,
+) -> None:
+    made = plan_of(
+        rule("reduce", "binomial", {"": "5"}, commutative_only=True), rule("reduce", "linear", {"": "1"}, 512)
+    )
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    text = files.files[0].read_text(encoding="utf-8")
+    assert "# WRONG RESULTS with operations that are not commutative: reduce by binomial.\n" in text
+    assert any("reduce by binomial computes wrong results" in note for note in files.notes)
+    assert decided(read(text), "reduce", 4, 64)[0] == 5
+
+
+def test_on_several_nodes_han_is_told_to_stand_back_where_there_is_one(tmp_path: Path) -> None:
+    made = plan_of(rule("reduce", "linear", {"": "1"}), several_nodes=True)
+    five = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    four = openmpi.write(made, installation("openmpi", (4, 1, 4)), tmp_path)
+    assert five.environment["OMPI_MCA_coll_han_priority"] == "0"
+    assert not any("han" in key for key in four.environment)
+    one_node = openmpi.write(plan_of(rule("reduce", "linear", {"": "1"})), installation("openmpi", (5, 0, 11)), tmp_path)
+    assert not any("han" in key for key in one_node.environment)
+    assert any("add --mca coll_han_priority 0" in note for note in one_node.notes)
+
+
+def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_elsewhere(tmp_path: Path) -> None:
+    cells = {("alltoall", p, size): f"way{1 + (size > 100)}" for p in (512, 4096) for size in (64, 1024)}
+    made = made_plan("openmpi", cells)
+    table = obeyed(made, tmp_path)
+    assert len(table[COLLECTIVE_IDS["alltoall"]]) < 100
+    for p in (512, 4096):
+        for size in (63, 64, 255, 256, 1024, 1025):
+            assert decided(table, "alltoall", p, size)[0] == number(planned(made, "alltoall", p, size))
+    for p in range(512, 4097, 7):
+        for size in (64, 240, 270, 1024):
+            assert decided(table, "alltoall", p, size)[0] == number(planned(made, "alltoall", p, size))
+        assert decided(table, "alltoall", p, 61)[0] == 0
+        assert decided(table, "alltoall", p, 1060)[0] == 0
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"cannot write the tuning file .*--output"):
+        written(made_plan("openmpi", {("bcast", 4, 64): "way1"}), tmp_path / "file")
