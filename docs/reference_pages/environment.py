@@ -19,6 +19,7 @@ OURS = {
     "OFFBEAT_YIELD": "for launched programs: 1 where more processes run than there are cores, so that a"
     " waiting process gives its core away",
     "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm that a launch is for",
+    "OFFBEAT_LAUNCH": "for launched programs: the launch's mark, by which what it left behind is found and ended",
     "OFFBEAT_CLOCK_TEST_OFFSET_NS": "for tests: `rank:ns,rank:ns` shifts the clocks of processes",
 }
 """What offbeat sets for the programs that it launches, or reads in tests."""

@@ -5,10 +5,11 @@
  *
  *     mpirun -n P offbeat-driver [--check] [--samples FILE]
  *
- * Each line of the worklist is a command (command.h, session.h); each is answered by one line that begins with
- * "@offbeat ". "quit" ends the program, and so does the end of the input where the launcher passes it on (PRRTE does
- * not always). Whatever else the library prints goes to standard error, so that
- * it cannot break an answer. --check answers "hello" and ends.
+ * Each line of the worklist is a command (command.h, session.h); each is answered by one line that begins
+ * with
+ * "@offbeat ". "quit" ends the program, and so does the end of the input where the launcher passes it on
+ * (PRRTE does not always). Whatever else the library prints goes to standard error, so that it cannot break
+ * an answer. --check answers "hello" and ends.
  */
 #define _GNU_SOURCE
 #include "benchmark/session.h"
@@ -118,7 +119,9 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--samples") == 0 && i + 1 < argc)
             session.samples = argv[++i];
         else
-            return fprintf(stderr, "offbeat-driver: unknown argument '%s'; known: --check, --samples FILE\n", argv[i]), 2;
+            return fprintf(stderr, "offbeat-driver: unknown argument '%s'; known: --check, --samples FILE\n",
+                           argv[i]),
+                   2;
     }
     offbeat_variables_open();
     MPI_Init(&argc, &argv);

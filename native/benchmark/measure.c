@@ -3,9 +3,9 @@
  * @file measure.c
  * The measurement loop: a harmonised start plus this process's delay, the collective, and two time stamps.
  *
- * Salimi Beni, Cosenza and Hunold, "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns",
- * Listing 1. A repetition in which any process left the wait later after its planned start than the tolerance allows
- * is invalid: it is written with its flag, counted, and repeated.
+ * Salimi Beni, Cosenza and Hunold, "MPI Collective Algorithm Selection in the Presence of Process Arrival
+ * Patterns", Listing 1. A repetition in which any process left the wait later after its planned start than
+ * the tolerance allows is invalid: it is written with its flag, counted, and repeated.
  */
 #define _GNU_SOURCE
 #include "benchmark/session.h"
@@ -59,8 +59,8 @@ static int repeat_once(offbeat_session *session, offbeat_call *call, const limit
 }
 
 /* Rank 0 decides, alone, whether the next repetition takes place. */
-static int goes_on(offbeat_session *session, const limits *limit, int64_t valid, int64_t tried, int64_t began_ns,
-                   int failed) {
+static int goes_on(offbeat_session *session, const limits *limit, int64_t valid, int64_t tried,
+                   int64_t began_ns, int failed) {
     int64_t decision = 0;
     if (session->rank == 0)
         decision = !failed && valid < limit->repetitions && tried < limit->attempts &&
@@ -76,8 +76,9 @@ static void write_samples(int rank, const void *data, size_t bytes, void *to) {
 }
 
 /*
- * The sample file: for each rank in order, for each repetition in order, four int64 (arrival, exit, overshoot, bound)
- * in the machine's byte order; then one int64 (1 valid, 0 not) a repetition. Written anew at each measure.
+ * The sample file: for each rank in order, for each repetition in order, four int64 (arrival, exit,
+ * overshoot, bound) in the machine's byte order; then one int64 (1 valid, 0 not) a repetition. Written anew
+ * at each measure.
  */
 static int save(offbeat_session *session, const repetition *seen, const int64_t *flags, int64_t tried) {
     FILE *file = NULL;

@@ -95,7 +95,8 @@ static void write_message_list(offbeat_session *session, int count, const offbea
         fputs(",\"messages\":[null", session->answers);
     if (session->answers && session->rank == 0 && count)
         fputc(',', session->answers);
-    offbeat_gather(messages, (size_t)count * sizeof *messages, write_messages, session->answers, session->control);
+    offbeat_gather(messages, (size_t)count * sizeof *messages, write_messages, session->answers,
+                   session->control);
     if (session->answers)
         fputc(']', session->answers);
 }
@@ -118,7 +119,8 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
     const char *mine = planted ? offbeat_functions_end() : "";
     offbeat_gather(mine, strlen(mine) + 1, merge_names, functions, session->control);
     if (session->answers) {
-        fprintf(session->answers, "@offbeat {\"ok\":true,\"sees_functions\":%s,\"sees_messages\":%s,\"functions\":",
+        fprintf(session->answers,
+                "@offbeat {\"ok\":true,\"sees_functions\":%s,\"sees_messages\":%s,\"functions\":",
                 offbeat_functions_count() ? "true" : "false", sees_messages ? "true" : "false");
         offbeat_json_text(functions, session->answers);
     }

@@ -22,7 +22,8 @@ void offbeat_answer_failure(offbeat_session *session, const char *why) {
     fflush(session->answers);
 }
 
-int offbeat_session_request(offbeat_session *session, const offbeat_command *command, offbeat_request *request) {
+int offbeat_session_request(offbeat_session *session, const offbeat_command *command,
+                            offbeat_request *request) {
     int64_t bytes = offbeat_command_number(command, "bytes", 0);
     *request = (offbeat_request){
         .collective = offbeat_command_text(command, "collective", ""),
@@ -58,8 +59,8 @@ static void renew_test(offbeat_session *session) {
 }
 
 /*
- * Where a variable acts at once, it acts on MPI_Comm_dup's own messages too: nothing must be forced then. Where it acts
- * on new communicators alone, the communicator comes last.
+ * Where a variable acts at once, it acts on MPI_Comm_dup's own messages too: nothing must be forced then.
+ * Where it acts on new communicators alone, the communicator comes last.
  */
 void offbeat_force(offbeat_session *session, const offbeat_command *command) {
     const char *why = NULL;
@@ -135,7 +136,8 @@ void offbeat_hello(offbeat_session *session) {
                 offbeat_family_name());
         write_library(out);
         fprintf(out,
-                ",\"clock_source\":\"%s\",\"clock_resolution_ns\":%lld,\"clock_shared\":%s,\"clock_bound_ns\":%lld,"
+                ",\"clock_source\":\"%s\",\"clock_resolution_ns\":%lld,\"clock_shared\":%s,\"clock_bound_"
+                "ns\":%lld,"
                 "\"overshoot_ns\":%lld,\"switches\":%s,\"places\":[",
                 offbeat_clock_source(), (long long)offbeat_clock_resolution_ns(), worst[2] ? "false" : "true",
                 (long long)worst[1], (long long)worst[0],

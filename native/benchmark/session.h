@@ -3,14 +3,14 @@
  * @file session.h
  * What the driver holds while it runs, and its verbs.
  *
- * Every process parses the same command; rank 0 answers with one line on the front end's pipe: "@offbeat " and a JSON
- * object with the key "ok". Bulk data goes to the sample file.
+ * Every process parses the same command; rank 0 answers with one line on the front end's pipe: "@offbeat "
+ * and a JSON object with the key "ok". Bulk data goes to the sample file.
  */
 #ifndef OFFBEAT_SESSION_H
 #define OFFBEAT_SESSION_H
 
-#include "collectives/collectives.h"
 #include "benchmark/command.h"
+#include "collectives/collectives.h"
 
 #include <offbeat/clock.h>
 #include <offbeat/harmonize.h>
@@ -19,11 +19,11 @@
 /** One driver process. */
 typedef struct offbeat_session {
     int rank, p;
-    MPI_Comm control;     /**< the driver's own messages */
-    MPI_Comm test;        /**< the communicator that collectives under test are called on */
-    int yields;           /**< more processes than cores: waits give the core away */
-    FILE *answers;        /**< rank 0: the front end's pipe; elsewhere NULL */
-    const char *samples;  /**< file that measure writes, on rank 0's node; NULL: none */
+    MPI_Comm control;    /**< the driver's own messages */
+    MPI_Comm test;       /**< the communicator that collectives under test are called on */
+    int yields;          /**< more processes than cores: waits give the core away */
+    FILE *answers;       /**< rank 0: the front end's pipe; elsewhere NULL */
+    const char *samples; /**< file that measure writes, on rank 0's node; NULL: none */
     offbeat_clock *clock;
     offbeat_harmony *harmony;
 } offbeat_session;
@@ -32,24 +32,29 @@ typedef struct offbeat_session {
 void offbeat_answer_failure(offbeat_session *session, const char *why);
 
 /** Fills a request for the collective that a command names. @return 0, or -1 after answering why not */
-int offbeat_session_request(offbeat_session *session, const offbeat_command *command, offbeat_request *request);
+int offbeat_session_request(offbeat_session *session, const offbeat_command *command,
+                            offbeat_request *request);
 
-/** "force VAR=VALUE ...": resets what was forced before, sets the variables on every process, renews test where needed. */
+/** "force VAR=VALUE ...": resets what was forced before, sets the variables on every process, renews test
+ * where needed. */
 void offbeat_force(offbeat_session *session, const offbeat_command *command);
 
 /** "variables regex=R": the library's control variables. */
 void offbeat_list_variables(offbeat_session *session, const offbeat_command *command);
 
-/** "check collective=...": calls the collective, compares results. Answers wrong elements and the MPI error. */
+/** "check collective=...": calls the collective, compares results. Answers wrong elements and the MPI error.
+ */
 void offbeat_check(offbeat_session *session, const offbeat_command *command);
 
 /** "observe collective=...": answers the functions entered and the messages sent in one call. */
 void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 
-/** "fingerprint collective=... delay_ns=D": delays one rank after another; answers who left late each time. */
+/** "fingerprint collective=... delay_ns=D": delays one rank after another; answers who left late each time.
+ */
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 
-/** "measure collective=... repetitions=N attempts=M duration_ns=S tolerance_ns=T delays=...": see measure.c. */
+/** "measure collective=... repetitions=N attempts=M duration_ns=S tolerance_ns=T delays=...": see measure.c.
+ */
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);
 
 /** "hello": library, clock, binding, and one harmonised start: what the two-process check looks at. */

@@ -21,7 +21,8 @@ static void await_message(int from, int tag, MPI_Comm comm) {
     }
 }
 
-/* The parent of a rank in the binomial tree loses its lowest set bit; its children are reached over the lower bits. */
+/* The parent of a rank in the binomial tree loses its lowest set bit; its children are reached over the lower
+ * bits. */
 static void broadcast(void *data, size_t bytes, int patient, MPI_Comm comm) {
     int rank, p, bit = 1;
     MPI_Comm_rank(comm, &rank);
@@ -83,8 +84,9 @@ void offbeat_tree_allreduce(int64_t *values, int count, offbeat_combine combine,
     offbeat_tree_broadcast(values, (size_t)count * sizeof *values, comm);
 }
 
-void offbeat_gather(const void *data, size_t bytes, void (*received)(int rank, const void *data, size_t bytes, void *to),
-                    void *to, MPI_Comm comm) {
+void offbeat_gather(const void *data, size_t bytes,
+                    void (*received)(int rank, const void *data, size_t bytes, void *to), void *to,
+                    MPI_Comm comm) {
     int rank, p;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &p);

@@ -22,7 +22,8 @@ void offbeat_tree_broadcast(void *data, size_t bytes, MPI_Comm comm);
 /** The same for receivers that may wait for long: they sleep between looks instead of keeping a core busy. */
 void offbeat_tree_broadcast_patiently(void *data, size_t bytes, MPI_Comm comm);
 
-/** Binomial reduction of @p count values, element by element, to rank 0; elsewhere the values are overwritten. */
+/** Binomial reduction of @p count values, element by element, to rank 0; elsewhere the values are
+ * overwritten. */
 void offbeat_tree_reduce(int64_t *values, int count, offbeat_combine combine, MPI_Comm comm);
 
 /** The reduction followed by a broadcast: every process gets the result. */
@@ -33,7 +34,8 @@ void offbeat_tree_allreduce(int64_t *values, int count, offbeat_combine combine,
  * @param bytes    how many this process has
  * @param received on rank 0: called for each rank in order, its own included
  */
-void offbeat_gather(const void *data, size_t bytes, void (*received)(int rank, const void *data, size_t bytes, void *to),
-                    void *to, MPI_Comm comm);
+void offbeat_gather(const void *data, size_t bytes,
+                    void (*received)(int rank, const void *data, size_t bytes, void *to), void *to,
+                    MPI_Comm comm);
 
 #endif

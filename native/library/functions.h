@@ -3,9 +3,9 @@
  * @file functions.h
  * Proof by functions: which of the library's own algorithm functions a call enters.
  *
- * A breakpoint is planted at the beginning of each, and removed the first time it is hit, so that the program runs
- * on undisturbed. Between observations nothing is planted: measurements are not touched. Needs no debugger and no
- * privilege; needs the library's symbols, and x86-64 or aarch64.
+ * A breakpoint is planted at the beginning of each, and removed the first time it is hit, so that the program
+ * runs on undisturbed. Between observations nothing is planted: measurements are not touched. Needs no
+ * debugger and no privilege; needs the library's symbols, and x86-64 or aarch64.
  */
 #ifndef OFFBEAT_FUNCTIONS_H
 #define OFFBEAT_FUNCTIONS_H
@@ -16,8 +16,8 @@ int offbeat_functions_count(void);
 /** Plants the breakpoints. Local. @return 0, or -1 when the system forbids it (then nothing is planted) */
 int offbeat_functions_begin(void);
 
-/** Removes what is still planted. Local. @return names in the order of entry, separated by spaces; valid until the
- * next begin */
+/** Removes what is still planted. Local. @return names in the order of entry, separated by spaces; valid
+ * until the next begin */
 const char *offbeat_functions_end(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file intelmpi.c  What is particular to Intel MPI: it ships with its symbols, but never switches while running. */
+/** @file intelmpi.c  What is particular to Intel MPI: it ships with its symbols, but never switches while
+ * running. */
 #include <mpi.h>
 #ifdef I_MPI_VERSION
 #include "library/family.h"
@@ -24,8 +25,8 @@ int offbeat_family_holds_algorithms(const char *path) {
 }
 
 /*
- * MPIR_Reduce_intra_binomial, MPIDI_POSIX_Reduce_intra_shm_tiny, ... The chooser MPIR_X_intra_auto and the tests of
- * applicability are passed for every algorithm.
+ * MPIR_Reduce_intra_binomial, MPIDI_POSIX_Reduce_intra_shm_tiny, ... The chooser MPIR_X_intra_auto and the
+ * tests of applicability are passed for every algorithm.
  */
 int offbeat_family_is_algorithm(const char *symbol) {
     static const char *const choosers[] = {"_check", "_auto",   "container", "params",  "_cnt",    "_init",

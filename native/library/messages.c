@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file messages.c  UCX's send functions, interposed: MPICH's messages counted; and its idle loop made to yield. */
+/** @file messages.c  UCX's send functions, interposed: MPICH's messages counted; and its idle loop made to
+ * yield. */
 #define _GNU_SOURCE
 #include "library/messages.h"
 
@@ -68,15 +69,17 @@ static void note(void *handle, size_t bytes) {
     record[record_count++] = (offbeat_message){.to = to, .bytes = (int64_t)bytes};
 }
 
-#define NEXT(pointer, name)                                                                                           \
-    do {                                                                                                              \
-        if (!(pointer))                                                                                               \
-            *(void **)&(pointer) = dlsym(RTLD_NEXT, name);                                                            \
+#define NEXT(pointer, name)                                                                                  \
+    do {                                                                                                     \
+        if (!(pointer))                                                                                      \
+            *(void **)&(pointer) = dlsym(RTLD_NEXT, name);                                                   \
     } while (0)
 
-/* Prototypes as in UCX's public header ucp.h, written with plain pointers: UCX need not be installed to build. */
+/* Prototypes as in UCX's public header ucp.h, written with plain pointers: UCX need not be installed to
+ * build. */
 
-void *ucp_tag_send_nb(void *ep, const void *buffer, size_t count, uint64_t datatype, uint64_t tag, void *callback) {
+void *ucp_tag_send_nb(void *ep, const void *buffer, size_t count, uint64_t datatype, uint64_t tag,
+                      void *callback) {
     static void *(*next)(void *, const void *, size_t, uint64_t, uint64_t, void *);
     NEXT(next, "ucp_tag_send_nb");
     note(ep, count);
@@ -98,7 +101,8 @@ void *ucp_tag_send_nbx(void *ep, const void *buffer, size_t count, uint64_t tag,
     return next(ep, buffer, count, tag, parameters);
 }
 
-void *ucp_tag_send_sync_nbx(void *ep, const void *buffer, size_t count, uint64_t tag, const void *parameters) {
+void *ucp_tag_send_sync_nbx(void *ep, const void *buffer, size_t count, uint64_t tag,
+                            const void *parameters) {
     static void *(*next)(void *, const void *, size_t, uint64_t, const void *);
     NEXT(next, "ucp_tag_send_sync_nbx");
     note(ep, count);
@@ -106,8 +110,8 @@ void *ucp_tag_send_sync_nbx(void *ep, const void *buffer, size_t count, uint64_t
 }
 
 /*
- * MPICH never gives its core away while it waits; with more processes than cores a barrier then takes milliseconds.
- * OFFBEAT_YIELD=1, set by the front end in that case alone, yields after a few fruitless polls.
+ * MPICH never gives its core away while it waits; with more processes than cores a barrier then takes
+ * milliseconds. OFFBEAT_YIELD=1, set by the front end in that case alone, yields after a few fruitless polls.
  */
 unsigned ucp_worker_progress(void *worker) {
     static unsigned (*next)(void *);

@@ -24,14 +24,15 @@ int offbeat_family_holds_algorithms(const char *path) {
 }
 
 /*
- * The algorithms live in ompi/mca/coll/base (used by `tuned` and others) and in components of their own. Choosers
- * (dec_fixed, do_this, dynamic), life-cycle functions and the segmented engine below several algorithms
- * (reduce_generic, bcast_generic) would only say what every algorithm says.
+ * The algorithms live in ompi/mca/coll/base (used by `tuned` and others) and in components of their own.
+ * Choosers (dec_fixed, do_this, dynamic), life-cycle functions and the segmented engine below several
+ * algorithms (reduce_generic, bcast_generic) would only say what every algorithm says.
  */
 int offbeat_family_is_algorithm(const char *symbol) {
-    static const char *const places[] = {"ompi_coll_base_", "mca_coll_basic_", "mca_coll_sm_", "mca_coll_han_",
-                                         "mca_coll_adapt_", "mca_coll_xhc_",   "mca_coll_acoll_", NULL};
-    static const char *const choosers[] = {"_dec_",   "_dynamic", "do_this", "do_forced", "check_forced",
+    static const char *const places[] = {
+        "ompi_coll_base_", "mca_coll_basic_", "mca_coll_sm_",    "mca_coll_han_",
+        "mca_coll_adapt_", "mca_coll_xhc_",   "mca_coll_acoll_", NULL};
+    static const char *const choosers[] = {"_dec_",    "_dynamic", "do_this", "do_forced", "check_forced",
                                            "_generic", "_init",    "_fini",   "module",    "component",
                                            "_query",   "enable",   "comm_",   "_inter",    NULL};
     const char *rest = offbeat_after_any_prefix(symbol, places);

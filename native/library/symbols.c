@@ -42,8 +42,8 @@ static void read_table(search *s, const char *file, size_t size, const ElfW(Shdr
     const char *names = file + strings->sh_offset;
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *symbol = &symbols[i];
-        if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || symbol->st_size == 0 ||
-            symbol->st_name >= strings->sh_size)
+        if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
+            symbol->st_size == 0 || symbol->st_name >= strings->sh_size)
             continue;
         if (s->wanted(names + symbol->st_name))
             add(s, base + symbol->st_value, names + symbol->st_name);
@@ -58,7 +58,8 @@ static void read_file(search *s, const char *file, size_t size, uintptr_t base) 
     const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(file + header->e_shoff);
     for (int i = 0; i < header->e_shnum; i++) {
         const ElfW(Shdr) *section = &sections[i];
-        if ((section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM) && section->sh_link < header->e_shnum)
+        if ((section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM) &&
+            section->sh_link < header->e_shnum)
             read_table(s, file, size, section, &sections[section->sh_link], base);
     }
 }

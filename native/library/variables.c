@@ -59,7 +59,8 @@ static int can_be_read(const variable *v) {
     return is_text(v->type) || is_int(v->type);
 }
 
-/* Reads a variable as text; empty where it has no value. Text longer than the buffer cannot be read safely. */
+/* Reads a variable as text; empty where it has no value. Text longer than the buffer cannot be read safely.
+ */
 static int read_value(const variable *v, char *text, size_t room) {
     MPI_T_cvar_handle handle;
     int count;
@@ -111,7 +112,8 @@ static void write_variable(const variable *v, FILE *out) {
     fputs("{\"name\":", out);
     offbeat_json_text(v->name, out);
     fprintf(out, ",\"type\":\"%s\"", is_text(v->type) ? "text" : is_int(v->type) ? "int" : "other");
-    fprintf(out, ",\"settable\":%s", v->scope != MPI_T_SCOPE_CONSTANT && v->scope != MPI_T_SCOPE_READONLY ? "true" : "false");
+    fprintf(out, ",\"settable\":%s",
+            v->scope != MPI_T_SCOPE_CONSTANT && v->scope != MPI_T_SCOPE_READONLY ? "true" : "false");
     fputs(",\"value\":", out);
     offbeat_json_text(value, out);
     write_items(v, out);
@@ -189,8 +191,8 @@ int offbeat_variables_reset(void) {
     static variable v;
     int result = 0, index;
     for (int i = 0; i < changed_count; i++) {
-        if (MPI_T_cvar_get_index(changed[i].name, &index) != MPI_SUCCESS || describe(index, &v) != MPI_SUCCESS ||
-            write_value(&v, changed[i].value) != 0)
+        if (MPI_T_cvar_get_index(changed[i].name, &index) != MPI_SUCCESS ||
+            describe(index, &v) != MPI_SUCCESS || write_value(&v, changed[i].value) != 0)
             result = -1;
     }
     return result;

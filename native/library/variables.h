@@ -15,8 +15,9 @@ int offbeat_variables_open(void);
 void offbeat_variables_close(void);
 
 /**
- * Writes a JSON array of the variables whose names match an extended regular expression: name, type, scope, value,
- * items (of an enumeration: [[value, name], ...]) and description. Local. @return number written, -1 for a bad regex
+ * Writes a JSON array of the variables whose names match an extended regular expression: name, type, scope,
+ * value, items (of an enumeration: [[value, name], ...]) and description. Local. @return number written, -1
+ * for a bad regex
  */
 int offbeat_variables_list(const char *regex, FILE *out);
 
@@ -24,11 +25,13 @@ int offbeat_variables_list(const char *regex, FILE *out);
  * Sets a variable and reads it back. Its first value is kept for offbeat_variables_reset. Local.
  * @param value  a number for integer variables, text for text variables
  * @param[out] why  a sentence when the result is not 0 (static storage)
- * @return 0, or -1: unknown variable, refused, or read back differently (Open MPI keeps the old value silently)
+ * @return 0, or -1: unknown variable, refused, or read back differently (Open MPI keeps the old value
+ * silently)
  */
 int offbeat_variable_set(const char *name, const char *value, const char **why);
 
-/** Gives every variable that was set its first value again. Local. @return 0, or -1 if one would not take it */
+/** Gives every variable that was set its first value again. Local. @return 0, or -1 if one would not take it
+ */
 int offbeat_variables_reset(void);
 
 #endif

@@ -52,7 +52,7 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
     "wide intervals": (
         quiet_cases().with_columns(last_delay_low_s=SPREAD * 0.8, last_delay_high_s=SPREAD * 1.2),
         {"study": CONFIDENCE},
-        "known less well than the ±5.0% asked for",
+        "known less well than the ±5% asked for",
         "maximum",
     ),
     "governor": (

@@ -15,7 +15,7 @@ from offbeat.tuning.plan import Rule, TuningPlan, plan
 
 
 def choice(collective: str, p: int, size: int, algorithm: str, **other: Any) -> Choice:
-    """What was chosen for one cell; ``nodes``, ``ppn``, ``op``, ``datatype``, ``root`` and ``scores`` are optional."""
+    """What was chosen for one cell; the rest of the cell and ``scores`` are optional."""
     scores = other.pop("scores", {algorithm: 1.0})
     cell = Cell("library 1", p, other.pop("nodes", 0), other.pop("ppn", 0), collective, size, **other)
     return Choice(
@@ -67,7 +67,9 @@ def planned(made: TuningPlan, collective: str, p: int, size: int) -> Rule | None
     return None
 
 
-def installation(family: str, version: tuple[int, ...], library: Path = Path("/nowhere/libmpi.so")) -> Installation:
+def installation(
+    family: str, version: tuple[int, ...], library: Path = Path("/nowhere/libmpi.so")
+) -> Installation:
     """An installation that need not exist."""
     name = f"{family}-{'.'.join(map(str, version))}"
     return Installation(
@@ -92,7 +94,7 @@ NAMES = st.sampled_from(["default", "way1", "way2", "way3"])
 
 @st.composite
 def chosen(draw: st.DrawFn, collectives: list[str]) -> dict[tuple[str, int, int], str]:
-    """(collective, p, bytes) → algorithm, for one of ``collectives``; something other than the default is in it."""
+    """(collective, p, bytes) → algorithm, for one of ``collectives``; not all the default."""
     collective = draw(st.sampled_from(collectives))
     cells = {(collective, p, size): draw(NAMES) for p in draw(PROCESSES) for size in draw(SIZES)}
     if set(cells.values()) == {"default"}:
@@ -103,7 +105,9 @@ def chosen(draw: st.DrawFn, collectives: list[str]) -> dict[tuple[str, int, int]
 def telling_calls(made: TuningPlan, collective: str) -> list[tuple[int, int]]:
     """Processes and sizes at, beside and between all bounds of a plan's rules."""
     rules = made.rules[collective]
-    ps = {q for r in rules for q in (r.p_low - 1, r.p_low, r.p, r.p_high, r.p_high + 1, 2 * r.p_high) if q > 0}
+    ps = {
+        q for r in rules for q in (r.p_low - 1, r.p_low, r.p, r.p_high, r.p_high + 1, 2 * r.p_high) if q > 0
+    }
     bounds = {b for r in rules for b in (r.bytes_low, r.bytes, r.bytes_high)}
     sizes = {s for b in bounds for s in (b - 1, b, b + 1, 3 * b + 7) if s >= 0}
     return [(p, size) for p in sorted(ps) for size in sorted(sizes)]

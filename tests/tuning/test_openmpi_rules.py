@@ -63,7 +63,7 @@ def message_size(collective: str, p: int, size: int) -> int:
 
 
 def decided(table: Table, collective: str, p: int, size: int) -> list[int]:
-    """Algorithm, fan-out, segment size (and requests) for a call; algorithm 0 is the library's own decision."""
+    """Algorithm, fan-out, segment size (and requests) for a call; 0 is the library's decision."""
     blocks = table.get(COLLECTIVE_IDS[collective], [(0, [(0, [0, 0, 0])])])
     rows = max((block for block in blocks if block[0] <= p), default=blocks[0], key=lambda block: block[0])[1]
     wanted = message_size(collective, p, size)
@@ -93,7 +93,10 @@ def test_a_call_gets_what_the_plan_says_and_the_librarys_own_decision_everywhere
     table = obeyed(made, tmp_path_factory.mktemp("rules"), version)
     for collective in made.rules:
         for p, size in telling_calls(made, collective):
-            assert decided(table, collective, p, size)[0] == number(planned(made, collective, p, size)), (p, size)
+            assert decided(table, collective, p, size)[0] == number(planned(made, collective, p, size)), (
+                p,
+                size,
+            )
 
 
 @settings(deadline=None, max_examples=60)
@@ -113,7 +116,9 @@ def test_collectives_that_must_not_depend_on_the_size_have_one_line_for_all_size
 
 def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
     made = made_plan(
-        "openmpi", {("reduce", 4, 64): "way3", ("reduce", 4, 1024): "way2", ("alltoall", 4, 16): "way1"}, "5.0.11"
+        "openmpi",
+        {("reduce", 4, 64): "way3", ("reduce", 4, 1024): "way2", ("alltoall", 4, 16): "way1"},
+        "5.0.11",
     )
     assert written(made, tmp_path) == (
         """\
@@ -154,7 +159,9 @@ def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
 
 
 def test_a_launch_can_be_told_by_options_or_by_environment(tmp_path: Path) -> None:
-    files = openmpi.write(made_plan("openmpi", {("bcast", 4, 64): "way1"}), installation("openmpi", (4, 1, 4)), tmp_path)
+    files = openmpi.write(
+        made_plan("openmpi", {("bcast", 4, 64): "way1"}), installation("openmpi", (4, 1, 4)), tmp_path
+    )
     path = str(tmp_path / "openmpi.rules")
     assert files.environment == {
         "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
@@ -192,7 +199,11 @@ def test_parameters_stand_in_the_line_and_reduce_takes_the_chains_fan_out(tmp_pa
 
 
 def test_without_a_fan_out_the_one_that_open_mpi_forces_algorithms_with_is_written(tmp_path: Path) -> None:
-    assert decided(obeyed(plan_of(rule("reduce", "chain", {"": "2"})), tmp_path), "reduce", 4, 64) == [2, 4, 0]
+    assert decided(obeyed(plan_of(rule("reduce", "chain", {"": "2"})), tmp_path), "reduce", 4, 64) == [
+        2,
+        4,
+        0,
+    ]
 
 
 def test_a_limit_of_requests_needs_format_2_and_is_otherwise_left_out_and_named(tmp_path: Path) -> None:
@@ -205,15 +216,21 @@ def test_a_limit_of_requests_needs_format_2_and_is_otherwise_left_out_and_named(
 
 
 @pytest.mark.parametrize("version", [(4, 1, 4), (5, 0, 6)])
-def test_format_2_is_refused_for_libraries_that_would_ignore_it(tmp_path: Path, version: tuple[int, ...]) -> None:
+def test_format_2_is_refused_for_libraries_that_would_ignore_it(
+    tmp_path: Path, version: tuple[int, ...]
+) -> None:
     with pytest.raises(BadInput, match=r"would ignore the file silently.*Use --format 1"):
-        openmpi.write(plan_of(rule("reduce", "chain", {"": "2"})), installation("openmpi", version), tmp_path, 2)
+        openmpi.write(
+            plan_of(rule("reduce", "chain", {"": "2"})), installation("openmpi", version), tmp_path, 2
+        )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="formats 1 and 2"):
-        openmpi.write(plan_of(rule("reduce", "chain", {"": "2"})), installation("openmpi", (5, 0, 11)), tmp_path, 3)
+        openmpi.write(
+            plan_of(rule("reduce", "chain", {"": "2"})), installation("openmpi", (5, 0, 11)), tmp_path, 3
+        )
 
 
 def test_settings_without_a_number_are_refused_by_name(tmp_path: Path) -> None:
@@ -241,7 +258,10 @@ def test_of_contradicting_parameters_the_most_chosen_stands_and_the_others_are_l
 
 
 def test_sizes_that_chose_differently_where_one_must_do_are_named(tmp_path: Path) -> None:
-    sized = [rule("gather", name, {"": n}, size) for name, n, size in (("a", "1", 8), ("b", "2", 64), ("b", "2", 512))]
+    sized = [
+        rule("gather", name, {"": n}, size)
+        for name, n, size in (("a", "1", 8), ("b", "2", 64), ("b", "2", 512))
+    ]
     files = openmpi.write(plan_of(*sized), installation("openmpi", (5, 0, 11)), tmp_path)
     assert [entry.algorithm.name for entry in files.rules] == ["b"]
     assert files.every_size == ["gather"]
@@ -275,12 +295,16 @@ def test_on_several_nodes_han_is_told_to_stand_back_where_there_is_one(tmp_path:
     four = openmpi.write(made, installation("openmpi", (4, 1, 4)), tmp_path)
     assert five.environment["OMPI_MCA_coll_han_priority"] == "0"
     assert not any("han" in key for key in four.environment)
-    one_node = openmpi.write(plan_of(rule("reduce", "linear", {"": "1"})), installation("openmpi", (5, 0, 11)), tmp_path)
+    one_node = openmpi.write(
+        plan_of(rule("reduce", "linear", {"": "1"})), installation("openmpi", (5, 0, 11)), tmp_path
+    )
     assert not any("han" in key for key in one_node.environment)
     assert any("add --mca coll_han_priority 0" in note for note in one_node.notes)
 
 
-def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_elsewhere(tmp_path: Path) -> None:
+def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_elsewhere(
+    tmp_path: Path,
+) -> None:
     cells = {("alltoall", p, size): f"way{1 + (size > 100)}" for p in (512, 4096) for size in (64, 1024)}
     made = made_plan("openmpi", cells)
     table = obeyed(made, tmp_path)

@@ -13,7 +13,9 @@ OPENMPI = {"family": "openmpi", "version": [5, 0, 11]}
 
 
 def test_each_measured_cell_speaks_for_its_range_and_nothing_lies_outside_the_measured_ones() -> None:
-    made = made_plan("openmpi", {("reduce", 4, 64): "way1", ("reduce", 4, 1024): "way2", ("reduce", 16, 64): "way3"})
+    made = made_plan(
+        "openmpi", {("reduce", 4, 64): "way1", ("reduce", 4, 1024): "way2", ("reduce", 16, 64): "way3"}
+    )
     first, second, third = made.rules["reduce"]
     assert (first.p_low, first.p_high, first.bytes_low, first.bytes_high) == (4, 7, 64, 255)
     assert (second.p_low, second.p_high, second.bytes_low, second.bytes_high) == (4, 7, 256, 1024)
@@ -23,7 +25,9 @@ def test_each_measured_cell_speaks_for_its_range_and_nothing_lies_outside_the_me
 
 
 def test_cells_where_the_default_is_best_are_left_alone_but_bound_their_neighbours() -> None:
-    made = made_plan("openmpi", {("bcast", 4, 64): "default", ("bcast", 4, 256): "way1", ("bcast", 4, 1024): "default"})
+    made = made_plan(
+        "openmpi", {("bcast", 4, 64): "default", ("bcast", 4, 256): "way1", ("bcast", 4, 1024): "default"}
+    )
     (rule,) = made.rules["bcast"]
     assert (rule.bytes_low, rule.bytes_high) == (128, 511)
 
@@ -34,7 +38,12 @@ def test_a_plan_without_any_choice_is_empty() -> None:
 
 
 def test_collectives_come_in_the_order_of_the_studies_and_rules_by_processes_and_size() -> None:
-    cells = {("scan", 4, 8): "way1", ("reduce", 8, 64): "way1", ("reduce", 4, 64): "way2", ("reduce", 4, 8): "way1"}
+    cells = {
+        ("scan", 4, 8): "way1",
+        ("reduce", 8, 64): "way1",
+        ("reduce", 4, 64): "way2",
+        ("reduce", 4, 8): "way1",
+    }
     made = made_plan("openmpi", cells)
     assert list(made.rules) == ["reduce", "scan"]
     assert [(rule.p, rule.bytes) for rule in made.rules["reduce"]] == [(4, 8), (4, 64), (8, 64)]
@@ -42,7 +51,9 @@ def test_collectives_come_in_the_order_of_the_studies_and_rules_by_processes_and
 
 def test_measurements_made_elsewhere_are_refused_with_what_to_do() -> None:
     imported = [Algorithm(collective="alltoall", name="Pairwise")]
-    with pytest.raises(BadInput, match=r"no settings are known for Pairwise.*measured elsewhere.*offbeat run"):
+    with pytest.raises(
+        BadInput, match=r"no settings are known for Pairwise.*measured elsewhere.*offbeat run"
+    ):
         plan([choice("alltoall", 4, 64, "Pairwise")], imported)
     with pytest.raises(BadInput, match="no settings are known for Pairwise"):
         plan([choice("alltoall", 4, 64, "Pairwise")], [])
@@ -71,7 +82,9 @@ def test_of_equally_many_choices_the_better_score_stands() -> None:
 
 
 def test_algorithms_that_need_commutative_operations_are_marked_wherever_that_was_seen() -> None:
-    seen = Verdict(collective="reduce", algorithm="way1", p=2, bytes=8, status="proved", commutative_only=True)
+    seen = Verdict(
+        collective="reduce", algorithm="way1", p=2, bytes=8, status="proved", commutative_only=True
+    )
     choices = [choice("reduce", 4, 64, "way1"), choice("reduce", 4, 1024, "way2")]
     made = plan(choices, algorithms("openmpi", "reduce"), verdicts=[seen])
     assert [rule.commutative_only for rule in made.rules["reduce"]] == [True, False]
@@ -125,5 +138,7 @@ def test_settings_of_several_libraries_are_refused() -> None:
 
 
 def test_several_nodes_are_remembered() -> None:
-    assert plan([choice("reduce", 4, 64, "way1", nodes=2, ppn=2)], algorithms("openmpi", "reduce")).several_nodes
+    assert plan(
+        [choice("reduce", 4, 64, "way1", nodes=2, ppn=2)], algorithms("openmpi", "reduce")
+    ).several_nodes
     assert not plan([choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce")).several_nodes

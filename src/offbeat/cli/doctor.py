@@ -10,11 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from offbeat.engines.catalogue import catalogue
 from offbeat.errors import BadInput
 from offbeat.mpi import find
 from offbeat.mpi.examine import Examination, Findings, Node, examine, look_at_node
 from offbeat.mpi.find import Survey
 from offbeat.mpi.installation import Installation
+from offbeat.study.algorithm import Algorithm
 
 
 def command(
@@ -27,10 +29,16 @@ def command(
     ] = "auto",
     every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+    algorithms: Annotated[
+        bool, typer.Option("--algorithms", help="List the library's algorithms of each collective instead.")
+    ] = False,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
     if every and mpi != "auto":
         raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
+    if algorithms:
+        _show_algorithms(catalogue(find.choose(mpi)), as_json)
+        return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
     echo = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -47,6 +55,18 @@ def command(
         find.first(survey)
     if not findings.works:
         raise typer.Exit(1)
+
+
+def _show_algorithms(found: dict[str, list[Algorithm]], as_json: bool) -> None:
+    if as_json:
+        print(msgspec.json.encode(found).decode())
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("collective", no_wrap=True)
+    table.add_column("algorithms, as a study names them")
+    for collective, entries in found.items():
+        table.add_row(collective, ", ".join(entry.name for entry in entries))
+    Console(highlight=False).print(table)
 
 
 def _show(findings: Findings) -> None:

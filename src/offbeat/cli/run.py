@@ -16,6 +16,7 @@ from offbeat.engines.outcome import closing_words
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
 from offbeat.engines.time_limit import time_limit
+from offbeat.mpi.find import choose
 from offbeat.study.load import load
 
 
@@ -46,18 +47,19 @@ def command(
     Killed or out of time, the same command goes on where it stood and measures nothing twice.
     """
     loaded = with_mpi(load(study), mpi, isolate)
+    installation = choose(loaded.study.mpi.prefix)
     directory = output or resume.default_directory(study)
     if dry_run:
         with tempfile.TemporaryDirectory() as scratch:
-            describe(loaded, engine_of(loaded, Path(scratch)), Console())
+            describe(loaded, engine_of(loaded, Path(scratch), installation), Console())
         return
     with resume.open_store(loaded, directory) as store:
-        engine = engine_of(loaded, directory)
+        engine = engine_of(loaded, directory, installation)
         try:
             with RunProgress() as progress:
                 outcome = run(loaded, store, engine, progress, time_limit(stop_before_limit))
         finally:
             engine.close()
-    print(closing_words(outcome, progress.counts, directory, study))
+    print(closing_words(outcome, progress.counts, directory))
     if outcome.stopped:
         raise typer.Exit(1)

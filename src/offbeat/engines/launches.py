@@ -9,9 +9,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from offbeat.engines.repeat import sample_bytes
+from offbeat.errors import RunFailed
 from offbeat.mpi import launch
 from offbeat.mpi.allocation import Allocation
-from offbeat.mpi.driver import Driver, DriverLost
+from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.study.schema import MpiSection
 
@@ -96,6 +98,32 @@ class Launches:
         self._forced = None
         driver.ask("force", *words, timeout_s=timeout_s)
         self._forced = tuple(words)
+
+    def failure(self, where: Where, timeout_s: float) -> str:
+        """Why not even a launch that is asked for nothing works; empty if it does."""
+        try:
+            self.get(where).ask("hello", timeout_s=timeout_s)
+        except DriverLost as lost:
+            self.drop()
+            return str(lost)
+        except Refused as refusal:
+            return str(refusal)
+        return ""
+
+    def check_samples(self, repetitions: int, p: int) -> None:
+        """Raise RunFailed unless the sample file holds what the launch says that it wrote."""
+        wanted = sample_bytes(repetitions, p)
+        try:
+            with self.samples.open("rb") as file:
+                there = os.fstat(file.fileno()).st_size
+        except OSError:
+            there = 0
+        if there != wanted:
+            raise RunFailed(
+                f"rank 0 wrote {wanted} bytes of samples, but {self.samples} has {there} here: the result"
+                " directory must be on a file system that this machine and rank 0's node share; choose one"
+                " with --output"
+            )
 
     def drop(self) -> None:
         """Forget a launch that died."""

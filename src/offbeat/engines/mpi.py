@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat.engines.base import Proved
 from offbeat.engines.launches import Launches, Where
-from offbeat.engines.prove import Look, call_of, fingerprint, observe, seen_evidence
+from offbeat.engines.prove import Look, call_of, fingerprint, no_look, observe, seen_evidence
 from offbeat.engines.repeat import repeat
 from offbeat.engines.verdicts import Observation, judge, rename
 from offbeat.errors import RunFailed
@@ -69,8 +70,8 @@ class MpiEngine:
         self._hang_after_s = hang_after_s
         self._variables: list[Variable] | None = None
         self._algorithms: dict[str, list[Algorithm]] = {}
-        self._losses: dict[tuple[str, str], str] = {}
-        self._loss_count: dict[tuple[str, str], int] = {}
+        self._renamed: dict[tuple[str, str], str] = {}
+        self._losses: dict[tuple[object, ...], list[str]] = {}
 
     def describe(self) -> dict[str, object]:
         """Facts for the provenance."""
@@ -85,7 +86,11 @@ class MpiEngine:
         return self._algorithms[collective]
 
     def named(self, collective: str, name: str) -> Algorithm | None:
-        """The algorithm of a name, parameters included; None if the library has none of that name."""
+        """The algorithm of a name, parameters included; None if the library has none of that name.
+
+        A name that was given up for what was seen to run is understood still.
+        """
+        name = self._renamed.get((collective, name), name)
         plain_name, parameters = split_name(name)
         known = {algorithm.name: algorithm for algorithm in self.algorithms(collective)}
         if name in known:
@@ -127,7 +132,10 @@ class MpiEngine:
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """Measure one case; a launch that dies or hangs ends it with what was measured before."""
+        """Measure one case; a launch that dies or hangs ends it with what was measured before.
+
+        Raises RunFailed where it is not the algorithm's fault: nothing can be launched, or no samples arrive.
+        """
         where = self._where(algorithm, case)
         call = call_of(case) | {
             "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
@@ -140,12 +148,15 @@ class MpiEngine:
                 driver = self.launches.get(where)
                 self.launches.force(driver, self._words(algorithm), self._hang_after_s)
                 limits = {"repetitions": repetitions, "attempts": attempts}
-                driver.ask("measure", timeout_s=self._hang_after_s + rule.time_cap, **limits, **call)
+                patience_s = self._hang_after_s + rule.time_cap
+                answer = driver.ask("measure", timeout_s=patience_s, **limits, **call)
             except DriverLost as lost:
                 self.launches.drop()
+                self._require_launches(case)
                 return str(lost)
             except Refused as refusal:
                 return str(refusal)
+            self.launches.check_samples(int(str(answer["tried"])), case.p)
             return ""
 
         return repeat(batch, self.launches.samples, case.p, rule)
@@ -174,28 +185,21 @@ class MpiEngine:
         return self.launches.command(Where(p=case.p, nodes=case.nodes, ppn=case.ppn)).warnings
 
     def close(self) -> None:
-        """End the running launch."""
+        """End the running launch and remove its scratch folder."""
         self.launches.close()
+        shutil.rmtree(self.launches.samples.parent, ignore_errors=True)
 
     def _prove(self, requests: list[tuple[Algorithm, Case]], told: Callable[[str], None]) -> Proved:
-        """Observe everything in the launch for proofs; what is refused there, once more as it will be
-        measured.
-
-        Messages are seen in the launch for proofs alone, so the second look is a fingerprint.
-        """
+        """Observe everything in the launch for proofs, and then whether it works as it will be measured."""
         proof = self.steering.proof_environment(self.installation)
-        requests = sorted(
-            requests, key=lambda request: self._where(request[0], request[1], proof).environment
-        )
+        requests = [(self._present(algorithm), case) for algorithm, case in requests]
+        requests.sort(key=lambda request: self._where(request[0], request[1], proof).environment)
         seen: list[tuple[Observation, Case]] = []
         for algorithm, case in requests:
             told(f"proving {case.collective} {algorithm.name}, {case.bytes} B")
             seen.append((self._observe(algorithm, case, proof), case))
         if proof:
-            seen = [
-                (self._observe(one.algorithm, case, {}, fingerprint) if one.error else one, case)
-                for one, case in seen
-            ]
+            seen = [(self._as_measured(one, case), case) for one, case in seen]
         verdicts: list[Verdict] = []
         for size in dict.fromkeys(case.bytes for _, case in seen):
             group = [one for one, case in seen if case.bytes == size]
@@ -203,12 +207,28 @@ class MpiEngine:
             verdicts += judge(group, self.steering, seen[0][1].p, size)
         return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
 
+    def _as_measured(self, seen: Observation, case: Case) -> Observation:
+        """The same algorithm in the launch that measures; messages are seen in the launch for proofs alone.
+
+        What does not work there may work here, with a fingerprint for evidence. What works there may fail
+        here: MPICH 4.0 splits a collective between and within nodes, and calls some algorithms with a single
+        process, which they do not survive.
+        """
+        if seen.wrong:
+            return seen
+        works = not (seen.error or seen.lost)
+        again = self._observe(seen.algorithm, case, {}, no_look if works else fingerprint)
+        if works:
+            again.evidence = seen.evidence
+            again.wrong_noncommutative += seen.wrong_noncommutative
+        return again
+
     def _observe(
         self, algorithm: Algorithm, case: Case, more: Mapping[str, str], look: Look = seen_evidence
     ) -> Observation:
-        key = (algorithm.collective, algorithm.name)
-        if self._loss_count.get(key, 0) >= LOSSES_BEFORE_GIVING_UP:
-            return Observation(algorithm=algorithm, lost=f"not tried again: {self._losses[key]}")
+        losses = self._losses.setdefault((algorithm.collective, algorithm.name, case.p, bool(more)), [])
+        if len(losses) >= LOSSES_BEFORE_GIVING_UP:
+            return Observation(algorithm=algorithm, lost=f"not tried again: {losses[-1]}")
         seen = observe(
             self.launches,
             self._where(algorithm, case, more),
@@ -219,9 +239,26 @@ class MpiEngine:
             look=look,
         )
         if seen.lost:
-            self._losses[key] = seen.lost
-            self._loss_count[key] = self._loss_count.get(key, 0) + 1
+            losses.append(seen.lost)
+            self._require_launches(case)
         return seen
+
+    def _require_launches(self, case: Case) -> None:
+        """Raise RunFailed where a launch that forces nothing fails too: no algorithm is to blame for that."""
+        environment = tuple(sorted(self._environment().items()))
+        where = Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=environment)
+        why = self.launches.failure(where, self._hang_after_s)
+        if why:
+            raise RunFailed(
+                f"{self.installation.name} cannot be launched with {case.p} processes: {why}. Nothing is"
+                " quarantined for that; mend it and run the study again. 'offbeat doctor' shows what works"
+                " here, and 'offbeat run --dry-run' the exact commands"
+            )
+
+    def _present(self, algorithm: Algorithm) -> Algorithm:
+        """The algorithm by the name that proofs at another p have given it."""
+        known = self.algorithms(algorithm.collective)
+        return next((one for one in known if one.settings == algorithm.settings), algorithm)
 
     def _place(self, algorithm: Algorithm) -> int:
         """The algorithm's place in the library's own order; those with parameters come last."""
@@ -247,8 +284,9 @@ class MpiEngine:
     def _rename(self, named: Algorithm) -> None:
         known = self.algorithms(named.collective)
         for place, algorithm in enumerate(known):
-            if algorithm.settings == named.settings:
+            if algorithm.settings == named.settings and algorithm.name != named.name:
                 known[place] = named
+                self._renamed[algorithm.collective, algorithm.name] = named.name
 
     def _switches(self, algorithm: Algorithm) -> list[str] | None:
         return self.steering.switch(algorithm, self.variables())

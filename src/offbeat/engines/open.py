@@ -8,7 +8,7 @@ import msgspec
 
 from offbeat.engines.mpi import MpiEngine, open_engine
 from offbeat.mpi.build import build_native
-from offbeat.mpi.find import choose
+from offbeat.mpi.installation import Installation
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import Study
 
@@ -27,10 +27,9 @@ def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy
     return msgspec.structs.replace(loaded, study=study)
 
 
-def engine_of(loaded: LoadedStudy, directory: Path) -> MpiEngine:
-    """Find the library, build the native parts for it, and make the engine. Raises BadInput and RunFailed."""
+def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) -> MpiEngine:
+    """Build the native parts for the library and make the engine. Raises RunFailed."""
     study = loaded.study
-    installation = choose(study.mpi.prefix)
     return open_engine(
         installation,
         build_native(installation),

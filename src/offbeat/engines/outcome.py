@@ -17,11 +17,11 @@ class Outcome(Struct, kw_only=True):
     stopped: bool
 
 
-def closing_words(outcome: Outcome, counts: dict[str, int], directory: Path, study: Path) -> str:
+def closing_words(outcome: Outcome, counts: dict[str, int], directory: Path) -> str:
     """What to tell the user at the end of a run, and what to do next."""
     parts = [f"{number} {status}" for status, number in sorted(counts.items())]
     said = f"{outcome.done} of {outcome.total} cases are in {directory}"
-    said += f" ({', '.join(parts)} now)." if parts else " (all of them already were)."
+    said += f" ({', '.join(parts)} now)." if parts else " (they already were)."
     if outcome.stopped:
-        return f"{said}\nStopped before the job's time limit; go on with: offbeat run {study}"
+        return f"{said}\nStopped before the job's time limit; the same command goes on from here."
     return f"{said}\nNext: offbeat select {directory}"

@@ -56,6 +56,10 @@ class RunProgress:
         elif self._total == 0:
             self._line(what)
 
+    def warn(self, sentence: str) -> None:
+        """Something that the user must know to judge the numbers."""
+        self._print(f"warning: {sentence}")
+
     def begin(self, done: int, total: int) -> None:
         """Measuring begins."""
         self._total, self._done, self._done_before = total, done, done

@@ -44,6 +44,7 @@ def observe(
         call = call_of(case)
         answer = driver.ask("check", timeout_s=timeout_s, **call)
         seen.error, seen.wrong = _first_line(str(answer["error"])), _count(answer["wrong"])
+        seen.call_failed = bool(seen.error)
         if seen.error or seen.wrong:
             return seen
         seen.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
@@ -71,6 +72,11 @@ def seen_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s:
     seen."""
     seen = evidence.from_observation(driver.ask("observe", timeout_s=timeout_s, **call))
     return seen or fingerprint(driver, call, p, timeout_s)
+
+
+def no_look(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
+    """No evidence: for a call of which only the result is of interest."""
+    return ""
 
 
 def fingerprint(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:

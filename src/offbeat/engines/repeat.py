@@ -18,7 +18,8 @@ NS = 1e-9
 ATTEMPTS_PER_REPETITION = 4
 GROWTH = 1.5
 PATIENCE = 5.0
-"""A case that misses its starts may take this many times its time cap to get its minimum."""
+"""A case that misses its starts may take this many times its time cap to get its minimum, and never fewer
+attempts than ``ATTEMPTS_PER_REPETITION`` for each repetition of it: slow ones get their minimum too."""
 
 Batch = Callable[[int, int], str]
 """Measures so many valid repetitions in at most so many attempts, into the sample file; says why it failed,
@@ -43,6 +44,11 @@ def read_samples(path: Path, p: int) -> Samples:
         overshoot_s=float(times[:, valid, 2].max(initial=0)) * NS,
         clock_bound_s=float(times[:, :, 3].max(initial=0)) * NS,
     )
+
+
+def sample_bytes(repetitions: int, p: int) -> int:
+    """The size of a sample file with so many repetitions, in bytes."""
+    return repetitions * (4 * p + 1) * np.dtype(np.int64).itemsize
 
 
 def join(first: Samples, second: Samples) -> Samples:
@@ -89,12 +95,13 @@ def repeat(
 ) -> Samples:
     """Measure in growing batches until it is enough, or the time cap is reached.
 
-    Below the minimum the cap is ``PATIENCE`` times as long, for starts that are missed again and again; then
-    what there is is returned, and the caller sees that it is too little. A batch that fails ends the case
-    with what was measured before it.
+    Below the minimum it goes on, until ``PATIENCE`` runs out with starts that are missed again and again;
+    then what there is is returned, and the caller sees that it is too little. A batch that fails ends the
+    case with what was measured before it.
     """
     began = clock()
     samples, wanted = no_samples(p), rule.minimum
+    most_tried = rule.minimum * ATTEMPTS_PER_REPETITION
     while True:
         failure = batch(wanted, wanted * ATTEMPTS_PER_REPETITION)
         if failure:
@@ -104,7 +111,10 @@ def repeat(
             return samples
         count = int(samples.valid.sum())
         has_minimum = count >= rule.minimum
-        if clock() - began >= rule.time_cap * (1.0 if has_minimum else PATIENCE):
+        spent_s = clock() - began
+        if has_minimum and spent_s >= rule.time_cap:
+            return samples
+        if spent_s >= rule.time_cap * PATIENCE and samples.valid.size >= most_tried:
             return samples
         wanted = _next_batch(count, rule) if has_minimum else rule.minimum - count
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from offbeat.engines.base import Engine
@@ -10,6 +11,9 @@ from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
 from offbeat.study.load import LoadedStudy, changed_keys, read_resolved
+
+PREFIX = "mpi.prefix"
+"""The one key of a study that may change: whether it still names the same library, check_library tells."""
 
 
 def default_directory(study: Path) -> Path:
@@ -22,28 +26,42 @@ def has_results(directory: Path) -> bool:
     return (directory / layout.PROVENANCE).exists()
 
 
+def has_begun(store: Store) -> bool:
+    """Whether anything has been measured that must not be mixed with something else."""
+    return bool(store.done)
+
+
 def open_store(loaded: LoadedStudy, directory: Path) -> Store:
     """Create the directory, or open it if it belongs to this very study.
 
     Raises :class:`BadInput` where the study, or a file that it names, changed after its results began.
     """
     if not has_results(directory):
-        facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
-        return Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
+        return _create(loaded, directory)
     store = Store.open(directory)
-    try:
-        _refuse_changes(loaded, store)
-    except BadInput:
-        store.close()
-        raise
-    return store
+    changed = _changes(loaded, store)
+    if not changed:
+        return store
+    store.close()
+    if has_begun(store):
+        raise BadInput(
+            f"{loaded.path} has changed since the results in {directory} began ({', '.join(changed)}): they"
+            " would not fit together. Put the old values back to go on, or choose another directory with --output."
+        )
+    shutil.rmtree(directory)  # ours, and nothing has been measured yet
+    return _create(loaded, directory)
+
+
+def _create(loaded: LoadedStudy, directory: Path) -> Store:
+    facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
+    return Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
 
 
 def check_library(store: Store, engine: Engine) -> None:
     """Note which library measures, or refuse to go on with another one than before."""
     facts = engine.describe()
     before = store.provenance.get("library")
-    if before is None:
+    if before is None or not has_begun(store):
         store.update_provenance(facts)
         return
     now = facts["library"]
@@ -55,16 +73,14 @@ def check_library(store: Store, engine: Engine) -> None:
         )
 
 
-def _refuse_changes(loaded: LoadedStudy, store: Store) -> None:
-    changed = changed_keys(read_resolved(store.study_toml), loaded.study)
+def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
+    """Keys and files of the study that are no longer what they were."""
+    changed = [
+        key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key != PREFIX
+    ]
     files = store.provenance.get("files")
     if isinstance(files, dict):
         changed += [
             name for name, digest in loaded.file_digests().items() if files.get(name, digest) != digest
         ]
-    if changed:
-        raise BadInput(
-            f"{loaded.path} has changed since the results in {store.directory} began ({', '.join(changed)}):"
-            " they would not fit together. Put the old values back to go on, or choose another directory with"
-            " --output."
-        )
+    return changed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,16 @@ from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import Group, cases, delays_s, groups
+from offbeat.study.cases import Group, cases, delays_s, group_of, groups
 from offbeat.study.load import LoadedStudy, check_algorithms
 
 MEASURED_STATUSES = ("proved", "unproved")
 LOSSES_BEFORE_GIVING_UP = 2
 """After so many crashes or hangs of an algorithm in a group, the group's other cases of it are not tried."""
+
+NOT_TRIED = "not tried again: "
+NO_SKEW = "its skew is unknown: "
+"""Beginnings of the reasons for cases that were never launched."""
 
 
 class Told(Protocol):
@@ -35,6 +39,9 @@ class Told(Protocol):
 
     def say(self, what: str) -> None:
         """What is being done now."""
+
+    def warn(self, sentence: str) -> None:
+        """Something that the user must know to judge the numbers."""
 
     def begin(self, done: int, total: int) -> None:
         """Measuring begins; so many cases of the total are there already."""
@@ -58,6 +65,7 @@ def run(
     """
     check_library(store, engine)
     engine.adopt(store.algorithms)
+    _warn(loaded, store, engine, told)
     check_names(loaded, engine)
     prove(loaded, store, engine, told)
     everything = plan(loaded, store, engine)
@@ -66,11 +74,11 @@ def run(
         raise RunFailed(
             "no algorithm could be measured; 'offbeat status' tells what was found out about each"
         )
-    todo = schedule(
-        [case for case in everything if case.id not in store.done],
-        loaded.study.seed,
-        lambda case: engine.group_key(_algorithm(engine, case), case),
+    # the whole study is ordered, and then what is done left out: so a resumed one keeps its order
+    ordered = schedule(
+        everything, loaded.study.seed, lambda case: engine.group_key(_algorithm(engine, case), case)
     )
+    todo = [case for case in ordered if case.id not in store.done]
     told.begin(len(everything) - len(todo), len(everything))
     session = _Session(loaded, store, engine)
     longest_s = 0.0
@@ -91,6 +99,18 @@ def run(
     return Outcome(done=len(everything), total=len(everything), measured_now=len(todo), stopped=False)
 
 
+def _warn(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None:
+    """Say, and keep with the results, what the numbers will be worth here."""
+    sentences = dict.fromkeys(
+        sentence
+        for group in groups(loaded.study)
+        for sentence in engine.warnings(cases(group, [DEFAULT], loaded.study)[0])
+    )
+    store.update_provenance({"warnings": list(sentences)})
+    for sentence in sentences:
+        told.warn(sentence)
+
+
 def check_names(loaded: LoadedStudy, engine: Engine) -> None:
     """Raise BadInput, with the study's lines, for algorithms that the library does not have."""
     sections = loaded.study.collective
@@ -107,15 +127,21 @@ def check_names(loaded: LoadedStudy, engine: Engine) -> None:
 
 
 def prove(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None:
-    """Judge every algorithm of every group that has no verdict yet."""
-    requests: dict[tuple[object, ...], tuple[Algorithm, Case]] = {}
+    """Judge every algorithm of every collective and p that is not wholly judged yet.
+
+    Algorithms are judged by comparing them, so where one verdict is missing all are found again.
+    """
+    requests: dict[tuple[int, str], dict[tuple[int, str], tuple[Algorithm, Case]]] = {}
+    unjudged: set[tuple[int, str]] = set()
     for group in groups(loaded.study):
         for algorithm in asked_algorithms(group, engine):
-            key = (group.p, group.collective, group.bytes, algorithm.name)
+            case = cases(group, [algorithm.name], loaded.study)[0]
+            together = (group.p, group.collective)
+            requests.setdefault(together, {})[group.bytes, algorithm.name] = (algorithm, case)
             if store.verdict(group.collective, algorithm.name, group.p, group.bytes) is None:
-                requests[key] = (algorithm, cases(group, [algorithm.name], loaded.study)[0])
-    ordered = [requests[key] for key in sorted(requests, key=lambda key: key[:2])]
-    for proved in engine.prove(ordered, told.say):
+                unjudged.add(together)
+    wanted = [request for together in sorted(unjudged) for request in requests[together].values()]
+    for proved in engine.prove(wanted, told.say):
         store.add_algorithms(proved.algorithms)
         store.add_verdicts(proved.verdicts)
 
@@ -138,35 +164,35 @@ class _Session:
         self._loaded = loaded
         self._store = store
         self._engine = engine
-        self._runtimes = NoDelayRuntimes(_measured_before(store))
-        self._losses: dict[tuple[str, str, int, int], list[str]] = {}
+        before = _cases_before(store)
+        self._runtimes = NoDelayRuntimes(_runtimes_of(before))
+        self._losses = _losses_of(before)
 
     def measure(self, case: Case) -> str:
         """Measure a case and put it on disk; its status."""
-        key = (case.collective, case.algorithm, case.bytes, case.p)
         skew_s = 0.0
         try:
             skew_s = self._runtimes.skew_s(case)
             delays = delays_s(self._loaded, case, skew_s)
             skew_s = float(delays.max(initial=0.0))
-            samples = self._samples(case, delays, key)
+            samples = self._samples(case, delays)
         except UnknownSkew as unknown:
-            samples = no_samples(case.p, str(unknown))
+            samples = no_samples(case.p, f"{NO_SKEW}{unknown}")
         status = self._status(samples)
         self._store.append(case, self._facts(case, skew_s, status, samples), samples)
         if status != "quarantined" and samples.valid.any():
             self._runtimes.note(case, float(np.median(last_delays_s(samples))))
         return status
 
-    def _samples(self, case: Case, delays: NDArray[np.float64], key: tuple[str, str, int, int]) -> Samples:
-        losses = self._losses.get(key, [])
+    def _samples(self, case: Case, delays: NDArray[np.float64]) -> Samples:
+        losses = self._losses.setdefault(_algorithm_in_group(case), [])
         if len(losses) >= LOSSES_BEFORE_GIVING_UP:
-            return no_samples(case.p, f"not tried again: {losses[-1]}")
+            return no_samples(case.p, f"{NOT_TRIED}{losses[-1]}")
         samples = self._engine.measure(
             _algorithm(self._engine, case), case, delays, self._loaded.study.repetitions
         )
         if samples.failure:
-            self._losses.setdefault(key, []).append(samples.failure)
+            losses.append(samples.failure)
         return samples
 
     def _status(self, samples: Samples) -> str:
@@ -191,14 +217,32 @@ class _Session:
         }
 
 
-def _measured_before(store: Store) -> list[tuple[Case, float]]:
-    rows = read_cases(store.directory).iter_rows(named=True)
+def _cases_before(store: Store) -> list[tuple[Case, dict[str, Any]]]:
+    """The cases that earlier runs of the study put on disk, each with its whole row, in their order."""
     fields = Case.__struct_fields__
+    rows = read_cases(store.directory).iter_rows(named=True)
+    return [(Case(**{name: row[name] for name in fields}), row) for row in rows]
+
+
+def _runtimes_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Case, float]]:
     return [
-        (Case(**{name: row[name] for name in fields}), row["last_delay_s"])
-        for row in rows
+        (case, row["last_delay_s"])
+        for case, row in before
         if row["status"] != "quarantined" and row["last_delay_s"] is not None
     ]
+
+
+def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
+    """What went wrong with each algorithm of each group when it was launched."""
+    losses: dict[tuple[str, str], list[str]] = {}
+    for case, row in before:
+        if row["status"] == "quarantined" and not row["reason"].startswith((NOT_TRIED, NO_SKEW)):
+            losses.setdefault(_algorithm_in_group(case), []).append(row["reason"])
+    return losses
+
+
+def _algorithm_in_group(case: Case) -> tuple[str, str]:
+    return repr(group_of(case)), case.algorithm
 
 
 def asked_algorithms(group: Group, engine: Engine) -> list[Algorithm]:

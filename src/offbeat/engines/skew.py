@@ -27,8 +27,11 @@ class NoDelayRuntimes:
             self._runtimes.setdefault(_key(group_of(case)), {})[case.algorithm] = median_s
 
     def skew_s(self, case: Case) -> float:
-        """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`."""
-        if case.skew_policy == "none":
+        """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`.
+
+        0 for a pattern file that is used as it is: it brings its own.
+        """
+        if case.skew_policy in ("none", "file"):
             return 0.0
         if case.skew_policy == "fixed":
             return case.skew_factor

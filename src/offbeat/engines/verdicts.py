@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from offbeat.study import evidence
 from offbeat.mpi.steering import Steering
+from offbeat.study import evidence
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 
 ENOUGH_TO_COMPARE = 3
@@ -23,15 +23,16 @@ ignored."""
 class Observation(Struct, kw_only=True):
     """What happened when one algorithm was forced.
 
-    ``lost`` is how the launch died or hung; ``error`` what the library answered; ``wrong`` the number of
-    wrong elements with the study's operation, ``wrong_noncommutative`` with an operation that does not
-    commute.
+    ``lost`` is how the launch died or hung; ``error`` what the library answered, to the call itself where
+    ``call_failed``; ``wrong`` the number of wrong elements with the study's operation,
+    ``wrong_noncommutative`` with an operation that does not commute.
     """
 
     algorithm: Algorithm
     evidence: str = ""
     lost: str = ""
     error: str = ""
+    call_failed: bool = False
     wrong: int = 0
     wrong_noncommutative: int = 0
 
@@ -65,14 +66,21 @@ def judge(observations: Sequence[Observation], steering: Steering, p: int, size:
 
 def rename(verdicts: Sequence[Verdict], names: dict[tuple[str, str], str]) -> list[Verdict]:
     """The verdicts with algorithms renamed; ``names`` maps (collective, old name) to the new one."""
-    return [
-        msgspec.structs.replace(
-            verdict,
-            algorithm=names.get((verdict.collective, verdict.algorithm), verdict.algorithm),
-            same_as=names.get((verdict.collective, verdict.same_as), verdict.same_as),
-        )
-        for verdict in verdicts
-    ]
+    return [_renamed(verdict, names) for verdict in verdicts]
+
+
+def _renamed(verdict: Verdict, names: dict[tuple[str, str], str]) -> Verdict:
+    same_as = names.get((verdict.collective, verdict.same_as), verdict.same_as)
+    return msgspec.structs.replace(
+        verdict,
+        algorithm=names.get((verdict.collective, verdict.algorithm), verdict.algorithm),
+        same_as=same_as,
+        reason=_same_code(same_as) if verdict.status == "duplicate" else verdict.reason,
+    )
+
+
+def _same_code(owner: str) -> str:
+    return f"runs the same code as {owner}"
 
 
 def _status(
@@ -93,7 +101,7 @@ def _status(
     if evidence.shows_identity(seen.evidence):
         return _status_by_functions(seen, steering, owners, ran)
     if ignored:
-        return "unproved", "every setting sends the same messages, so the setting seems to be ignored", ""
+        return "unproved", "every setting sends the same messages, so nothing shows that it is obeyed", ""
     return "proved", "", ""
 
 
@@ -105,7 +113,7 @@ def _status_by_functions(
         return "fell_back", f"{instead} ran instead", owners.get(_code(seen), "")
     owner = owners[_code(seen)]
     if owner != seen.algorithm.name:
-        return "duplicate", f"runs the same code as {owner}", owner
+        return "duplicate", _same_code(owner), owner
     return "proved", "", ""
 
 
@@ -128,10 +136,9 @@ def _code(seen: Observation) -> str:
 
 
 def _setting_is_ignored(observations: Sequence[Observation], p: int) -> bool:
-    """Whether all of several settings lead to the same messages."""
-    seen = [
-        evidence.identity(one.evidence)
-        for one in observations
-        if one.evidence and not one.error and one.algorithm.name != DEFAULT
-    ]
-    return p > 1 and len(seen) >= ENOUGH_TO_COMPARE and len(set(seen)) == 1
+    """Whether several settings, and none, all lead to the same messages, and no setting to a failed call."""
+    sound = [one for one in observations if one.evidence and not one.error]
+    settings = sum(one.algorithm.name != DEFAULT for one in sound)
+    messages = {evidence.identity(one.evidence) for one in sound}
+    heeded = any(one.call_failed for one in observations)
+    return p > 1 and settings >= ENOUGH_TO_COMPARE and len(messages) == 1 and not heeded

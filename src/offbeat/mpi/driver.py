@@ -18,6 +18,8 @@ from pathlib import Path
 
 import msgspec
 
+from offbeat.mpi import ending
+
 MARK = b"@offbeat "
 LINES_OF_LOG_IN_A_REASON = 3
 

@@ -1,7 +1,7 @@
 """Ending a launch wholly: every process on this machine that it started, also behind a launcher that died.
 
-Launchers put their processes into sessions and groups of their own, and some are shell scripts that die without
-telling anybody. What all processes of a launch share is a variable in their environment, the mark.
+Launchers put their processes into sessions and groups of their own, and some are shell scripts that die
+without telling anybody. What all processes of a launch share is a variable in their environment, the mark.
 
 This file is also run as a program beside each launch: the watch, which ends the launch when the front end is
 killed, so that no process spins on for ever. It needs nothing but Python's own library.

@@ -271,12 +271,14 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
     """One small multiple; ``first`` in its row and ``last`` in its column carry the axes' names."""
     delays = np.asarray(pattern.delays, dtype=float)
     largest = delays.max(initial=0.0)
+    ranks = "rank"
     shares = delays / largest if largest > 0 else delays
     if len(shares) <= DOTS:
         axis.bar(np.arange(len(shares)), shares, width=0.8, color=BLUE)
         axis.plot(np.arange(len(shares)), shares, linestyle="none", marker=".", markersize=3, color=INK)
     else:
         latest, each = binned(shares, _BARS)
+        ranks = f"rank (bars: the latest of {each})"
         axis.bar(np.arange(len(latest)) * each + (each - 1) / 2, latest, width=each, color=BLUE)
     axis.set_ylim(-0.06, 1.08)
     axis.set_xlim(-0.6, max(len(shares) - 0.4, 0.6))
@@ -286,13 +288,13 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
     axis.spines[["top", "right"]].set_visible(False)
     axis.spines[["left", "bottom"]].set_color(GREY)
     axis.set_title(
-        pattern.label, fontsize=9, loc="left", color=INK, pad=12 if pattern.remark else 4, parse_math=False
+        pattern.label, fontsize=9, loc="left", color=INK, pad=15 if pattern.remark else 4, parse_math=False
     )
-    axis.text(0, 1.03, pattern.remark, transform=axis.transAxes, fontsize=7, color=MUTED, parse_math=False)
+    axis.text(0, 1.07, pattern.remark, transform=axis.transAxes, fontsize=7, color=MUTED, parse_math=False)
     if first:
         axis.set_ylabel("delay, share of s", fontsize=8, color=INK)
     if last:
-        axis.set_xlabel("rank", fontsize=8, color=INK)
+        axis.set_xlabel(ranks, fontsize=8, color=INK)
 
 
 def cost_figure(costs: Sequence[Cost], subject: str, full_bar: float) -> Figure:

@@ -49,7 +49,10 @@ def quality(results: Results) -> list[Fact]:
 
 def machine(provenance: Mapping[str, Any]) -> list[Fact]:
     """Everything on record about the machine, the library and its settings, one line a value."""
-    return [Fact(name=name, value=value) for name, value in _flat(provenance, "")]
+    return [
+        Fact(name=name.removesuffix(" bytes").removesuffix(" s"), value=value)
+        for name, value in _flat(provenance, "")
+    ]
 
 
 def libraries(results: Results) -> str:

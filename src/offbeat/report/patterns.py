@@ -30,11 +30,11 @@ class Patterns(Struct, frozen=True, kw_only=True):
 def patterns(results: Results) -> Patterns:
     """Each shape and scenario once, at the largest p that it was measured with."""
     drawn, missing = [], []
-    cases = results.cases.sort("p", descending=True, maintain_order=True)
     ranks: pl.DataFrame | None = None
-    for (shape,), rows in _in_order(results.cases, cases):
+    for shape, rows in _by_shape(results.cases):
         labels = list(dict.fromkeys(rows["pattern"]))
-        remark = ", ".join(label for label in labels if label != shape)
+        remark = ", ".join(label.removeprefix(shape) for label in labels if label != shape)
+        remark = f"skew {remark}" if remark else ""
         row = rows.row(0, named=True)
         if row["pattern_kind"] == "shape" and shape in SHAPES:
             found: Drawn | str = _shape(row, remark, _seed(results.study))
@@ -48,14 +48,13 @@ def patterns(results: Results) -> Patterns:
     return Patterns(drawn=drawn, missing=missing)
 
 
-def _in_order(cases: pl.DataFrame, by_p: pl.DataFrame) -> list[tuple[tuple[str], pl.DataFrame]]:
-    """The shapes in their usual order, then the others as they come, each with its cases, the largest p
-    first.
-    """
+def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """The cases of each shape, the largest p first; shapes in their usual order, others last."""
     known = list(SHAPES)
     shapes = [str(shape) for shape in dict.fromkeys(cases["shape"])]
     shapes.sort(key=lambda shape: known.index(shape) if shape in known else len(known))
-    return [((shape,), by_p.filter(pl.col("shape") == shape)) for shape in shapes]
+    by_p = cases.sort("p", descending=True, maintain_order=True)
+    return [(shape, by_p.filter(pl.col("shape") == shape)) for shape in shapes]
 
 
 def _seed(study: dict[str, Any]) -> int:
@@ -69,7 +68,7 @@ def _shape(row: dict[str, Any], remark: str, seed: int) -> Drawn | str:
         values = delays(row["shape"], row["p"], 1.0, seed=seed, ppn=row["ppn"])
     except BadInput as error:
         return f"{row['shape']}: {error}"
-    return Drawn(label=row["shape"], remark=_joined(remark, f"p = {row['p']}"), delays=values)
+    return Drawn(label=row["shape"], remark=remark, delays=values)
 
 
 def _as_measured(rows: pl.DataFrame, remark: str, ranks: pl.DataFrame) -> Drawn | str:
@@ -78,13 +77,7 @@ def _as_measured(rows: pl.DataFrame, remark: str, ranks: pl.DataFrame) -> Drawn 
     known = rows.filter(pl.col("case").is_in(ranks["case"].unique().implode()))
     if not known.height:
         return f"{name}: the results hold no arrival times of it"
-    case, p = known.select("case", "p").row(0)
+    case = known["case"][0]
     medians = ranks.filter(pl.col("case") == case).group_by("rank").agg(pl.col("arrival_s").median())
     arrivals = medians.sort("rank")["arrival_s"].to_numpy()
-    return Drawn(
-        label=name, remark=_joined(remark, f"p = {p}, as measured"), delays=arrivals - np.min(arrivals)
-    )
-
-
-def _joined(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)
+    return Drawn(label=name, remark=f"{remark} as measured".strip(), delays=arrivals - np.min(arrivals))

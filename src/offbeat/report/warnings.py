@@ -16,6 +16,7 @@ from offbeat.report import labels
 from offbeat.report.cells import CellView
 from offbeat.report.measured import threads_of
 from offbeat.report.use import Use
+from offbeat.select import wording
 from offbeat.study.algorithm import DEFAULT
 from offbeat.units import format_time
 
@@ -42,7 +43,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
     what: str
     why: str
-    mend: str
+    mend: str = ""
     details: list[str] = []
 
 
@@ -185,7 +186,7 @@ def wide_intervals(evidence: Evidence) -> Notice | None:
         return None
     return Notice(
         what=f"In {evidence.of_measured(rows)} the median is known less well than the"
-        f" ±{labels.percent(asked)} asked for.",
+        f" ±{wording.share_label(asked)} asked for.",
         why="Their repetitions or their time ran out first."
         " Differences that are smaller than the intervals may be none.",
         mend="Raise maximum and time_cap in [repetitions], or measure on a quieter machine.",
@@ -297,7 +298,7 @@ def left_out(evidence: Evidence) -> Notice | None:
     return Notice(
         what=f"For {labels.count(len(cells), 'cell')} nothing could be selected.",
         why="The library’s default stays there.",
-        mend="The reasons say what is missing.",
+        mend="Measure there what the reasons name.",
         details=cells,
     )
 
@@ -315,7 +316,6 @@ def cautions(evidence: Evidence) -> Notice | None:
     return Notice(
         what=f"{labels.count(len(sentences), 'remark')} on single choices.",
         why="They say what was not compared, what ties, and where a choice must not be used.",
-        mend="Each stands with its cell, too.",
         details=sentences,
     )
 
@@ -329,7 +329,6 @@ def remarks(evidence: Evidence) -> Notice | None:
     return Notice(
         what=f"{labels.count(len(sentences), 'remark')} on the run and its results.",
         why="They were made when processes were launched, or when the results were read.",
-        mend="Each says what to do.",
         details=sentences,
     )
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file command_test.c  A line of the worklist is taken apart as it was written. */
+#define _GNU_SOURCE
+#include "benchmark/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+static void expect(int holds, const char *sentence) {
+    if (holds)
+        return;
+    fprintf(stderr, "command_test: not true: %s\n", sentence);
+    failures++;
+}
+
+static void words_are_found(void) {
+    char line[] = "measure  collective=reduce bytes=1048576 op=sum delays=0,15,-3 empty=\n";
+    offbeat_command command;
+    expect(offbeat_command_parse(line, &command) == 0, "a line parses");
+    expect(strcmp(command.verb, "measure") == 0 && command.count == 5, "the verb and every word are there");
+    expect(strcmp(offbeat_command_text(&command, "collective", "?"), "reduce") == 0,
+           "a text is found by its key");
+    expect(offbeat_command_number(&command, "bytes", 0) == 1048576, "a number is found by its key");
+    expect(offbeat_command_number(&command, "byte", 5) == 5, "a key is not found by its beginning");
+    expect(strcmp(offbeat_command_text(&command, "empty", "?"), "") == 0, "an empty text is a text");
+    expect(offbeat_command_listed(&command, "delays", 1) == 15, "a list is read by index");
+    expect(offbeat_command_listed(&command, "delays", 2) == -3, "the last number of a list is read");
+    expect(offbeat_command_listed(&command, "delays", 3) == 0, "a list that is too short gives 0");
+    offbeat_command_free(&command);
+}
+
+static void nothing_is_no_verb(void) {
+    char lines[][8] = {"", "\n", "   \n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        offbeat_command command;
+        expect(offbeat_command_parse(lines[i], &command) == 0, "an empty line parses");
+        expect(command.verb[0] == '\0' && command.count == 0, "an empty line has no verb");
+        offbeat_command_free(&command);
+    }
+}
+
+int main(void) {
+    words_are_found();
+    nothing_is_no_verb();
+    return failures ? 1 : 0;
+}

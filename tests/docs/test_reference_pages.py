@@ -1,0 +1,138 @@
+"""The reference pages say what the sources say: every command, option, key, column, verb and variable."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from msgspec import inspect
+
+from offbeat.cli.app import VERBS
+from offbeat.pattern.shapes import SHAPES
+from offbeat.results import layout
+from offbeat.results.schema import CASES, RANKS, REPETITIONS
+from offbeat.study.schema import Study
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+REFERENCE = REPOSITORY / "docs" / "reference"
+WRITER = REPOSITORY / "docs" / "reference_pages"
+
+
+@pytest.fixture
+def writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The page writers, which import each other by their bare names; forgotten again afterwards."""
+    monkeypatch.syspath_prepend(str(WRITER))
+    names = [path.stem for path in WRITER.glob("*.py") if path.stem != "__main__"]
+    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    module = ModuleType("writer")
+    for name in names:
+        setattr(module, name, importlib.import_module(name))
+    yield module
+    for name in names:
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+def text(page: str) -> str:
+    return (REFERENCE / page).read_text(encoding="utf-8")
+
+
+def section(page: str, heading: str) -> str:
+    return text(page).split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_the_committed_pages_are_what_the_sources_say() -> None:
+    done = subprocess.run(
+        [sys.executable, str(WRITER), "--check"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_page_that_was_edited_by_hand_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(WRITER))
+    main = runpy.run_path(str(WRITER / "__main__.py"))
+    for name in main["PAGES"]:
+        (tmp_path / name).write_text(main["text_of"](name), encoding="utf-8")
+    monkeypatch.setitem(main["stale"].__globals__, "REFERENCE", tmp_path)
+    assert main["stale"]() == []
+    (tmp_path / "results.md").write_text("# Results\n", encoding="utf-8")
+    assert main["stale"]() == ["results.md"]
+
+
+def test_every_command_and_option_is_on_its_page(writer: ModuleType) -> None:
+    names = [name for name, _ in writer.commands.commands()]
+    assert {name.split()[1] for name in names} == set(VERBS)
+    for name, command in writer.commands.commands():
+        page = (
+            section("commands.md", name) if f"\n## {name}\n" in text("commands.md") else text("commands.md")
+        )
+        assert f"# {name}\n" in text("commands.md")
+        for parameter in writer.commands.parameters(command):
+            if parameter.param_type_name == "option":
+                assert all(option in page for option in parameter.opts), (name, parameter.opts)
+                assert parameter.help, f"{name} {parameter.opts[0]} has no help text"
+
+
+def test_every_key_of_a_study_is_on_its_page_with_its_meaning() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*?) \|$", text("study.md"), flags=re.MULTILINE))
+    top = inspect.type_info(Study)
+    assert isinstance(top, inspect.StructType)
+    keys = {field.encode_name for field in top.fields}
+    tables = set(re.findall(r"^## \[+(\w+)\]+$", text("study.md"), flags=re.MULTILINE))
+    assert keys <= set(rows) | tables
+    for field in top.fields:
+        kind = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
+        inner = kind.item_type if isinstance(kind, inspect.ListType) else kind
+        if isinstance(inner, inspect.StructType):
+            assert {entry.encode_name for entry in inner.fields} <= set(rows)
+    assert all(rows.values()), "a key without a meaning"
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns"), [("cases", CASES), ("repetitions", REPETITIONS), ("ranks", RANKS)]
+)
+def test_every_column_of_the_results_is_on_its_page(frame: str, columns: dict[str, object]) -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", section("results.md", frame), flags=re.MULTILINE)
+    assert listed == list(columns)
+
+
+def test_everything_in_a_result_directory_is_on_its_page() -> None:
+    files = {
+        value
+        for name, value in vars(layout).items()
+        if name.isupper() and isinstance(value, str) and value != layout.UNFINISHED
+    }
+    listed = re.findall(r"^\| `([\w./]+)` \|", text("results.md"), flags=re.MULTILINE)
+    assert files <= {name.rstrip("/") for name in listed}
+
+
+def test_every_shape_is_on_its_page() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", text("patterns.md"), flags=re.MULTILINE)
+    assert listed == list(SHAPES)
+
+
+def test_every_verb_and_key_of_the_driver_is_on_its_page(writer: ModuleType) -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in writer.driver.NATIVE.glob("*.c"))
+    keys = set(re.findall(r'offbeat_command_(?:text|number|listed)\(command, "(\w+)"', source))
+    assert keys == set(writer.driver.KEYS)
+    page = text("driver.md")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == keys
+    for verb in ("hello", "force", "variables", "check", "observe", "measure", "fingerprint", "quit"):
+        assert f"\n## {verb}\n" in page
+    assert {*writer.driver.verbs()} == set(re.findall(r"^## (\w+)$", page, flags=re.MULTILINE))
+
+
+def test_every_environment_variable_of_offbeat_is_on_its_page(writer: ModuleType) -> None:
+    read = set()
+    for path in (REPOSITORY / "src").rglob("*.py"):
+        read |= set(re.findall(r'"(OFFBEAT_[A-Z_]+)"', path.read_text(encoding="utf-8")))
+    for path in (REPOSITORY / "native").rglob("*.c"):
+        read |= set(re.findall(r'getenv\("(OFFBEAT_[A-Z_]+)"\)', path.read_text(encoding="utf-8")))
+    assert read == set(writer.environment.YOURS) | set(writer.environment.OURS)

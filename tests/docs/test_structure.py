@@ -1,0 +1,115 @@
+"""docs/structure.md is true: every room is on the map, and no import leaves the borders that it draws."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MAP = REPOSITORY / "docs" / "structure.md"
+PACKAGE = REPOSITORY / "src" / "offbeat"
+NATIVE = REPOSITORY / "native"
+
+OUTSIDE = {"errors", "units", "__init__"}
+"""Modules of the package that belong to no room and that every room may import."""
+
+
+def rooms(heading: str) -> dict[str, set[str]]:
+    """A table of the map: room → the rooms that it stands on."""
+    section = MAP.read_text(encoding="utf-8").split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| `(\w+)` \| .*? \|\s*([^|]*?)\s*\|$", section, flags=re.MULTILINE)
+    listed = {name: set(re.findall(r"`(\w+)`", cell)) for name, cell in rows}
+    for name, cell in rows:
+        if cell == "all of them":
+            listed[name] = set(listed) - {name}
+    return listed
+
+
+def folders(place: Path) -> set[str]:
+    return {entry.name for entry in place.iterdir() if entry.is_dir() and entry.name != "__pycache__"}
+
+
+def python_imports(path: Path) -> set[str]:
+    """The rooms, and the modules outside of rooms, that a Python file imports from."""
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "offbeat":
+            names = [node.module] if "." in node.module else [f"offbeat.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names if name.name.split(".")[0] == "offbeat"]
+        else:
+            continue
+        imported |= {name.split(".")[1] if "." in name else "__init__" for name in names}
+    known = folders(PACKAGE) | OUTSIDE
+    return {name if name in known else "__init__" for name in imported}  # offbeat.__version__
+
+
+def native_includes(path: Path) -> set[str]:
+    """The rooms whose headers a C file includes; headers without a folder are the room's own."""
+    text = path.read_text(encoding="utf-8")
+    public = {"include"} if re.search(r"#include <offbeat/", text) else set()
+    return public | set(re.findall(r'#include "(\w+)/', text))
+
+
+def test_every_room_of_the_front_end_is_on_the_map() -> None:
+    assert set(rooms("Rooms of the front end")) == folders(PACKAGE)
+
+
+def test_every_room_of_the_driver_is_on_the_map() -> None:
+    assert set(rooms("Rooms of the driver")) == folders(NATIVE)
+
+
+@pytest.mark.parametrize("heading", ["Rooms of the front end", "Rooms of the driver"])
+def test_rooms_stand_on_each_other_in_one_direction(heading: str) -> None:
+    listed = rooms(heading)
+    placed: set[str] = set()
+    while len(placed) < len(listed):
+        next_ones = {room for room in set(listed) - placed if listed[room] <= placed}
+        assert next_ones, f"a circle among {sorted(set(listed) - placed)}"
+        placed |= next_ones
+
+
+@pytest.mark.parametrize("room", sorted(rooms("Rooms of the front end")))
+def test_a_room_of_the_front_end_imports_only_what_it_stands_on(room: str) -> None:
+    allowed = rooms("Rooms of the front end")[room] | {room} | OUTSIDE
+    strangers = {
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in (PACKAGE / room).rglob("*.py")
+        for name in python_imports(path) - allowed
+    }
+    assert strangers == set()
+
+
+@pytest.mark.parametrize("room", sorted(rooms("Rooms of the driver")))
+def test_a_room_of_the_driver_includes_only_what_it_stands_on(room: str) -> None:
+    tests = {"clock"} if room == "harmonize" else set()  # their tests share clock/expect.h
+    allowed = rooms("Rooms of the driver")[room] | {room} | tests
+    strangers = {
+        f"{path.relative_to(REPOSITORY)} includes {name}"
+        for path in (NATIVE / room).rglob("*.[ch]")
+        for name in native_includes(path) - allowed
+    }
+    assert strangers == set()
+
+
+def test_modules_outside_of_rooms_import_from_no_room_while_they_are_loaded() -> None:
+    for name in ("errors", "units"):
+        assert python_imports(PACKAGE / f"{name}.py") <= OUTSIDE
+
+
+def test_every_folder_of_the_repository_is_on_the_map() -> None:
+    section = MAP.read_text(encoding="utf-8").split("## Folders\n", 1)[1].split("\n## ", 1)[0]
+    listed = set(re.findall(r"^\| `([\w./]+)/` \|", section, flags=re.MULTILINE))
+    for folder in listed:
+        assert (REPOSITORY / folder).is_dir(), f"{folder} is on the map and not in the repository"
+    tracked = {"src", "native", "tests", "benchmarks", "examples", "docs", "tools", ".ci"}
+    assert {folder.split("/")[0] for folder in listed} == tracked
+
+
+def test_every_file_that_the_map_names_exists() -> None:
+    text = MAP.read_text(encoding="utf-8")
+    for place in re.findall(r"`((?:src|native|docs|tests)/[\w./*]+)`", text):
+        assert list(REPOSITORY.glob(place.rstrip("/"))), f"{place} is named and does not exist"

@@ -1,0 +1,176 @@
+"""``offbeat export``: from a result directory to files, or to a sentence."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_plans import algorithms, installation
+
+from offbeat.cli import app
+from offbeat.mpi import find
+from offbeat.mpi.installation import Installation
+from offbeat.results.import_csv import import_csv
+from offbeat.results.store import Store
+from offbeat.study.case import Case
+from offbeat.study.template import TEMPLATE
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+HERE = {
+    entry.name: entry
+    for entry in (installation("openmpi", (5, 0, 11)), installation("intelmpi", (2021, 18, 1)))
+}
+
+
+def row(algorithm: str, size: int, last_delay_s: float) -> dict[str, Any]:
+    """A measured case of reduce on p=4."""
+    case = Case(
+        collective="reduce",
+        algorithm=algorithm,
+        bytes=size,
+        pattern="no_delay",
+        shape="no_delay",
+        skew_policy="none",
+        skew_factor=0.0,
+        p=4,
+        nodes=0,
+        ppn=0,
+        op="sum",
+        datatype="double",
+    )
+    facts: dict[str, Any] = {"case": case.id, "engine": "mpi", "library": "openmpi-5.0.11"}
+    for name in Case.__struct_fields__:
+        facts[name] = getattr(case, name)
+    return facts | {
+        "pattern_kind": "shape",
+        "skew_s": 0.0,
+        "status": "measured",
+        "reason": "",
+        "proof": "proved",
+        "evidence": "",
+        "repetitions": 0,
+        "invalid": 0,
+        "last_delay_s": last_delay_s,
+        "last_delay_low_s": last_delay_s,
+        "last_delay_high_s": last_delay_s,
+        "total_delay_s": last_delay_s,
+        "overshoot_s": 0.0,
+        "clock_bound_s": 0.0,
+    }
+
+
+def study(directory: Path, rows: list[dict[str, Any]]) -> Path:
+    """A result directory of a study with Open MPI 5.0.11."""
+    library = {
+        "name": "openmpi-5.0.11",
+        "family": "openmpi",
+        "version": [5, 0, 11],
+        "mpirun": "/nowhere/mpirun",
+    }
+    with Store.create(directory, study_toml=TEMPLATE, provenance={"library": library}) as store:
+        store.add_algorithms(algorithms("openmpi", "reduce"))
+        store.append_rows(rows, b"")
+    return directory
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    rows = [row("way1", 64, 1e-6), row("way2", 64, 2e-6), row("way1", 1024, 4e-6), row("way2", 1024, 3e-6)]
+    return study(tmp_path / "results", rows)
+
+
+@pytest.fixture(autouse=True)
+def libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two made-up installations, known by name."""
+    real = find.choose
+
+    def choose(wanted: str = "auto", *rest: Any) -> Installation:
+        return HERE[wanted] if wanted in HERE else real(wanted, *rest)
+
+    monkeypatch.setattr(find, "choose", choose)
+
+
+def export(*words: object, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the command; its exit status."""
+    monkeypatch.setattr(sys, "argv", ["offbeat", "export", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    return int(ended.value.code or 0)
+
+
+def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
+    path = measured.absolute() / "tuning" / "openmpi.rules"
+    assert "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0" in path.read_text(encoding="utf-8")
+    out = capsys.readouterr().out
+    assert "2 measured cells of reduce, for openmpi-5.0.11:" in out
+    assert f"--mca coll_tuned_dynamic_rules_filename {path} -n P ./application" in out
+
+
+def test_the_folder_and_the_format_can_be_chosen(
+    measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [measured, "--rule", "no_delay", "--output", tmp_path / "out", "--format", "2"]
+    assert export(*words, monkeypatch=monkeypatch) == 0
+    assert (
+        (tmp_path / "out" / "openmpi.rules").read_text(encoding="utf-8").startswith("rule-file-version-2\n")
+    )
+
+
+def test_another_family_than_the_measured_one_is_refused(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(measured, "--rule", "no_delay", "--mpi", "intelmpi-2021.18.1", monkeypatch=monkeypatch) == 2
+    assert (
+        "were measured with Open MPI 5.0.11: algorithms of one library say nothing" in capsys.readouterr().err
+    )
+    assert not (measured / "tuning").exists()
+
+
+def test_a_measured_library_that_is_gone_must_be_named(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(HERE, "openmpi-5.0.11", HERE["intelmpi-2021.18.1"])
+    assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 2
+    assert (
+        "was not found on this machine; name an installation of it with --mpi PREFIX"
+        in capsys.readouterr().err
+    )
+
+
+def test_nothing_selected_is_a_failure_that_says_where_to_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = study(tmp_path / "results", [row("default", 64, 1e-6)])
+    assert export(directory, "--rule", "no_delay", monkeypatch=monkeypatch) == 1
+    assert "nothing was selected" in capsys.readouterr().err
+    assert not (directory / "tuning").exists()
+
+
+def test_measurements_made_elsewhere_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import_csv(REFERENCE / "hydra-ft-scenario.csv", tmp_path / "imported")
+    assert export(tmp_path / "imported", monkeypatch=monkeypatch) == 2
+    assert "it was measured elsewhere" in capsys.readouterr().err
+    assert not (tmp_path / "imported" / "tuning").exists()
+
+
+@pytest.mark.parametrize("words", [["--rule", "best"], ["--format", "3"], ["--rule", "scenario:none"]])
+def test_unknown_words_are_refused_and_nothing_is_written(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    assert export(measured, *words, monkeypatch=monkeypatch) == 2
+    assert not (measured / "tuning").exists()
+
+
+def test_another_version_than_the_measured_one_is_said(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(HERE, "openmpi-4.1.4", installation("openmpi", (4, 1, 4)))
+    assert export(measured, "--rule", "no_delay", "--mpi", "openmpi-4.1.4", monkeypatch=monkeypatch) == 0
+    assert "Open MPI 5.0.11 was measured, but the files are for openmpi-4.1.4" in capsys.readouterr().out

@@ -1,0 +1,157 @@
+"""Intel MPI's variables, read the way Intel MPI reads them."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from made_plans import chosen, installation, made_plan, planned, telling_calls
+
+from offbeat.errors import BadInput
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import COLLECTIVES
+from offbeat.tuning import intelmpi
+from offbeat.tuning.files import TuningFiles
+from offbeat.tuning.intelmpi import WITHOUT_SIZES
+from offbeat.tuning.plan import Rule, TuningPlan
+
+
+def decided(environment: dict[str, str], collective: str, p: int, size: int) -> str:
+    """The preset for a call; preset 0 and an unset variable are the library's decision.
+
+    An entry holds up to its upper end, whatever its lower one, and the last for everything above.
+    """
+    value = environment.get(f"I_MPI_ADJUST_{collective.upper()}", "0")
+    compared = size * p if collective == "reduce_scatter" else size
+    for entry in value.split(";"):
+        preset, _, condition = entry.partition(":")
+        if not condition or compared <= int(condition.partition("-")[2]):
+            return preset
+    return value.rpartition(";")[2].partition(":")[0]
+
+
+def written(made: TuningPlan, folder: Path) -> TuningFiles:
+    return intelmpi.write(made, installation("intelmpi", (2021, 18, 1)), folder)
+
+
+def preset(rule: Rule | None) -> str:
+    return intelmpi.preset_of(rule) if rule else "0"
+
+
+@settings(deadline=None, max_examples=60)
+@given(cells=chosen([name for name in COLLECTIVES if name not in (*WITHOUT_SIZES, "reduce_scatter")]))
+def test_a_call_gets_what_the_plan_says_and_the_librarys_decision_everywhere_else(
+    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+) -> None:
+    made = made_plan("intelmpi", cells)
+    files = written(made, tmp_path_factory.mktemp("env"))
+    for collective in made.rules:
+        for p, size in telling_calls(made, collective):
+            expected = preset(planned(made, collective, p, size))
+            assert decided(files.environment_for(p), collective, p, size) == expected, (p, size)
+
+
+@settings(deadline=None, max_examples=30)
+@given(cells=chosen(["reduce_scatter"]))
+def test_reduce_scatter_is_compared_by_the_sum_of_all_processes(
+    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+) -> None:
+    made = made_plan("intelmpi", cells)
+    files = written(made, tmp_path_factory.mktemp("env"))
+    for p in {rule.p for rule in made.rules["reduce_scatter"]}:
+        for _, size in telling_calls(made, "reduce_scatter"):
+            expected = preset(planned(made, "reduce_scatter", p, size))
+            assert decided(files.environment_for(p), "reduce_scatter", p, size) == expected
+
+
+@settings(deadline=None, max_examples=30)
+@given(cells=chosen(list(WITHOUT_SIZES)))
+def test_collectives_whose_size_is_not_looked_at_get_one_preset(
+    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+) -> None:
+    made = made_plan("intelmpi", cells)
+    files = written(made, tmp_path_factory.mktemp("env"))
+    for collective in made.rules:
+        assert collective in files.every_size
+        stands = {rule.p: preset(rule) for rule in files.rules}
+        for p, number in stands.items():
+            assert files.environment_for(p)[f"I_MPI_ADJUST_{collective.upper()}"] == number
+
+
+def test_entries_ascend_without_a_gap_and_leave_the_rest_to_preset_0(tmp_path: Path) -> None:
+    cells = {
+        ("reduce", 4, 64): "way1",
+        ("reduce", 4, 256): "default",
+        ("reduce", 4, 1024): "way2",
+        ("reduce", 4, 4096): "way2",
+    }
+    files = written(made_plan("intelmpi", cells), tmp_path)
+    assert files.environment_for(4) == {
+        "I_MPI_ADJUST_REDUCE": "0:0-63;1:64-127;0:128-511;2:512-4096;0:4097-2147483647"
+    }
+
+
+def test_each_range_of_processes_has_a_file_that_a_shell_can_source(tmp_path: Path) -> None:
+    cells = {("bcast", 4, 64): "way1", ("bcast", 16, 64): "way2"}
+    files = written(made_plan("intelmpi", cells, "2021.18.1"), tmp_path)
+    assert [path.name for path in files.files] == ["intelmpi-p4-7.env", "intelmpi-p8-16.env"]
+    assert files.files[0].read_text(encoding="utf-8") == (
+        """\
+# Written by offbeat from measurements with Intel MPI 2021.18.1.
+# Source it before launching 4 to 7 processes:  . intelmpi-p4-7.env
+# Preset 0 is the library's built-in decision.
+export I_MPI_ADJUST_BCAST='0:0-63;1:64-64;0:65-2147483647'
+"""
+    )
+    script = f". {shlex.quote(str(files.files[1]))} && printenv I_MPI_ADJUST_BCAST"
+    shown = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert (
+        shown.stdout.strip()
+        == files.environment_for(9)["I_MPI_ADJUST_BCAST"]
+        == "0:0-63;2:64-64;0:65-2147483647"
+    )
+
+
+def test_a_launch_can_be_told_by_file_or_by_options(tmp_path: Path) -> None:
+    files = written(made_plan("intelmpi", {("barrier", 4, 0): "way3"}), tmp_path)
+    assert files.usage == [
+        "# 4 processes",
+        f". {tmp_path / 'intelmpi-p4.env'} && mpiexec -n 4 ./application",
+        "mpiexec -genv I_MPI_ADJUST_BARRIER 3 -n 4 ./application",
+    ]
+    assert files.environment_for(5) == {}
+
+
+def test_the_files_say_that_other_sizes_are_not_exactly_the_default(tmp_path: Path) -> None:
+    files = written(made_plan("intelmpi", {("bcast", 4, 64): "way1"}), tmp_path)
+    assert not files.exact_default
+    assert any("preset 0" in note and "no longer reads its own tuning file" in note for note in files.notes)
+
+
+def test_further_variables_stand_in_the_file_too(tmp_path: Path) -> None:
+    value = {"I_MPI_ADJUST_REDUCE": "7", "I_MPI_ADJUST_REDUCE_NODE_KNOMIAL_RADIX": "4"}
+    algorithm = Algorithm(collective="reduce", name="preset_7(radix=4)", settings=value)
+    fields = {"p": 4, "p_low": 4, "p_high": 4, "bytes": 64, "bytes_low": 64, "bytes_high": 64}
+    made = TuningPlan(
+        family="intelmpi",
+        version="2021.18.1",
+        rules={"reduce": [Rule(collective="reduce", algorithm=algorithm, **fields)]},
+    )
+    files = written(made, tmp_path)
+    assert files.environment_for(4)["I_MPI_ADJUST_REDUCE_NODE_KNOMIAL_RADIX"] == "4"
+    assert "export I_MPI_ADJUST_REDUCE_NODE_KNOMIAL_RADIX=4" in files.files[0].read_text(encoding="utf-8")
+
+
+def test_settings_without_a_preset_are_refused_by_name(tmp_path: Path) -> None:
+    algorithm = Algorithm(collective="reduce", name="odd", settings={"I_MPI_ADJUST_BCAST": "1"})
+    fields = {"p": 4, "p_low": 4, "p_high": 4, "bytes": 64, "bytes_low": 64, "bytes_high": 64}
+    made = TuningPlan(
+        family="intelmpi",
+        version="",
+        rules={"reduce": [Rule(collective="reduce", algorithm=algorithm, **fields)]},
+    )
+    with pytest.raises(BadInput, match="reduce's algorithm odd have no preset number"):
+        written(made, tmp_path)
