@@ -21,13 +21,17 @@ check_python() {
         stop "offbeat needs Python 3.11 or later, and '$python' is $("$python" --version). Name another: make PYTHON=python3.11"
 }
 
-# Debian's pip wheel, unpacked below $1; prints its path. apt-get may do this for everybody when it keeps its lists here.
+# Debian's pip wheel, unpacked below $1; prints its path. apt-get can do this without root when it keeps its lists in
+# a folder of ours, and when the system's hooks, which clean the system's folders, are left out.
 debian_pip() {
-    local apt=(apt-get -qq -o "Dir::State=$1/state" -o "Dir::Cache=$1/cache" -o APT::Sandbox::User=)
     mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial"
+    printf '%s\n' "Dir::State \"$1/state\";" "Dir::Cache \"$1/cache\";" 'APT::Sandbox::User "";' \
+        '#clear APT::Update::Pre-Invoke;' '#clear APT::Update::Post-Invoke;' \
+        '#clear APT::Update::Post-Invoke-Success;' '#clear DPkg::Post-Invoke;' >"$1/apt.conf"
     (
         cd "$1"
-        "${apt[@]}" update && "${apt[@]}" download python3-pip-whl && dpkg -x python3-pip-whl_*.deb .
+        apt-get -qq -c apt.conf update && apt-get -qq -c apt.conf download python3-pip-whl &&
+            dpkg -x python3-pip-whl_*.deb .
     ) >&2 || return 1
     compgen -G "$1/usr/share/python-wheels/pip-*.whl"
 }
@@ -64,5 +68,5 @@ if ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
     rm -rf "$folder"
     make_environment
 fi
-echo "Installing into $folder: $*"
+echo "Installing into $folder, which may take a minute: $*"
 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@"

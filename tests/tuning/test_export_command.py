@@ -14,6 +14,7 @@ from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.results.import_csv import import_csv
 from offbeat.results.store import Store
+from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
 from offbeat.study.template import TEMPLATE
 
@@ -61,7 +62,7 @@ def row(algorithm: str, size: int, last_delay_s: float) -> dict[str, Any]:
     }
 
 
-def study(directory: Path, rows: list[dict[str, Any]]) -> Path:
+def study(directory: Path, rows: list[dict[str, Any]], known: list[Algorithm] | None = None) -> Path:
     """A result directory of a study with Open MPI 5.0.11."""
     library = {
         "name": "openmpi-5.0.11",
@@ -70,7 +71,7 @@ def study(directory: Path, rows: list[dict[str, Any]]) -> Path:
         "mpirun": "/nowhere/mpirun",
     }
     with Store.create(directory, study_toml=TEMPLATE, provenance={"library": library}) as store:
-        store.add_algorithms(algorithms("openmpi", "reduce"))
+        store.add_algorithms(known or algorithms("openmpi", "reduce"))
         store.append_rows(rows, b"")
     return directory
 
@@ -174,3 +175,20 @@ def test_another_version_than_the_measured_one_is_said(
     monkeypatch.setitem(HERE, "openmpi-4.1.4", installation("openmpi", (4, 1, 4)))
     assert export(measured, "--rule", "no_delay", "--mpi", "openmpi-4.1.4", monkeypatch=monkeypatch) == 0
     assert "Open MPI 5.0.11 was measured, but the files are for openmpi-4.1.4" in capsys.readouterr().out
+
+
+def test_files_that_could_hold_nothing_are_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limited = Algorithm(
+        collective="reduce",
+        name="way1",
+        settings={"coll_tuned_reduce_algorithm": "1", "coll_tuned_reduce_algorithm_max_requests": "2"},
+    )
+    directory = study(tmp_path / "results", [row("way1", 64, 1e-6)], [limited])
+    assert export(directory, "--rule", "no_delay", monkeypatch=monkeypatch) == 1
+    assert (
+        "nothing of the selection can be said in the tuning files of openmpi-5.0.11"
+        in capsys.readouterr().err
+    )
+    assert not list((directory / "tuning").iterdir())

@@ -172,6 +172,9 @@ def test_a_launch_can_be_told_by_options_or_by_environment(tmp_path: Path) -> No
         *("--mca", "coll_tuned_dynamic_rules_filename", path),
     ]
     assert files.usage[0] == f"mpirun {' '.join(files.launch_options)} -n P ./application"
+    assert files.usage[1] == (
+        f"export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename={path}"
+    )
     assert files.environment_for(64) == files.environment
 
 

@@ -57,9 +57,9 @@ def command(
     files = write(made, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
     console = Console(highlight=False, soft_wrap=True)
-    cells = sum(len(rules) for rules in made.rules.values())
+    collectives = ", ".join(dict.fromkeys(rule.collective for rule in files.rules))
     console.print(
-        f"{cells} measured cells of {', '.join(made.rules)}, for {installation.name}:", markup=False
+        f"{len(files.rules)} measured cells of {collectives}, for {installation.name}:", markup=False
     )
     for path in files.files:
         console.print(f"  {path}", markup=False)

@@ -40,6 +40,9 @@ class Driver:
     When the front end is killed, the launch ends too (:class:`offbeat.mpi.ending.Watch`).
     """
 
+    PATIENCE_S = 10.0
+    """How long a launch may take to end once it was asked to, or once its output has ended."""
+
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self._log_path = log
         self._log = log.open("ab")
@@ -82,7 +85,7 @@ class Driver:
             raise Refused(str(answer.get("why", "no reason given")))
         return answer
 
-    def close(self, patience_s: float = 10.0) -> None:
+    def close(self, patience_s: float = PATIENCE_S) -> None:
         """End the launch: by asking, and by force if that does not help."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError, ValueError):
@@ -137,12 +140,12 @@ class Driver:
 
     def _how_it_ended(self) -> str:
         try:
-            status = self._process.wait(10)
+            status = self._process.wait(self.PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._kill()
             status = self._process.wait()
         self._release()
-        what = f"killed by signal {-status}" if status < 0 else f"ended with exit status {status}"
+        what = f"was killed by signal {-status}" if status < 0 else f"ended with exit status {status}"
         last = self._last_words()
         return f"the launch {what}" + (f": {last}" if last else "")
 

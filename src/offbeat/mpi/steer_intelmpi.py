@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.steering import first_of
 from offbeat.mpi.variables import Variable, by_name
 from offbeat.study.algorithm import Algorithm
 
@@ -56,8 +57,7 @@ class IntelMpiSteering:
 
     def what_ran(self, collective: str, functions: Sequence[str]) -> str:
         """The first one entered of this collective: the others are parts of it."""
-        word = f"_{collective.capitalize()}_"
-        return next((name for name in functions if word in name), "")
+        return first_of(collective, functions)
 
     def is_by_name(self, algorithm: Algorithm, function: str) -> bool:
         """A preset has no name of its own that could differ."""

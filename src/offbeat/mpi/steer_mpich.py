@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.steering import first_of
 from offbeat.mpi.variables import Variable, by_name
 from offbeat.study.algorithm import Algorithm
 
@@ -78,8 +79,7 @@ class MpichSteering:
 
     def what_ran(self, collective: str, functions: Sequence[str]) -> str:
         """Only where a site's MPICH still has its symbols: the first one entered of this collective."""
-        word = f"_{collective.capitalize()}_"
-        return next((name for name in functions if word in name), "")
+        return first_of(collective, functions)
 
     def is_by_name(self, algorithm: Algorithm, function: str) -> bool:
         """MPICH was told to fail rather than to fall back, so names are not compared."""

@@ -81,6 +81,15 @@ def split_name(name: str) -> tuple[str, dict[str, str]]:
     return match["name"].strip(), parameters
 
 
+def first_of(collective: str, functions: Sequence[str]) -> str:
+    """The first function of a collective among names as MPICH and its kin make them; empty if there is none.
+
+    ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce.
+    """
+    own = re.compile(rf"_{collective.capitalize()}_(intra|allcomm)_")
+    return next((name for name in functions if own.search(name)), "")
+
+
 def default_algorithm(collective: str) -> Algorithm:
     """The pseudo-algorithm that leaves the choice to the library."""
     return Algorithm(collective=collective, name=DEFAULT)

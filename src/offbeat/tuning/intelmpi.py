@@ -107,7 +107,7 @@ def _environment(row: ranges.ProcessRow) -> dict[str, str]:
         if collective in WITHOUT_SIZES:
             environment[_variable(rules[0])] = preset_of(rules[0])
         else:
-            scale = 1
+            scale = _measured(row) if collective in BY_TOTAL else 1
             environment[_variable(rules[0])] = entries_text(ranges.segments(rules, preset_of, scale, scale))
     return environment
 

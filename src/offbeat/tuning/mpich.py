@@ -95,7 +95,7 @@ def _usage(environment: dict[str, str]) -> list[str]:
     options = [word for name, value in environment.items() for word in ("-genv", name, value)]
     return [
         f"mpiexec {shlex.join(options)} -n P ./application",
-        *(f"export {name}={shlex.quote(value)}" for name, value in environment.items()),
+        "export " + " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()),
     ]
 
 

@@ -137,7 +137,7 @@ def write(
 def _usage(environment: dict[str, str], options: list[str]) -> list[str]:
     return [
         f"mpirun {shlex.join(options)} -n P ./application",
-        *(f"export {name}={shlex.quote(value)}" for name, value in environment.items()),
+        "export " + " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()),
     ]
 
 

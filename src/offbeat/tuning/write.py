@@ -107,6 +107,13 @@ def write(
         files = mpich.write(made, installation, directory)
     else:
         files = intelmpi.write(made, installation, directory)
+    if not files.rules:
+        for path in files.files:
+            path.unlink(missing_ok=True)
+        raise RunFailed(
+            f"nothing of the selection can be said in the tuning files of {installation.name}: "
+            + " ".join(files.notes)
+        )
     version = ".".join(str(part) for part in installation.version)
     if made.version and made.version != version:
         files = msgspec.structs.replace(

@@ -1,0 +1,74 @@
+"""Steering Intel MPI by what version 2021 answers about itself."""
+
+from __future__ import annotations
+
+import captured
+import pytest
+
+from offbeat.mpi.steer_intelmpi import IntelMpiSteering
+from offbeat.mpi.variables import Variable
+from offbeat.study.algorithm import DEFAULT, Algorithm
+from offbeat.study.case import COLLECTIVES
+
+STEERING = IntelMpiSteering()
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_preset_that_the_library_states_is_found(collective, tmp_path):
+    found = captured.found(STEERING, "intelmpi", tmp_path)[collective]
+    last = captured.presets("intelmpi")[collective]
+    adjust = f"I_MPI_ADJUST_{collective.upper()}"
+    assert [(one.name, one.settings) for one in found] == [
+        (f"preset_{number}", {adjust: str(number)}) for number in range(1, last + 1)
+    ]
+
+
+def test_a_preset_needs_a_launch_of_its_own_and_the_default_does_not(tmp_path):
+    one = captured.found(STEERING, "intelmpi", tmp_path)["reduce"][4]
+    assert STEERING.switch(one, captured.variables("intelmpi")) is None
+    assert STEERING.launch_environment(one) == {"I_MPI_ADJUST_REDUCE": "5"}
+    default = Algorithm(collective="reduce", name=DEFAULT)
+    assert STEERING.switch(default, captured.variables("intelmpi")) == []
+
+
+@pytest.mark.parametrize("description", ["", "range: 0-5", "@Alias:# I_MPI_ADJUST_REDUCE"])
+def test_a_variable_that_does_not_say_its_presets_has_none(description, tmp_path):
+    odd = Variable(
+        name="MPIR_CVAR_USE_REDUCE",
+        type="text",
+        settable=True,
+        value="",
+        items=[],
+        description=description,
+    )
+    assert STEERING.algorithms("reduce", [odd], captured.installation("intelmpi", tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ("MPIR_Reduce_intra_binomial", "binomial_5"),
+        ("MPIR_Reduce_allcomm_nb", "nb_5"),
+        ("MPIDI_POSIX_Reduce_intra_shm_tiny", "shm_tiny_5"),
+        ("MPIR_Reduce_intra_knomial_impl", "knomial_5"),
+        ("", "preset_5"),
+    ],
+)
+def test_a_preset_is_named_by_what_it_was_seen_to_run(function, name):
+    one = Algorithm(collective="reduce", name="preset_5", settings={"I_MPI_ADJUST_REDUCE": "5"})
+    named = STEERING.named_by_proof(one, function)
+    assert (named.name, named.settings, named.collective) == (name, one.settings, "reduce")
+
+
+def test_a_name_that_was_given_stays():
+    one = Algorithm(collective="reduce", name="binomial_5", settings={"I_MPI_ADJUST_REDUCE": "5"})
+    assert STEERING.named_by_proof(one, "MPIR_Reduce_intra_knomial") == one
+    default = Algorithm(collective="reduce", name=DEFAULT)
+    assert STEERING.named_by_proof(default, "MPIR_Reduce_intra_knomial") == default
+
+
+def test_what_ran_is_the_first_function_of_the_collective_itself():
+    entered = ["MPIR_Gather_intra_binomial", "MPIR_Reduce_intra_knomial", "MPIR_Reduce_intra_tree"]
+    assert STEERING.what_ran("reduce", entered) == "MPIR_Reduce_intra_knomial"
+    assert STEERING.what_ran("bcast", entered) == ""
+    assert STEERING.what_ran("reduce", ["MPIR_Reduce_scatter_intra_pairwise"]) == ""

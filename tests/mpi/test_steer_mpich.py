@@ -1,0 +1,118 @@
+"""Steering MPICH by what versions 4.0.2 and 5.0.2 answer about themselves."""
+
+from __future__ import annotations
+
+import captured
+import pytest
+
+from offbeat.mpi.steer_mpich import MpichSteering, function_words
+from offbeat.mpi.variables import Variable
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import COLLECTIVES
+
+LIBRARIES = ["mpich4", "mpich5"]
+STEERING = MpichSteering()
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request):
+    return request.param
+
+
+def variable(collective):
+    return f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
+
+
+def numbers(library, one):
+    """The words of ``force`` as (collective or its nonblocking sibling, number)."""
+    words = STEERING.switch(one, captured.variables(library))
+    pairs = [word.split("=") for word in words]
+    return {name: int(number) for name, number in pairs}
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_algorithm_that_the_library_lists_is_found_by_its_word(library, collective, tmp_path):
+    found = captured.found(STEERING, library, tmp_path)[collective]
+    blocking = [one.name for one in found if not one.name.startswith("nb(")]
+    wanted = [word for word in captured.known(library)[collective] if word not in ("auto", "nb")]
+    assert blocking == wanted
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_nb_is_offered_with_every_algorithm_of_the_nonblocking_sibling(library, collective, tmp_path):
+    found = captured.found(STEERING, library, tmp_path)[collective]
+    inner = [one.name for one in found if one.name.startswith("nb(")]
+    sibling = captured.known(library)["i" + collective]
+    assert inner == [f"nb({word})" for word in sibling if word not in ("auto", "sched_auto")]
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_words_are_switched_by_the_librarys_own_numbers(library, collective, tmp_path):
+    known = captured.known(library)
+    own, sibling = variable(collective), variable("i" + collective)
+    for one in captured.found(STEERING, library, tmp_path)[collective]:
+        if one.name.startswith("nb("):
+            inner = known["i" + collective][one.name[3:-1]]
+            assert numbers(library, one) == {own: known[collective]["nb"], sibling: inner}
+        else:
+            assert numbers(library, one) == {own: known[collective][one.name]}
+
+
+def test_words_glued_to_the_sentence_before_are_split(tmp_path):
+    alltoall = next(one for one in captured.variables("mpich4") if one.name == variable("alltoall"))
+    assert "JSON_FILE)brucks" in alltoall.description
+    names = [one.name for one in captured.found(STEERING, "mpich4", tmp_path)["alltoall"]]
+    assert names[0] == "brucks"
+    assert not any("json" in name or "algorithm" in name for name in names)
+
+
+def test_a_word_that_ends_another_keeps_its_own_number():
+    text = "how to do itauto - choosebrucks - oldk_brucks - newnb - other"
+    asked = Variable(
+        name=variable("alltoall"), type="int", settable=True, value="0", items=[], description=text
+    )
+    for word, number in (("brucks", 1), ("k_brucks", 2), ("nb", 3), ("auto", 0)):
+        one = Algorithm(collective="alltoall", name=word, settings={variable("alltoall"): word})
+        assert STEERING.switch(one, [asked]) == [f"{variable('alltoall')}={number}"]
+
+
+def test_a_word_that_the_library_does_not_know_needs_a_launch_of_its_own(library):
+    one = Algorithm(collective="reduce", name="magic", settings={variable("reduce"): "magic"})
+    assert STEERING.switch(one, captured.variables(library)) is None
+    assert STEERING.switch(one, []) is None
+    assert STEERING.launch_environment(one) == {variable("reduce"): "magic"}
+
+
+def test_in_the_environment_the_variables_take_words(library, tmp_path):
+    found = {one.name: one for one in captured.found(STEERING, library, tmp_path)["reduce"]}
+    assert STEERING.launch_environment(found["nb(tsp_tree)"]) == {
+        variable("reduce"): "nb",
+        variable("ireduce"): "tsp_tree",
+    }
+
+
+def test_words_without_names_in_the_library_are_taken_as_they_stand(tmp_path):
+    """A library file of which nothing can be read, such as one without its tuning names."""
+    bare = captured.installation("mpich5", tmp_path)
+    bare.library.write_bytes(b"\x7fELF")
+    function_words.cache_clear()
+    names = [one.name for one in STEERING.algorithms("reduce", captured.variables("mpich5"), bare)]
+    assert {"binomial", "smp", "reduce_scatter_gather", "nb(tsp_tree)"} <= set(names)
+
+
+def test_no_algorithm_takes_parameters_and_nb_is_no_parameter(library, tmp_path):
+    one = captured.found(STEERING, library, tmp_path)["reduce"][0]
+    assert STEERING.with_parameters(one, {"k": "4"}, captured.variables(library)) is None
+
+
+def test_a_forced_algorithm_that_cannot_run_says_so_and_messages_are_seen(library, tmp_path):
+    here = captured.installation(library, tmp_path)
+    assert STEERING.environment(here) == {"MPIR_CVAR_COLLECTIVE_FALLBACK": "error"}
+    assert STEERING.proof_environment(here) == {"MPIR_CVAR_NOLOCAL": "1"}
+
+
+def test_a_library_without_symbols_names_nothing_that_ran():
+    assert STEERING.what_ran("reduce", []) == ""
+    assert STEERING.what_ran("reduce", ["MPIR_Bcast_intra_binomial", "MPIR_Reduce_intra_binomial"]) == (
+        "MPIR_Reduce_intra_binomial"
+    )
