@@ -15,6 +15,7 @@ from offbeat.report.warnings import warnings
 from offbeat.select.choose import select
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
+from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
 from offbeat.tuning.plan import Rule
 from offbeat.tuning.proofs import Proofs, write_proofs
@@ -52,15 +53,17 @@ def write_files(directory: Path, **more: Any) -> None:
         "rule": "average",
         "library": "openmpi-4.1.4",
         "mpirun": "/usr/bin/mpirun",
-        "files": ["/x/openmpi.rules"],
-        "environment": {},
-        "by_processes": [],
-        "usage": [COMMAND],
-        "notes": ["not with non-commutative operations"],
-        "rules": [rule],
+        "tuning": TuningFiles(
+            files=[Path("/x/openmpi.rules")],
+            environment={},
+            launch_options=[],
+            usage=[COMMAND],
+            notes=["not with non-commutative operations"],
+            rules=[rule],
+        ),
     }
     (directory / "tuning").mkdir(parents=True, exist_ok=True)
-    (directory / "tuning" / "tuning.json").write_bytes(msgspec.json.encode(Manifest(**(facts | more))))
+    (directory / "tuning" / "tuning.json").write_bytes(msgspec.json.encode(Manifest(**(facts | more)), enc_hook=str))
 
 
 def use_of(directory: Path, rule: str = "average") -> Use | None:

@@ -46,10 +46,22 @@ def open_store(loaded: LoadedStudy, directory: Path) -> Store:
     if has_begun(store):
         raise BadInput(
             f"{loaded.path} has changed since the results in {directory} began ({', '.join(changed)}): they"
-            " would not fit together. Put the old values back to go on, or choose another directory with --output."
+            " would not fit together. Put the old values back to go on, or choose another directory with"
+            " --output."
         )
-    shutil.rmtree(directory)  # ours, and nothing has been measured yet
+    _clear(directory)  # ours, and nothing has been measured yet
     return _create(loaded, directory)
+
+
+def _clear(directory: Path) -> None:
+    """Empty a result directory, which may be a link, in an order that leaves it ours at any moment."""
+    last = [layout.PROVENANCE, layout.STUDY]
+    entries = [entry for entry in directory.iterdir() if entry.name != layout.LOCK]
+    for entry in sorted(entries, key=lambda entry: last.index(entry.name) if entry.name in last else -1):
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
 
 
 def _create(loaded: LoadedStudy, directory: Path) -> Store:
@@ -61,7 +73,7 @@ def check_library(store: Store, engine: Engine) -> None:
     """Note which library measures, or refuse to go on with another one than before."""
     facts = engine.describe()
     before = store.provenance.get("library")
-    if before is None or not has_begun(store):
+    if before is None or not (has_begun(store) or store.verdicts):
         store.update_provenance(facts)
         return
     now = facts["library"]
@@ -75,9 +87,7 @@ def check_library(store: Store, engine: Engine) -> None:
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
     """Keys and files of the study that are no longer what they were."""
-    changed = [
-        key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key != PREFIX
-    ]
+    changed = [key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key != PREFIX]
     files = store.provenance.get("files")
     if isinstance(files, dict):
         changed += [

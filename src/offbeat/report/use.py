@@ -76,7 +76,7 @@ def use(directory: Path, selection: Selection) -> Use | None:
         manifest = read_manifest(folder)
     except BadInput as error:
         return Use(trouble=str(error))
-    notes = list(manifest.notes)
+    notes = list(manifest.tuning.notes)
     if manifest.rule != str(selection.terms.rule):
         notes.insert(
             0,
@@ -86,10 +86,10 @@ def use(directory: Path, selection: Selection) -> Use | None:
     proofs = _proofs(folder)
     return Use(
         library=manifest.library,
-        files=manifest.files,
-        usage=manifest.usage,
+        files=[str(path) for path in manifest.tuning.files],
+        usage=manifest.tuning.usage,
         notes=notes,
-        rules=[_rule_line(rule) for rule in manifest.rules],
+        rules=[_rule_line(rule) for rule in manifest.tuning.rules],
         outcome=_outcome(proofs),
         proofs=[_proof_line(proof) for proof in proofs],
         disobeyed=[

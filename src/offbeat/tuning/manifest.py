@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
-from offbeat.tuning.plan import Rule
+from offbeat.tuning.files import TuningFiles, write_file
 
 MANIFEST = "tuning.json"
 SCHEMA_VERSION = 1
@@ -20,28 +19,14 @@ SCHEMA_VERSION = 1
 class Manifest(Struct, frozen=True, kw_only=True):
     """A set of tuning files.
 
-    ``rule`` is the selection rule by name; ``library`` the installation's name and ``mpirun`` its launcher;
-    ``files`` absolute paths; ``environment`` and ``by_processes`` what makes a launch use them; ``rules``
-    what they say.
+    ``rule`` is the selection rule by name; ``library`` the installation's name and ``mpirun`` its launcher.
     """
 
     schema_version: int
     rule: str
     library: str
     mpirun: str
-    files: list[str]
-    environment: dict[str, str]
-    by_processes: list[ProcessEnvironment]
-    usage: list[str]
-    notes: list[str]
-    rules: list[Rule]
-
-    def environment_for(self, p: int) -> dict[str, str]:
-        """The environment variables that make a launch of ``p`` processes use the files."""
-        for entry in self.by_processes:
-            if entry.p_low <= p <= entry.p_high:
-                return self.environment | entry.environment
-        return dict(self.environment)
+    tuning: TuningFiles
 
 
 def write_manifest(files: TuningFiles, rule: str, installation: Installation, directory: Path) -> Path:
@@ -51,14 +36,10 @@ def write_manifest(files: TuningFiles, rule: str, installation: Installation, di
         rule=rule,
         library=installation.name,
         mpirun=str(installation.mpirun),
-        files=[str(path) for path in files.files],
-        environment=files.environment,
-        by_processes=files.by_processes,
-        usage=files.usage,
-        notes=files.notes,
-        rules=files.rules,
+        tuning=files,
     )
-    return write_file(directory, MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)).decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(manifest, enc_hook=str)).decode()
+    return write_file(directory, MANIFEST, text + "\n")
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -68,7 +49,7 @@ def read_manifest(directory: Path) -> Manifest:
     """
     path = directory / MANIFEST
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest, dec_hook=_path)
     except OSError:
         raise BadInput(
             f"{directory} holds no tuning files ({MANIFEST} is not there); 'offbeat export' writes them"
@@ -81,3 +62,8 @@ def read_manifest(directory: Path) -> Manifest:
             " write it anew with 'offbeat export'"
         )
     return manifest
+
+
+def _path(kind: type, text: str) -> Path:
+    """Decode what JSON has no type for: paths."""
+    return Path(text)

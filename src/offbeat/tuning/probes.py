@@ -11,6 +11,7 @@ from msgspec import Struct
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
 from offbeat.study.schema import EXTENTS
+from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import Rule
 
 
@@ -27,26 +28,33 @@ class Probe(Struct, frozen=True, kw_only=True):
     evidence: str = ""
 
 
-def probes(rules: Sequence[Rule], cases: pl.DataFrame, verdicts: Sequence[Verdict]) -> list[Probe]:
+def probes(tuning: TuningFiles, cases: pl.DataFrame, verdicts: Sequence[Verdict]) -> list[Probe]:
     """A probe for each rule at its measured cell, and for the sizes just outside each p's tuned ranges.
 
-    ``cases`` are the study's (:data:`offbeat.results.schema.CASES`): they tell how a cell was measured.
+    A rule that acts at every size is looked at wherever its algorithm was seen to run. ``cases`` are the
+    study's (:data:`offbeat.results.schema.CASES`): they tell how a cell was measured.
     """
-    evidence = {(v.collective, v.algorithm, v.p, v.bytes): v.evidence for v in verdicts}
+    evidence = {
+        (v.collective, v.algorithm, v.p, v.bytes): v.evidence for v in verdicts if v.status == "proved"
+    }
     found: list[Probe] = []
-    for rule in rules:
-        for case in _cases_of(rule, cases):
-            key = (rule.collective, rule.algorithm.name, rule.p, rule.bytes)
-            found.append(Probe(case=case, expected=rule.algorithm.name, evidence=evidence.get(key, "")))
-    return found + _outside(rules, cases)
+    for rule in tuning.rules:
+        for case in _cases_of(rule, cases, rule.collective in tuning.every_size):
+            seen = evidence.get((rule.collective, rule.algorithm.name, rule.p, case.bytes), "")
+            if seen or case.bytes == rule.bytes:
+                found.append(Probe(case=case, expected=rule.algorithm.name, evidence=seen))
+    bounded = [rule for rule in tuning.rules if rule.collective not in tuning.every_size]
+    return found + _outside(bounded, cases)
 
 
-def _cases_of(rule: Rule, cases: pl.DataFrame) -> list[Case]:
-    """The ways in which a rule's cell was measured: placements, operations, datatypes, roots."""
+def _cases_of(rule: Rule, cases: pl.DataFrame, every_size: bool) -> list[Case]:
+    """The ways in which a rule's cells were measured: sizes, placements, operations, datatypes, roots."""
     rows = cases.filter(
-        (pl.col("collective") == rule.collective) & (pl.col("p") == rule.p) & (pl.col("bytes") == rule.bytes)
-    ).unique(["nodes", "ppn", "op", "datatype", "root"], maintain_order=True)
-    return [_case(row, rule.bytes) for row in rows.iter_rows(named=True)]
+        (pl.col("collective") == rule.collective)
+        & (pl.col("p") == rule.p)
+        & ((pl.col("bytes") == rule.bytes) | every_size)
+    ).unique(["bytes", "nodes", "ppn", "op", "datatype", "root"], maintain_order=True)
+    return [_case(row, row["bytes"]) for row in rows.iter_rows(named=True)]
 
 
 def _outside(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
@@ -55,12 +63,10 @@ def _outside(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
     for collective, p in dict.fromkeys((rule.collective, rule.p) for rule in rules):
         own = [rule for rule in rules if (rule.collective, rule.p) == (collective, p)]
         whole = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p)).row(0, named=True)
-        extent = EXTENTS.get(whole["datatype"], 1)
+        extent = EXTENTS[whole["datatype"]]
         below = (min(rule.bytes_low for rule in own) - 1) // extent * extent
         above = (max(rule.bytes_high for rule in own) // extent + 1) * extent
-        for size in (below, above):
-            if size > 0 and collective != "barrier":
-                found.append(Probe(case=_case(whole, size), expected=DEFAULT))
+        found += [Probe(case=_case(whole, size), expected=DEFAULT) for size in (below, above) if size > 0]
     return found
 
 

@@ -25,7 +25,7 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path) ->
     ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput`
     where files are missing or the installation is of another family.
     """
-    missing = [name for name in manifest.files if not Path(name).exists()]
+    missing = [path for path in manifest.tuning.files if not path.exists()]
     if missing:
         raise BadInput(f"the tuning file {missing[0]} is gone; write it anew with 'offbeat export'")
     installation = choose(mpi or manifest.mpirun)
@@ -47,14 +47,14 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path) ->
         )
         try:
             verifier = Verifier(
-                manifest,
+                manifest.tuning,
                 installation,
                 launches,
                 STEERING[installation.family](),
                 results.verdicts,
                 study.repetitions.hang_after,
             )
-            looked_at = probes(manifest.rules, results.cases, results.verdicts)
+            looked_at = probes(manifest.tuning, results.cases, results.verdicts)
             return Proofs(library=installation.name, proofs=list(verifier.prove(looked_at)))
         finally:
             launches.close()

@@ -14,13 +14,10 @@ from offbeat.mpi.steering import Steering
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
 from offbeat.study.evidence import identity, is_fingerprint
-from offbeat.tuning.manifest import Manifest
+from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.probes import Probe
 
 OBEYED, DISOBEYED, DIFFERS, UNSEEN, FAILED = "obeyed", "disobeyed", "differs", "unseen", "failed"
-
-CANNOT_KEEP_DEFAULTS = ("intelmpi",)
-"""Families whose settings replace the library's own decision for a whole collective, at every size."""
 
 
 class Proof(Struct, frozen=True, kw_only=True):
@@ -43,22 +40,21 @@ class Proof(Struct, frozen=True, kw_only=True):
 class Verifier:
     """Launches with and without the tuning files, for one installation.
 
-    ``launches`` must belong to the installation of the manifest; close them afterwards.
+    ``launches`` must belong to the installation that ``tuning`` was written for; close them afterwards.
     """
 
     def __init__(
         self,
-        manifest: Manifest,
+        tuning: TuningFiles,
         installation: Installation,
         launches: Launches,
         steering: Steering,
         verdicts: Sequence[Verdict],
         timeout_s: float,
     ) -> None:
-        self._manifest = manifest
+        self._tuning = tuning
         self._launches = launches
         self._proof = steering.proof_environment(installation)
-        self._keeps_defaults = installation.family not in CANNOT_KEEP_DEFAULTS
         self._verdicts = verdicts
         self._timeout_s = timeout_s
 
@@ -71,7 +67,7 @@ class Verifier:
         }
         for probe in _by_launch(probes):
             told(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
-            seen, why = self._look(probe, self._where(probe, self._manifest.environment_for(probe.case.p)))
+            seen, why = self._look(probe, self._where(probe, self._tuning.environment_for(probe.case.p)))
             wanted = defaults[probe.case][0] if probe.expected == DEFAULT else probe.evidence
             yield self._judge(probe, wanted, seen, why)
 
@@ -93,7 +89,7 @@ class Verifier:
         )
 
     def _otherwise(self, probe: Probe) -> str:
-        return DIFFERS if probe.expected == DEFAULT and not self._keeps_defaults else DISOBEYED
+        return DIFFERS if probe.expected == DEFAULT and not self._tuning.exact_default else DISOBEYED
 
     def _alike(self, probe: Probe, wanted: str) -> list[str]:
         """Other algorithms of the cell with the same evidence."""

@@ -1,0 +1,108 @@
+"""Studies for the debug engine, and runs of them; as a program, a run that can be killed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+from debug_engine import DebugEngine, Script
+
+from offbeat.engines.outcome import Outcome
+from offbeat.engines.resume import open_store
+from offbeat.engines.run import run
+from offbeat.results.read import read_cases
+from offbeat.study.case import Case
+from offbeat.study.load import LoadedStudy, load
+
+SMALL = """
+name = "debug"
+seed = 3
+[[collective]]
+names = ["reduce"]
+sizes = [8, 1024]
+[processes]
+p = [3]
+[patterns]
+shapes = ["no_delay", "ascending", "last_delayed"]
+[repetitions]
+minimum = 3
+maximum = 3
+"""
+
+LARGE = SMALL.replace('["reduce"]', '["reduce", "bcast"]').replace("[3]", "[2, 3]")
+
+
+class Silent:
+    """Hears a run and remembers what it heard."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.warned: list[str] = []
+        self.begun: list[tuple[int, int]] = []
+        self.ended: list[tuple[str, str]] = []
+
+    def say(self, what: str) -> None:
+        self.said.append(what)
+
+    def warn(self, sentence: str) -> None:
+        self.warned.append(sentence)
+
+    def begin(self, done: int, total: int) -> None:
+        self.begun.append((done, total))
+
+    def finished(self, case: Case, status: str, spent_s: float) -> None:
+        self.ended.append((case.id, status))
+
+
+def study(folder: Path, text: str = SMALL) -> LoadedStudy:
+    """Write a study file and load it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "study.toml"
+    path.write_text(text)
+    return load(path)
+
+
+def go(
+    loaded: LoadedStudy,
+    directory: Path,
+    engine: DebugEngine | None = None,
+    out_of_time: Callable[[float], bool] = lambda longest_s: False,
+    told: Silent | None = None,
+) -> Outcome:
+    """Run a study, or what is left of it."""
+    with open_store(loaded, directory) as store:
+        return run(loaded, store, engine or DebugEngine(), told or Silent(), out_of_time)
+
+
+def cases(directory: Path) -> pl.DataFrame:
+    return read_cases(directory)
+
+
+def status_of(directory: Path) -> dict[tuple[str, int, str], tuple[str, str]]:
+    """(algorithm, size, pattern) → (status, reason)."""
+    rows = cases(directory).iter_rows(named=True)
+    return {(r["algorithm"], r["bytes"], r["pattern"]): (r["status"], r["reason"]) for r in rows}
+
+
+def main() -> None:
+    """Run a study slowly: ``debug_run.py STUDY DIRECTORY LOG``; the log gets a line for each step of a case."""
+    log = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def before(event: tuple) -> None:
+        os.write(log, f"{event[0]} {event[1]}\n".encode())
+        time.sleep(0.002)
+
+    class Loud(Silent):
+        def finished(self, case: Case, status: str, spent_s: float) -> None:
+            os.write(log, f"finished {case.id}\n".encode())
+
+    script = Script(losses={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed"})
+    go(load(sys.argv[1]), Path(sys.argv[2]), DebugEngine(script, before), told=Loud())
+
+
+if __name__ == "__main__":
+    main()
