@@ -26,10 +26,10 @@ NAMES = ("fast", "slow", "odd")
 class Script(msgspec.Struct, kw_only=True):
     """What happens.
 
-    ``names`` are the algorithms beside default. ``verdicts`` maps names to a status other than ``proved``, and
-    ``named`` to the names that proofs give. ``losses`` maps (algorithm, pattern) to the reason why the case is
-    lost, and ``unpunctual`` holds those of which only the first repetition is on time. ``launches`` maps
-    algorithms to the launch that they need; all others share one. ``runtimes_s`` fixes runtimes.
+    ``names`` are the algorithms beside default. ``verdicts`` maps names to a status other than ``proved``,
+    and ``named`` to the names that proofs give. ``losses`` maps (algorithm, pattern) to the reason why the
+    case is lost, and ``unpunctual`` holds those of which only the first repetition is on time. ``launches``
+    maps algorithms to the launch that they need; all others share one. ``runtimes_s`` fixes runtimes.
     """
 
     names: tuple[str, ...] = NAMES
@@ -51,6 +51,7 @@ class DebugEngine:
     def __init__(self, script: Script | None = None, before: Callable[[tuple], None] = lambda event: None):
         self.script = script or Script()
         self.events: list[tuple] = []
+        self.inspected: list[tuple[int, int, int]] = []
         self.measured: list[Case] = []
         self.delays: dict[str, NDArray[np.float64]] = {}
         self._before = before
@@ -100,6 +101,10 @@ class DebugEngine:
 
     def warnings(self, case: Case) -> list[str]:
         return ["the debug engine measures nothing"]
+
+    def inspect(self, case: Case) -> dict[str, object]:
+        self.inspected.append((case.p, case.nodes, case.ppn))
+        return {"p": case.p, "nodes": case.nodes, "ppn": case.ppn, "command": "debug"}
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         return (case.p, case.nodes, case.ppn, self.script.launches.get(self._own(algorithm), ""))

@@ -89,7 +89,7 @@ def status_of(directory: Path) -> dict[tuple[str, int, str], tuple[str, str]]:
 
 
 def main() -> None:
-    """Run a study slowly: ``debug_run.py STUDY DIRECTORY LOG``; the log gets a line for each step of a case."""
+    """Run a study slowly: ``debug_run.py STUDY DIRECTORY LOG``; the log gets a line for each step."""
     log = os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def before(event: tuple) -> None:

@@ -9,7 +9,7 @@ from debug_run import LARGE, SMALL, Silent
 
 from offbeat.errors import BadInput, RunFailed
 from offbeat.results.read import read_study
-from offbeat.results.status import study_status
+from offbeat.results.status import read_status
 from offbeat.study.cases import group_of
 
 
@@ -101,7 +101,7 @@ def test_an_unknown_algorithm_is_refused_with_its_line_before_anything_is_launch
     engine = DebugEngine()
     with pytest.raises(BadInput, match=r"study\.toml:7: .*'slwo' for reduce.*slow"):
         debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results", engine)
-    assert engine.events == []
+    assert (engine.events, engine.inspected) == ([], [])
 
 
 def test_where_nothing_can_be_measured_the_run_fails_with_a_sentence(tmp_path):
@@ -133,8 +133,10 @@ def test_who_listens_hears_every_case_and_the_warnings_once(tmp_path):
     assert told.begun == [(0, 24)]
     assert [status for _, status in told.ended] == ["measured"] * 24
     assert told.warned == ["the debug engine measures nothing"]
-    assert read_study(tmp_path / "results").provenance["warnings"] == told.warned
-    assert study_status(tmp_path / "results").total == 24
+    provenance = read_study(tmp_path / "results").provenance
+    assert provenance["warnings"] == told.warned
+    assert provenance["launches"] == [{"p": 3, "nodes": 0, "ppn": 0, "command": "debug"}]
+    assert read_status(tmp_path / "results").total == 24
 
 
 def test_the_facts_of_a_case_say_what_was_measured(tmp_path):

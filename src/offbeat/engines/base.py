@@ -71,6 +71,10 @@ class Engine(Protocol):
         """Sentences about what the numbers of a case will be worth here."""
         ...
 
+    def inspect(self, case: Case) -> dict[str, object]:
+        """How the processes of a case's placement run: command, cores, clock, start error; for the provenance."""
+        ...
+
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         """Cases with the same key are cheap to measure after one another (one launch); the key orders the
         study."""

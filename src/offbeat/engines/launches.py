@@ -21,12 +21,17 @@ SAMPLES = "samples.bin"
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """What one launch is: processes, their placement, and the variables that force algorithms in it."""
+    """What one launch is: processes, their placement, and the variables that force algorithms in it.
+
+    ``steerable`` adds what the library needs to obey forced algorithms; without it the library is launched as
+    its users would.
+    """
 
     p: int
     nodes: int
     ppn: int
     environment: tuple[tuple[str, str], ...] = ()
+    steerable: bool = True
 
 
 class Launches:
@@ -59,7 +64,7 @@ class Launches:
         self._running: Driver | None = None
         self._forced: tuple[str, ...] | None = None
 
-    def command(self, where: Where, *, steerable: bool = True) -> launch.LaunchCommand:
+    def command(self, where: Where) -> launch.LaunchCommand:
         """The exact command of a launch."""
         return launch.command(
             self._installation,
@@ -72,14 +77,14 @@ class Launches:
             options=self._section.options,
             environment=dict(where.environment) | self._section.environment,
             allocation=self._allocation,
-            steerable=steerable,
+            steerable=where.steerable,
         )
 
-    def get(self, where: Where, *, steerable: bool = True) -> Driver:
+    def get(self, where: Where) -> Driver:
         """The running launch if it is this one, else a new one."""
         if self._running is None or self._where != where:
             self.close()
-            command = self.command(where, steerable=steerable)
+            command = self.command(where)
             self.count += 1
             self._logs.mkdir(parents=True, exist_ok=True)
             self.samples.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ from offbeat.mpi.steer_openmpi import OpenMpiSteering
 from offbeat.mpi.steering import Steering, default_algorithm, split_name
 from offbeat.mpi.variables import Variable, decode
 from offbeat.results.repetitions import Samples
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.evidence import functions
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
@@ -174,7 +174,8 @@ class MpiEngine:
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         """Cases that share a launch."""
-        return (case.p, case.nodes, case.ppn, *self._where(algorithm, case).environment)
+        where = self._where(algorithm, case)
+        return (case.p, case.nodes, case.ppn, where.steerable, *where.environment)
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
         """The command that a case is measured with, to copy into a shell."""
@@ -183,6 +184,18 @@ class MpiEngine:
     def warnings(self, case: Case) -> list[str]:
         """What the launcher's side has to say, for instance that processes share cores."""
         return self.launches.command(Where(p=case.p, nodes=case.nodes, ppn=case.ppn)).warnings
+
+    def inspect(self, case: Case) -> dict[str, object]:
+        """How the processes of a case's launch run: the command, where each runs, and how well they start."""
+        where = Where(p=case.p, nodes=case.nodes, ppn=case.ppn)
+        facts: dict[str, object] = {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
+        facts["command"] = launch.shell_line(self.launches.command(where))
+        try:
+            answer = self.launches.get(where).ask("hello", timeout_s=self._hang_after_s)
+        except DriverLost as lost:
+            self.launches.drop()
+            return facts | {"failure": str(lost)}
+        return facts | {name: value for name, value in answer.items() if name not in ("ok", "p")}
 
     def close(self) -> None:
         """End the running launch and remove its scratch folder."""
@@ -193,7 +206,7 @@ class MpiEngine:
         """Observe everything in the launch for proofs, and then whether it works as it will be measured."""
         proof = self.steering.proof_environment(self.installation)
         requests = [(self._present(algorithm), case) for algorithm, case in requests]
-        requests.sort(key=lambda request: self._where(request[0], request[1], proof).environment)
+        requests.sort(key=lambda request: self._launch_order(request[0], request[1], proof))
         seen: list[tuple[Observation, Case]] = []
         for algorithm, case in requests:
             told(f"proving {case.collective} {algorithm.name}, {case.bytes} B")
@@ -206,6 +219,10 @@ class MpiEngine:
             group.sort(key=lambda one: self._place(one.algorithm))
             verdicts += judge(group, self.steering, seen[0][1].p, size)
         return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
+
+    def _launch_order(self, algorithm: Algorithm, case: Case, more: Mapping[str, str]) -> tuple[object, ...]:
+        where = self._where(algorithm, case, more)
+        return where.environment, where.steerable
 
     def _as_measured(self, seen: Observation, case: Case) -> Observation:
         """The same algorithm in the launch that measures; messages are seen in the launch for proofs alone.
@@ -302,7 +319,15 @@ class MpiEngine:
         elif self._section.isolate:
             # the variable changes nothing; it makes the launch this algorithm's own
             environment |= {"OFFBEAT_ALGORITHM": f"{algorithm.collective}:{algorithm.name}".replace(" ", "")}
-        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(environment.items())))
+        where = Where(
+            p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(environment.items()))
+        )
+        return self._as_shipped(where) if algorithm.name == DEFAULT else where
+
+    def _as_shipped(self, where: Where) -> Where:
+        """For the library's own choice: the launch of its users, where that is not the steerable one."""
+        free = msgspec.structs.replace(where, steerable=False)
+        return where if self.launches.command(free).argv == self.launches.command(where).argv else free
 
     def _environment(self) -> dict[str, str]:
         return self.steering.environment(self.installation)

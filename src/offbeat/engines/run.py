@@ -65,8 +65,8 @@ def run(
     """
     check_library(store, engine)
     engine.adopt(store.algorithms)
-    _warn(loaded, store, engine, told)
     check_names(loaded, engine)
+    _warn(loaded, store, engine, told)
     prove(loaded, store, engine, told)
     everything = plan(loaded, store, engine)
     store.set_total(len(everything))
@@ -106,9 +106,15 @@ def _warn(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None
         for group in groups(loaded.study)
         for sentence in engine.warnings(cases(group, [DEFAULT], loaded.study)[0])
     )
-    store.update_provenance({"warnings": list(sentences)})
+    store.update_provenance({"warnings": list(sentences), "launches": _launch_facts(loaded, engine)})
     for sentence in sentences:
         told.warn(sentence)
+
+
+def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
+    """How the processes of each placement are launched and bound, and how well they start together."""
+    placements = {(group.p, group.nodes, group.ppn): group for group in groups(loaded.study)}
+    return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
 
 
 def check_names(loaded: LoadedStudy, engine: Engine) -> None:

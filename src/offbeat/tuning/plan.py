@@ -29,6 +29,10 @@ SETTINGS_PREFIXES = {"coll_tuned_": "openmpi", "MPIR_CVAR_": "mpich", "I_MPI_": 
 """How the variables of each family begin; tells which library an algorithm's settings belong to."""
 
 
+CLEARLY_BETTER = 0.05
+"""The library's own decision stands where it scores better than the choice by more than this share."""
+
+
 class Rule(Struct, frozen=True, kw_only=True):
     """Use ``algorithm`` for ``p_low`` to ``p_high`` processes and ``bytes_low`` to ``bytes_high`` bytes.
 
@@ -96,7 +100,9 @@ def plan(
     """
     known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
-    chosen, notes = _agree(choices)
+    better, notes = _worth_changing(choices)
+    chosen, more = _agree(better)
+    notes += more
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
         cells = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
@@ -114,6 +120,22 @@ def plan(
 
 def _collective_order(collective: str) -> tuple[int, str]:
     return (COLLECTIVES.index(collective) if collective in COLLECTIVES else len(COLLECTIVES), collective)
+
+
+def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
+    """The choices that the library's own decision does not beat, and a sentence for each that it does."""
+    kept, notes = [], []
+    for choice in choices:
+        cost = choice.cost_of_default
+        if cost is None or cost >= -CLEARLY_BETTER:
+            kept.append(choice)
+            continue
+        cell = choice.cell
+        notes.append(
+            f"{cell.collective} of {cell.bytes} B on p={cell.p} is left to the library: its own decision scored"
+            f" {-cost:.0%} better than {choice.algorithm}, the best algorithm that it can be made to use."
+        )
+    return kept, notes
 
 
 def _agree(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], list[str]]:

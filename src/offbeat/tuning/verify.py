@@ -13,7 +13,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.steering import Steering
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
-from offbeat.study.evidence import identity, is_fingerprint
+from offbeat.study.evidence import functions, identity, is_fingerprint
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.probes import Probe
 
@@ -54,6 +54,7 @@ class Verifier:
     ) -> None:
         self._tuning = tuning
         self._launches = launches
+        self._steering = steering
         self._proof = steering.proof_environment(installation)
         self._verdicts = verdicts
         self._timeout_s = timeout_s
@@ -77,7 +78,7 @@ class Verifier:
         elif not seen or not wanted:
             outcome = UNSEEN
         else:
-            same = identity(seen) == identity(wanted)
+            same = self._core(probe.case, seen) == self._core(probe.case, wanted)
             outcome = OBEYED if same else self._otherwise(probe)
         return Proof(
             case=probe.case,
@@ -87,6 +88,13 @@ class Verifier:
             why=why,
             also=self._alike(probe, wanted),
         )
+
+    def _core(self, case: Case, evidence: str) -> str:
+        """What must be the same: the collective's own function where functions are seen.
+
+        Other collectives that it calls inside may be tuned themselves.
+        """
+        return self._steering.what_ran(case.collective, functions(evidence)) or identity(evidence)
 
     def _otherwise(self, probe: Probe) -> str:
         return DIFFERS if probe.expected == DEFAULT and not self._tuning.exact_default else DISOBEYED
@@ -101,7 +109,7 @@ class Verifier:
             and verdict.status == "proved"
             and verdict.algorithm not in (probe.expected, DEFAULT)
             and wanted
-            and identity(verdict.evidence) == identity(wanted)
+            and self._core(case, verdict.evidence) == self._core(case, wanted)
         ]
 
     def _look(self, probe: Probe, where: Where) -> tuple[str, str]:
@@ -110,7 +118,7 @@ class Verifier:
         call = call_of(probe.case)
         look = fingerprint if is_fingerprint(probe.evidence) else seen_evidence
         try:
-            driver = self._launches.get(where, steerable=False)
+            driver = self._launches.get(where)
             answer = driver.ask("check", timeout_s=self._timeout_s, **call)
             if answer["error"]:
                 return "", str(answer["error"]).splitlines()[0]
@@ -125,7 +133,8 @@ class Verifier:
         """Messages are seen in a launch for proofs alone; a fingerprint is taken as users launch."""
         case = probe.case
         whole = environment | ({} if is_fingerprint(probe.evidence) else self._proof)
-        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(whole.items())))
+        variables = tuple(sorted(whole.items()))
+        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
 
 
 def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
