@@ -132,8 +132,8 @@ def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]
             continue
         cell = choice.cell
         notes.append(
-            f"{cell.collective} of {cell.bytes} B on p={cell.p} is left to the library: its own decision scored"
-            f" {-cost:.0%} better than {choice.algorithm}, the best algorithm that it can be made to use."
+            f"{cell.collective} of {cell.bytes} B on p={cell.p} is left to the library, whose own decision"
+            f" scored {-cost:.0%} better than {choice.algorithm}, the best that it can be made to use."
         )
     return kept, notes
 

@@ -33,10 +33,8 @@ def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
         environment=study_environment(results.study),
     )
     if not made.rules:
-        raise RunFailed(
-            f"nothing was selected in {results.directory}, so there is nothing to write;"
-            f" 'offbeat select {results.directory}' says why"
-        )
+        why = " ".join(made.notes) or f"nothing was selected; 'offbeat select {results.directory}' says why."
+        raise RunFailed(f"there is nothing to write for {results.directory}: {why}")
     return made
 
 

@@ -1,0 +1,41 @@
+"""Cells in which the library's own decision does better are left to it."""
+
+from __future__ import annotations
+
+from offbeat.select.choose import Choice
+from offbeat.select.table import Cell
+from offbeat.study.algorithm import Algorithm
+from offbeat.tuning.plan import plan
+
+BINOMIAL = Algorithm(collective="reduce", name="binomial", settings={"coll_tuned_reduce_algorithm": "5"})
+
+
+def choice(size: int, cost_of_default: float | None) -> Choice:
+    cell = Cell(
+        library="x", p=4, nodes=0, ppn=0, collective="reduce", bytes=size, op="sum", datatype="double", root=0
+    )
+    return Choice(
+        cell=cell,
+        rule="average",
+        algorithm="binomial",
+        no_delay_winner="binomial",
+        winners={},
+        good={},
+        scores={"binomial": 1.0},
+        certainty=None,
+        cost_of_no_delay_winner=0.0,
+        cost_of_default=cost_of_default,
+        warnings=[],
+    )
+
+
+def test_a_cell_that_the_library_decides_clearly_better_gets_no_rule_and_a_sentence() -> None:
+    made = plan([choice(8, 0.3), choice(1024, -0.54)], [BINOMIAL])
+    assert [rule.bytes for rule in made.rules["reduce"]] == [8]
+    assert "54% better" in made.notes[0] and "1024 B" in made.notes[0]
+
+
+def test_noise_and_an_unmeasured_default_do_not_stand_in_the_way() -> None:
+    made = plan([choice(8, -0.04), choice(1024, None)], [BINOMIAL])
+    assert [rule.bytes for rule in made.rules["reduce"]] == [8, 1024]
+    assert made.notes == []
