@@ -72,7 +72,7 @@ class Engine(Protocol):
         ...
 
     def inspect(self, case: Case) -> dict[str, object]:
-        """How the processes of a case's placement run: command, cores, clock, start error; for the provenance."""
+        """How the processes of a case's placement run: command, cores, clock and start error."""
         ...
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
