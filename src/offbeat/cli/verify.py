@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 from offbeat.tuning.manifest import read_manifest
@@ -30,7 +31,8 @@ def command(
 ) -> None:
     """Launch the MPI library with its tuning files and prove, cell by cell, which algorithm runs."""
     folder = tuning or directory / "tuning"
-    proofs = prove_files(read_study(directory), read_manifest(folder), mpi, folder)
+    with RunProgress(doing="look at") as progress:
+        proofs = prove_files(read_study(directory), read_manifest(folder), mpi, folder, progress)
     write_proofs(proofs, folder)
     console = Console(highlight=False)
     console.print(table(proofs.proofs))

@@ -17,10 +17,11 @@ SECONDS_BETWEEN_LINES = 10.0
 class RunProgress:
     """Hears a run (:class:`offbeat.engines.run.Told`) and shows it on standard error; a context manager.
 
-    ``counts`` has the number of cases of this run by status.
+    ``doing`` says what is done to the cases. ``counts`` has the number of cases of this run by status.
     """
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, doing: str = "measure") -> None:
+        self._doing = doing
         self.counts: dict[str, int] = {}
         self._console = console or Console(stderr=True)
         self._bar: Progress | None = None
@@ -67,7 +68,7 @@ class RunProgress:
         if self._bar:
             self._bar.reset(self._task, total=total, completed=done)
         else:
-            self._print(f"{total - done} of {total} cases to measure")
+            self._print(f"{total - done} of {total} cases to {self._doing}")
 
     def finished(self, case: Case, status: str, spent_s: float) -> None:
         """A case is on disk."""

@@ -101,7 +101,7 @@ def _status(
     if evidence.shows_identity(seen.evidence):
         return _status_by_functions(seen, steering, owners, ran)
     if ignored:
-        return "unproved", "every setting sends the same messages, so nothing shows that it is obeyed", ""
+        return "unproved", "all settings look alike, so nothing shows that they are obeyed", ""
     return "proved", "", ""
 
 
@@ -136,9 +136,10 @@ def _code(seen: Observation) -> str:
 
 
 def _setting_is_ignored(observations: Sequence[Observation], p: int) -> bool:
-    """Whether several settings, and none, all lead to the same messages, and no setting to a failed call."""
+    """Whether several settings, and none, all lead to the same evidence, and no setting to a failed call."""
     sound = [one for one in observations if one.evidence and not one.error]
-    settings = sum(one.algorithm.name != DEFAULT for one in sound)
-    messages = {evidence.identity(one.evidence) for one in sound}
+    alike = [one for one in sound if not evidence.is_fingerprint(one.evidence)] or sound
+    settings = sum(one.algorithm.name != DEFAULT for one in alike)
+    shown = {evidence.identity(one.evidence) for one in alike}
     heeded = any(one.call_failed for one in observations)
-    return p > 1 and settings >= ENOUGH_TO_COMPARE and len(messages) == 1 and not heeded
+    return p > 1 and settings >= ENOUGH_TO_COMPARE and len(shown) == 1 and not heeded

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from offbeat.engines.launches import Launches
 from offbeat.engines.mpi import STEERING
+from offbeat.engines.run import Told
 from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.build import build_native
@@ -19,10 +20,10 @@ from offbeat.tuning.proofs import Proofs
 from offbeat.tuning.verify import Verifier
 
 
-def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path) -> Proofs:
+def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told) -> Proofs:
     """Launch the library with its tuning files and look at every cell that they change.
 
-    ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput`
+    ``told`` hears how it goes on; ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput`
     where files are missing or the installation is of another family.
     """
     missing = [path for path in manifest.tuning.files if not path.exists()]
@@ -55,6 +56,11 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path) ->
                 study.repetitions.hang_after,
             )
             looked_at = probes(manifest.tuning, results.cases, results.verdicts)
-            return Proofs(library=installation.name, proofs=list(verifier.prove(looked_at)))
+            told.begin(0, len(looked_at))
+            proofs = []
+            for proof in verifier.prove(looked_at, told.say):
+                proofs.append(proof)
+                told.finished(proof.case, proof.outcome, 0.0)
+            return Proofs(library=installation.name, proofs=proofs)
         finally:
             launches.close()

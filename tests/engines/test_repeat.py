@@ -1,0 +1,253 @@
+"""Repeating a case until its median is known well enough, with a clock and a driver made for the test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offbeat.engines.repeat import (
+    ATTEMPTS_PER_REPETITION,
+    PATIENCE,
+    is_enough,
+    join,
+    last_delays_s,
+    no_samples,
+    read_samples,
+    repeat,
+    sample_bytes,
+)
+from offbeat.results.repetitions import Samples
+from offbeat.results.statistics import median_interval
+from offbeat.study.schema import RepetitionsSection
+
+P = 2
+
+
+def write(path, arrivals_ns, exits_ns, overshoots_ns, bounds_ns, valid):
+    """The sample file in the driver's layout: rank by rank, repetition by repetition, then the flags."""
+    with path.open("wb") as file:
+        for rank in range(arrivals_ns.shape[1]):
+            columns = [values[:, rank] for values in (arrivals_ns, exits_ns, overshoots_ns, bounds_ns)]
+            file.write(np.stack(columns, axis=1).astype("=i8").tobytes())
+        file.write(np.asarray(valid).astype("=i8").tobytes())
+
+
+class Bench:
+    """Answers batches; delay and lateness go by an attempt's number, which costs ``cost_s`` of fake time."""
+
+    def __init__(self, path, delay_ns=lambda n: 1000, is_late=lambda n: False, cost_s=0.001, per_batch=None):
+        self.path, self.delay_ns, self.is_late, self.cost_s = path, delay_ns, is_late, cost_s
+        self.per_batch = per_batch
+        self.now_s = 100.0
+        self.batches: list[tuple[int, int]] = []
+        self.tried = 0
+
+    def clock(self):
+        return self.now_s
+
+    def __call__(self, repetitions, attempts):
+        self.batches.append((repetitions, attempts))
+        delays, valid = [], []
+        while sum(valid) < repetitions and len(valid) < min(attempts, self.per_batch or attempts):
+            delays.append(self.delay_ns(self.tried))
+            valid.append(not self.is_late(self.tried))
+            self.tried += 1
+            self.now_s += self.cost_s
+        exits = np.tile(np.array(delays, dtype=np.int64)[:, None], (1, P))
+        nothing = np.zeros_like(exits)
+        write(self.path, nothing, exits, nothing, nothing, valid)
+        return ""
+
+
+def rule(**values):
+    return RepetitionsSection(**{"minimum": 10, "maximum": 100, "time_cap": 2.0} | values)
+
+
+def measured(bench, **values):
+    return repeat(bench, bench.path, P, rule(**values), bench.clock)
+
+
+@given(data=st.data())
+def test_a_sample_file_is_read_as_it_was_written(tmp_path_factory, data):
+    p, count = data.draw(st.integers(1, 5)), data.draw(st.integers(0, 6))
+    path = tmp_path_factory.mktemp("samples") / "samples.bin"
+    numbers = st.lists(st.integers(-(10**12), 10**12), min_size=p * count, max_size=p * count)
+    arrivals, exits, overshoots, bounds = (
+        np.array(data.draw(numbers), dtype=np.int64).reshape(count, p) for _ in range(4)
+    )
+    valid = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)), dtype=bool)
+    write(path, arrivals, exits, overshoots, bounds, valid)
+    read = read_samples(path, p)
+    assert np.array_equal(read.arrivals_s, arrivals * 1e-9)
+    assert np.array_equal(read.exits_s, exits * 1e-9)
+    assert np.array_equal(read.valid, valid)
+    assert read.overshoot_s == pytest.approx(max(0, overshoots[valid].max(initial=0)) * 1e-9)
+    assert read.clock_bound_s == pytest.approx(max(0, bounds.max(initial=0)) * 1e-9)
+    assert read.failure == ""
+    assert path.stat().st_size == sample_bytes(count, p)
+
+
+def test_a_late_start_counts_only_where_it_was_accepted(tmp_path):
+    path = tmp_path / "samples.bin"
+    zero = np.zeros((2, 1), dtype=np.int64)
+    write(path, zero, zero, np.array([[5], [900]]), zero, [True, False])
+    assert read_samples(path, 1).overshoot_s == pytest.approx(5e-9)
+
+
+@pytest.mark.parametrize("cut", [1, 8, 16, 40])
+def test_a_truncated_sample_file_is_no_samples(tmp_path, cut):
+    path = tmp_path / "samples.bin"
+    zero = np.zeros((4, 2), dtype=np.int64)
+    write(path, zero, zero, zero, zero, [True] * 4)
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.raises(ValueError, match=r"samples\.bin holds \d+ numbers, which are no whole repetitions"):
+        read_samples(path, 2)
+
+
+def test_last_delay_is_from_the_last_arrival_to_the_last_exit():
+    samples = Samples(
+        arrivals_s=np.array([[0.0, 1.0], [0.0, 2.0], [5.0, 5.0]]),
+        exits_s=np.array([[3.0, 2.0], [2.5, 2.5], [9.0, 9.0]]),
+        valid=np.array([True, True, False]),
+    )
+    assert last_delays_s(samples).tolist() == [2.0, 0.5]
+
+
+def test_joining_keeps_order_worst_bounds_and_the_first_failure():
+    def some(delay, bound, failure=""):
+        return Samples(
+            arrivals_s=np.zeros((1, 2)),
+            exits_s=np.full((1, 2), delay),
+            valid=np.ones(1, dtype=bool),
+            overshoot_s=bound,
+            clock_bound_s=bound,
+            failure=failure,
+        )
+
+    both = join(some(1.0, 0.1), some(2.0, 0.3))
+    assert both.exits_s[:, 0].tolist() == [1.0, 2.0]
+    assert (both.overshoot_s, both.clock_bound_s, both.failure) == (0.3, 0.3, "")
+    assert join(some(1, 0, "a"), some(1, 0, "b")).failure == "a"
+    assert join(no_samples(2), some(1, 0)).valid.tolist() == [True]
+
+
+def test_it_stops_as_soon_as_the_confidence_interval_is_narrow_enough(tmp_path):
+    bench = Bench(tmp_path / "s", delay_ns=lambda n: 1000 + n % 3)
+    samples = measured(bench)
+    assert len(samples.valid) == 10
+    assert bench.batches == [(10, 10 * ATTEMPTS_PER_REPETITION)]
+
+
+def test_it_goes_on_while_the_interval_is_wide_and_stops_when_it_is_not(tmp_path):
+    def settling(n):
+        return (1000, 3000)[n % 2] if n < 20 else 2000
+
+    bench = Bench(tmp_path / "s", delay_ns=settling)
+    samples = measured(bench)
+    low, high = median_interval(last_delays_s(samples))
+    assert (high - low) / 2 <= 0.05 * np.median(last_delays_s(samples))
+    assert 20 < len(samples.valid) < 100
+    wanted = [repetitions for repetitions, _ in bench.batches]
+    assert wanted[0] == 10
+    assert wanted[1:] == sorted(wanted[1:])
+
+
+def test_it_stops_at_the_maximum_however_wide_the_interval(tmp_path):
+    bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
+    assert len(measured(bench).valid) == 100
+
+
+def test_minimum_and_maximum_alike_is_exactly_so_many(tmp_path):
+    bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
+    assert len(measured(bench, minimum=3, maximum=3).valid) == 3
+    assert len(bench.batches) == 1
+
+
+def test_it_stops_at_the_time_cap_once_it_has_its_minimum(tmp_path):
+    bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2], cost_s=0.1)
+    samples = measured(bench)
+    assert 10 <= len(samples.valid) < 100
+    assert 2.0 <= bench.now_s - 100.0 < 2.0 + 0.1 * len(samples.valid)
+
+
+def test_slow_repetitions_get_their_minimum_beyond_the_time_cap(tmp_path):
+    bench = Bench(tmp_path / "s", cost_s=5.0, per_batch=1)
+    samples = measured(bench)
+    assert samples.valid.sum() == 10
+    assert bench.now_s - 100.0 > 2.0 * PATIENCE
+
+
+def test_a_time_cap_of_nothing_means_the_minimum(tmp_path):
+    bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
+    assert len(measured(bench, time_cap=0.0).valid) == 10
+
+
+def test_missed_starts_are_repeated_and_kept_as_invalid(tmp_path):
+    bench = Bench(tmp_path / "s", is_late=lambda n: n % 3 == 0)
+    samples = measured(bench, minimum=10, maximum=10)
+    assert samples.valid.sum() == 10
+    assert (~samples.valid).sum() == 5
+    assert last_delays_s(samples).size == 10
+
+
+def test_starts_that_are_always_missed_end_when_the_patience_does(tmp_path):
+    bench = Bench(tmp_path / "s", is_late=lambda n: True)
+    samples = measured(bench)
+    assert samples.valid.sum() == 0
+    assert samples.failure == ""
+    spent_s = bench.now_s - 100.0
+    assert 2.0 * PATIENCE <= spent_s < 2.0 * PATIENCE + 10 * ATTEMPTS_PER_REPETITION * bench.cost_s * 2
+
+
+def test_a_batch_that_failed_ends_the_case_with_what_was_measured_before(tmp_path):
+    bench = Bench(tmp_path / "s", delay_ns=lambda n: (1000, 9000)[n % 2])
+
+    def failing(repetitions, attempts):
+        return "the launch was killed by signal 9" if bench.tried else bench(repetitions, attempts)
+
+    samples = repeat(failing, bench.path, P, rule(), bench.clock)
+    assert samples.failure == "the launch was killed by signal 9"
+    assert samples.valid.sum() == 10
+
+
+def test_a_first_batch_that_failed_leaves_nothing(tmp_path):
+    (tmp_path / "s").write_bytes(b"of the case before")
+    samples = repeat(lambda *_: "hung", tmp_path / "s", P, rule())
+    assert (samples.failure, samples.arrivals_s.shape, samples.valid.size) == ("hung", (0, P), 0)
+
+
+@given(
+    st.lists(st.integers(1, 10**6), min_size=1, max_size=40),
+    st.integers(1, 20),
+    st.integers(0, 20),
+    st.floats(0.01, 0.5),
+)
+def test_enough_is_the_minimum_and_a_narrow_interval_or_the_maximum(delays_ns, minimum, more, width):
+    delays_s = np.array(delays_ns) * 1e-9
+    samples = Samples(
+        arrivals_s=np.zeros((len(delays_s), 1)),
+        exits_s=delays_s[:, None],
+        valid=np.ones(len(delays_s), dtype=bool),
+    )
+    low, high = median_interval(delays_s)
+    narrow = (high - low) / 2 <= width * np.median(delays_s)
+    wanted = len(delays_s) >= minimum and (len(delays_s) >= minimum + more or bool(narrow))
+    limits = rule(minimum=minimum, maximum=minimum + more, confidence_width=width)
+    assert is_enough(samples, limits) == wanted
+
+
+@given(st.integers(1, 15), st.integers(0, 30), st.integers(0, 3), st.floats(1e-4, 1.0), st.integers(0, 2**32))
+def test_it_always_ends_with_no_more_than_the_maximum(tmp_path_factory, minimum, more, late, cost_s, seed):
+    chance = np.random.default_rng(seed)
+    bench = Bench(
+        tmp_path_factory.mktemp("bench") / "s",
+        delay_ns=lambda n: int(chance.integers(1000, 9000)),
+        is_late=lambda n: chance.integers(4) < late,
+        cost_s=cost_s,
+    )
+    samples = measured(bench, minimum=minimum, maximum=minimum + more)
+    assert samples.valid.sum() <= minimum + more
+    assert samples.valid.size == bench.tried
+    assert all(attempts == ATTEMPTS_PER_REPETITION * wanted for wanted, attempts in bench.batches)

@@ -1,0 +1,127 @@
+"""What a run tells its user: progress, warnings, the end, the time that is left, and what it would do."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import debug_run
+import pytest
+from debug_engine import DebugEngine
+from debug_run import LARGE, SMALL
+from rich.console import Console
+
+from offbeat.engines import dry_run, progress, time_limit
+from offbeat.engines.outcome import Outcome, closing_words
+from offbeat.errors import BadInput
+
+START_S = time.time()
+END = str(int(START_S + 36_000))
+JOBS = {
+    "Slurm": {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1", "SLURM_JOB_END_TIME": END},
+    "job script": {"OFFBEAT_JOB_END": END},
+}
+
+
+def outcome(done, total, now, stopped=False):
+    return Outcome(done=done, total=total, measured_now=now, stopped=stopped)
+
+
+def test_the_end_says_how_many_cases_there_are_and_what_to_do_next(tmp_path):
+    said = closing_words(outcome(24, 24, 5), {"measured": 4, "quarantined": 1}, tmp_path)
+    assert said == (
+        f"24 of 24 cases are in {tmp_path} (4 measured, 1 quarantined now).\nNext: offbeat select {tmp_path}"
+    )
+
+
+def test_a_run_with_nothing_to_do_says_so(tmp_path):
+    said = closing_words(outcome(24, 24, 0), {}, tmp_path)
+    assert said.splitlines()[0] == f"24 of 24 cases are in {tmp_path} (they already were)."
+
+
+def test_a_run_that_stopped_in_time_says_how_to_go_on(tmp_path):
+    said = closing_words(outcome(7, 24, 2, stopped=True), {"measured": 2}, tmp_path)
+    assert "7 of 24 cases" in said
+    assert "the same command goes on" in said
+    assert "select" not in said
+
+
+def plain():
+    stream = io.StringIO()
+    return stream, Console(file=stream, force_terminal=False, width=200)
+
+
+def test_without_a_terminal_progress_is_plain_lines(tmp_path):
+    stream, console = plain()
+    with progress.RunProgress(console) as told:
+        debug_run.go(debug_run.study(tmp_path), tmp_path / "results", told=told)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "warning: the debug engine measures nothing"
+    assert "24 of 24 cases to measure" in lines
+    assert lines[-1] == "24 of 24 cases"
+    assert len(lines) < 10
+    assert told.counts == {"measured": 24}
+
+
+def test_a_terminal_gets_a_bar_that_leaves_nothing_behind(tmp_path):
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=100)
+    with progress.RunProgress(console) as told:
+        told.say("proving [reduce]")
+        debug_run.go(debug_run.study(tmp_path), tmp_path / "results", told=told)
+    assert "warning: the debug engine measures nothing" in stream.getvalue()
+    assert told.counts == {"measured": 24}
+
+
+def test_a_resumed_run_counts_from_where_it_stood(tmp_path):
+    loaded = debug_run.study(tmp_path)
+    count = iter(range(100))
+    debug_run.go(loaded, tmp_path / "results", out_of_time=lambda longest_s: next(count) == 10)
+    stream, console = plain()
+    with progress.RunProgress(console) as told:
+        debug_run.go(loaded, tmp_path / "results", told=told)
+    assert "14 of 24 cases to measure" in stream.getvalue()
+    assert told.counts == {"measured": 14}
+
+
+def test_outside_a_job_there_is_no_limit():
+    assert not time_limit.time_limit(5.0, environ={})(1e9)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_case_that_would_end_behind_the_limit_is_not_begun(job):
+    """The limit is in ten hours; the test may take one."""
+    now_s = [START_S]
+    out_of_time = time_limit.time_limit(60.0, environ=JOBS[job], now_s=lambda: now_s[0])
+    assert not out_of_time(0.0)
+    assert not out_of_time(7 * 3600.0)
+    assert out_of_time(10 * 3600.0)
+    now_s[0] += 6 * 3600.0
+    assert not out_of_time(1 * 3600.0)
+    assert out_of_time(4 * 3600.0)
+
+
+def described(loaded, engine):
+    stream, console = plain()
+    dry_run.describe(loaded, engine, console)
+    return stream.getvalue()
+
+
+def test_a_dry_run_shows_cases_commands_estimate_and_warnings_and_measures_nothing(tmp_path):
+    engine = DebugEngine()
+    said = described(debug_run.study(tmp_path, LARGE), engine)
+    assert "default, fast, slow, odd" in said
+    assert "96 cases at most" in said
+    assert "4 launch commands:" in said
+    assert "  debug fast" in said
+    assert "estimate: " in said
+    assert "warning: the debug engine measures nothing" in said
+    assert engine.events == [("close",)]
+
+
+def test_a_dry_run_of_a_study_with_an_unknown_algorithm_is_refused_and_closed(tmp_path):
+    text = SMALL.replace("sizes = [8, 1024]", 'sizes = [8, 1024]\nalgorithms = ["slwo"]')
+    engine = DebugEngine()
+    with pytest.raises(BadInput, match="slwo"):
+        described(debug_run.study(tmp_path, text), engine)
+    assert engine.events == [("close",)]
