@@ -2,9 +2,10 @@
 
 Usage: python benchmarks/every_library.py [MPI ...]
 
-Runs the study of three collectives on four processes with all algorithms, on each installation named (default: all that
-'offbeat doctor' finds), writes its tuning file, and prints how many (algorithm, size) pairs were proved, deduplicated,
-wrong, refused or quarantined, and in how many cells the library was seen to obey its file.
+Runs the study of three collectives on four processes with all algorithms, on each installation named
+(default: all that 'offbeat doctor' finds), writes its tuning file, and prints how many (algorithm, size)
+pairs were proved, deduplicated, wrong, refused or quarantined, and in how many cells the library was seen to
+obey its file.
 """
 
 from __future__ import annotations

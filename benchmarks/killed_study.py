@@ -1,4 +1,5 @@
-"""A study killed at random moments and resumed each time, against one left alone: the same cases, none measured twice.
+"""A study killed at random moments and resumed each time, against one left alone: the same cases, none
+measured twice.
 
 Usage: python benchmarks/killed_study.py [MPI] [KILLS] [SEED]
 
@@ -39,11 +40,17 @@ def main(mpi: str = "auto", kills: str = "10", seed: str = "1") -> None:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
                 how = "killed"
-            print(f"{number + 1}: {how} after {moment_s:.1f} s, {sum(case_ids(killed).values())} cases on disk", flush=True)
+            print(
+                f"{number + 1}: {how} after {moment_s:.1f} s, {sum(case_ids(killed).values())} cases on disk",
+                flush=True,
+            )
         offbeat("run", study, "--mpi", mpi, "--output", killed)
         one, other = case_ids(alone), case_ids(killed)
         twice = sum(count > 1 for count in other.values())
-        print(f"left alone: {len(one)} cases; killed: {len(other)} cases, {twice} measured twice, {len(one.keys() ^ other.keys())} different")
+        print(
+            f"left alone: {len(one)} cases; killed: {len(other)} cases, {twice} measured twice,"
+            f" {len(one.keys() ^ other.keys())} different"
+        )
         sys.exit(0 if one == other else 1)
 
 

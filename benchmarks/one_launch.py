@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/one_launch.py [MPI] [REPEATS]
 
-MPI is an installation prefix or a name that 'offbeat doctor' prints (default: auto; it should be Open MPI or MPICH, which
-can switch while they run). Both ways run in turn, REPEATS times (default 3).
+MPI is an installation prefix or a name that 'offbeat doctor' prints (default: auto; it should be Open MPI or
+MPICH, which can switch while they run). Both ways run in turn, REPEATS times (default 3).
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ def main(mpi: str = "auto", repeats: str = "3") -> None:
                 _, seconds = offbeat("run", study, "--mpi", mpi, "--output", output, *options)
                 launches = len(list((output / "logs").glob("launch-*")))
                 times[way].append(seconds)
-                print(f"{way}: {seconds:.1f} s, {launches} launches, {len(lines(output, 'cases.jsonl'))} cases", flush=True)
+                print(
+                    f"{way}: {seconds:.1f} s, {launches} launches, {len(lines(output, 'cases.jsonl'))} cases",
+                    flush=True,
+                )
     one, many = (statistics.median(times[way]) for way in times)
     print(f"median {one:.1f} s against {many:.1f} s: one launch takes 1/{many / one:.1f} of the time")
 

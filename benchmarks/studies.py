@@ -48,14 +48,18 @@ def offbeat(*words: str | Path, check: bool = True, timeout_s: float = 1800.0) -
         check=False,
     )
     if check and done.returncode:
-        sys.exit(f"offbeat {' '.join(map(str, words))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"offbeat {' '.join(map(str, words))} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     return done.stdout + ("" if check else done.stderr), time.monotonic() - began
 
 
 def lines(results: Path, name: str) -> list[dict[str, object]]:
     """The records of one of a result directory's JSON-lines files."""
     path = results / name
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    )
 
 
 def verdict_counts(results: Path) -> Counter[str]:

@@ -23,7 +23,8 @@ clang_tidy() {
         return 1
     }
     printf '%s\n' "${c_files[@]}" | grep '\.c$' |
-        xargs -P "$(nproc)" -n 8 clang-tidy -p build/lint --quiet 2> >(grep -v 'warnings generated' >&2)
+        xargs -P "$(nproc)" -n 8 clang-tidy -p build/lint --quiet 2>&1 |
+        { grep -vE 'Processing file|warnings? generated|^\.?$' || true; }
 }
 
 mkdir -p build

@@ -10,8 +10,8 @@ YOURS = {
     "OFFBEAT_MPI_PATH": "prefixes of MPI installations to look at beside those on PATH, separated by colons",
     "OFFBEAT_CACHE": "folder for the built native parts, which compute nodes must see; where it is not set,"
     " `~/.cache/offbeat` or `$XDG_CACHE_HOME/offbeat`",
-    "OFFBEAT_JOB_END": "when the batch job ends, in seconds since 1970: `offbeat run` stops before it. Scripts"
-    " of `offbeat script` set it where the scheduler does not tell",
+    "OFFBEAT_JOB_END": "when the batch job ends, in seconds since 1970: `offbeat run` stops before it. What"
+    " `offbeat script` writes sets it where the scheduler does not tell",
 }
 """What a user may set."""
 
@@ -19,7 +19,7 @@ OURS = {
     "OFFBEAT_YIELD": "for launched programs: 1 where more processes run than there are cores, so that a"
     " waiting process gives its core away",
     "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm that a launch is for",
-    "OFFBEAT_LAUNCH": "for launched programs: the launch's mark, by which what it left behind is found and ended",
+    "OFFBEAT_LAUNCH": "for launched programs: the launch's mark, by which what it left behind is ended",
     "OFFBEAT_CLOCK_TEST_OFFSET_NS": "for tests: `rank:ns,rank:ns` shifts the clocks of processes",
 }
 """What offbeat sets for the programs that it launches, or reads in tests."""

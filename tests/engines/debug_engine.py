@@ -120,7 +120,7 @@ class DebugEngine:
 
     def _prove(self, requests: list[tuple[Algorithm, Case]]) -> Proved:
         first = requests[0][1]
-        self._note(("prove", first.p, first.collective))
+        self._note(("prove", first.p, first.collective, len(requests)))
         for algorithm, _ in requests:
             own = self._own(algorithm)
             self._names[own] = self.script.named.get(own, algorithm.name)

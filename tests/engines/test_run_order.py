@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import debug_run
+import msgspec
 import pytest
 from debug_engine import NAMES, DebugEngine, Script
 from debug_run import LARGE, SMALL, Silent
 
+from offbeat.engines import run
 from offbeat.errors import BadInput, RunFailed
 from offbeat.results.read import read_study
 from offbeat.results.status import read_status
+from offbeat.study.algorithm import Verdict
 from offbeat.study.cases import group_of
 
 
@@ -26,7 +29,7 @@ def test_everything_is_proved_before_anything_is_measured(tmp_path):
     kinds = [event[0] for event in engine.events]
     assert kinds == sorted(kinds, reverse=True)
     proofs = [event[1:] for event in engine.events if event[0] == "prove"]
-    assert proofs == [(2, "bcast"), (2, "reduce"), (3, "bcast"), (3, "reduce")]
+    assert proofs == [(p, name, 2 * 4) for p in (2, 3) for name in ("bcast", "reduce")]
 
 
 def test_every_cell_is_measured_once(tmp_path):
@@ -87,6 +90,38 @@ def test_what_was_proved_or_could_not_be_seen_is_measured_and_nothing_else(tmp_p
     assert ("odd" in {case.algorithm for case in cases}) == is_measured
     proofs = dict(debug_run.cases(tmp_path / "results").select("algorithm", "proof").iter_rows())
     assert proofs.get("odd") == (status if is_measured else None)
+
+
+def test_an_algorithm_that_is_wrong_with_one_of_two_operations_is_measured_with_neither(tmp_path):
+    class Picky(DebugEngine):
+        def _prove(self, requests):
+            proved = super()._prove(requests)
+            for place, (algorithm, case) in enumerate(requests):
+                if algorithm.name == "odd" and case.op == "sum":
+                    proved.verdicts[place] = msgspec.structs.replace(proved.verdicts[place], status="wrong")
+            return proved
+
+    second = '[[collective]]\nnames = ["reduce"]\nsizes = [8, 1024]\nop = "max"\n'
+    engine = Picky()
+    debug_run.go(debug_run.study(tmp_path, SMALL + second), tmp_path / "results", engine)
+    assert {case.op for case in engine.measured} == {"sum", "max"}
+    assert {case.algorithm for case in engine.measured} == {"default", "fast", "slow"}
+    statuses = {(one.algorithm, one.bytes): one.status for one in read_study(tmp_path / "results").verdicts}
+    assert statuses["odd", 8] == statuses["odd", 1024] == "wrong"
+
+
+@pytest.mark.parametrize("order", [("proved", "unproved", "wrong"), ("wrong", "unproved", "proved")])
+def test_the_worst_of_several_verdicts_counts(order):
+    verdicts = [
+        Verdict(
+            collective="reduce", algorithm="a", p=2, bytes=8, status=one, commutative_only=one == "proved"
+        )
+        for one in order
+    ]
+    (worst,) = run.worst(verdicts)
+    assert (worst.status, worst.commutative_only) == ("wrong", True)
+    assert run.worst(verdicts[:2])[0].status == max(order[:2], key=["proved", "unproved", "wrong"].index)
+    assert run.worst([]) == []
 
 
 def test_named_algorithms_alone_are_proved_and_measured_beside_the_default(tmp_path):

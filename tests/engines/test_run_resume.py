@@ -23,7 +23,9 @@ SCRIPT = Script(
     unpunctual={("fast", "last_delayed")},
     launches={"slow": "own"},
 )
-PATTERNS = SMALL.replace('"last_delayed"]', '"last_delayed", "first_delayed", "descending"]')
+PATTERNS = SMALL.replace(
+    '"last_delayed"]', '"last_delayed", "first_delayed", "descending"]\nfiles = ["trace.txt"]'
+)
 
 
 class Interrupted(BaseException):
@@ -38,11 +40,12 @@ def disk_without_waiting():
         yield
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+@pytest.fixture(scope="module", params=["mean", "own"])
+def whole(request, tmp_path_factory):
     """A study that was left alone: its file, its cases, and how many things its engine was asked to do."""
     folder = tmp_path_factory.mktemp("whole")
-    loaded = debug_run.study(folder, PATTERNS)
+    (folder / "trace.txt").write_text("0\n1e-6\n3e-6\n")
+    loaded = debug_run.study(folder, PATTERNS + f'[skew]\npolicy = "{request.param}"\n')
     engine = DebugEngine(SCRIPT)
     debug_run.go(loaded, folder / "results", engine)
     return loaded, debug_run.cases(folder / "results"), len(engine.events)
@@ -145,7 +148,7 @@ def test_where_a_kill_left_some_verdicts_of_a_collective_all_of_it_is_proved_aga
     path.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
     engine = DebugEngine(SCRIPT)
     debug_run.go(loaded, tmp_path / "results", engine)
-    assert [event for event in engine.events if event[0] == "prove"] == [("prove", 3, "reduce")]
+    assert [event for event in engine.events if event[0] == "prove"] == [("prove", 3, "reduce", 2 * 4)]
     assert len(read_study(tmp_path / "results").verdicts) == len(lines)
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 def answer(**values: object) -> None:
@@ -60,6 +61,9 @@ def obey(verb: str, words: dict[str, str], line: str) -> None:
         say("@offbeat [1, 2]")
     elif verb == "children":
         start_children(deaf=words.get("deaf") == "yes")
+        answer()
+    elif verb == "last_words":
+        signal.signal(signal.SIGTERM, lambda *_: (Path(words["file"]).touch(), sys.exit(0)))
         answer()
     elif verb == "chatter":
         while True:

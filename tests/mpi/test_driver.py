@@ -123,6 +123,14 @@ def test_a_hung_launch_takes_its_children_with_it_whatever_session_they_are_in(s
     assert not any(is_alive(child) for child in children)
 
 
+def test_a_hung_launch_is_asked_to_end_first_so_that_its_launcher_can_end_remote_processes(start, tmp_path):
+    driver = start()
+    ask(driver, "last_words", file=tmp_path / "asked")
+    with pytest.raises(DriverLost, match=r"^hung"):
+        ask(driver, "silence", timeout_s=0.3)
+    assert (tmp_path / "asked").exists()
+
+
 def test_a_launch_that_ends_by_itself_leaves_no_children_either(start):
     driver = start()
     ask(driver, "children")

@@ -66,12 +66,19 @@ def test_words_glued_to_the_sentence_before_are_split(tmp_path):
     assert not any("json" in name or "algorithm" in name for name in names)
 
 
-def test_a_word_that_ends_another_keeps_its_own_number():
-    text = "how to do itauto - choosebrucks - oldk_brucks - newnb - other"
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("how to do itauto - choosebrucks - oldk_brucks - newnb - other", "auto brucks k_brucks nb"),
+        ("how to do itauto - choosek_brucks - newbrucks - oldnb - other", "auto k_brucks brucks nb"),
+        ("auto - choose\nmegabrucks - large\nbrucks - small\n", "auto megabrucks brucks"),
+    ],
+)
+def test_a_word_that_ends_another_keeps_its_own_number(text, wanted):
     asked = Variable(
         name=variable("alltoall"), type="int", settable=True, value="0", items=[], description=text
     )
-    for word, number in (("brucks", 1), ("k_brucks", 2), ("nb", 3), ("auto", 0)):
+    for number, word in enumerate(wanted.split()):
         one = Algorithm(collective="alltoall", name=word, settings={variable("alltoall"): word})
         assert STEERING.switch(one, [asked]) == [f"{variable('alltoall')}={number}"]
 

@@ -63,7 +63,8 @@ def write_files(directory: Path, **more: Any) -> None:
         ),
     }
     (directory / "tuning").mkdir(parents=True, exist_ok=True)
-    (directory / "tuning" / "tuning.json").write_bytes(msgspec.json.encode(Manifest(**(facts | more)), enc_hook=str))
+    text = msgspec.json.encode(Manifest(**(facts | more)), enc_hook=str)
+    (directory / "tuning" / "tuning.json").write_bytes(text)
 
 
 def use_of(directory: Path, rule: str = "average") -> Use | None:

@@ -19,6 +19,15 @@ from offbeat.study.schema import MpiSection
 
 SAMPLES = "samples.bin"
 
+SAMPLES_UNWRITTEN = "the sample file could not be written"
+"""The driver's reason where rank 0 cannot write to ``scratch`` (``native/benchmark/measure.c``)."""
+
+
+SHARED = (
+    "the result directory must be on a file system with free space that this machine and rank 0's node share;"
+    " choose one with --output"
+)
+
 
 class Where(Struct, frozen=True, kw_only=True):
     """What one launch is: processes, their placement, and the variables that force algorithms in it.
@@ -125,10 +134,13 @@ class Launches:
             there = 0
         if there != wanted:
             raise RunFailed(
-                f"rank 0 wrote {wanted} bytes of samples, but {self.samples} has {there} here: the result"
-                " directory must be on a file system that this machine and rank 0's node share; choose one"
-                " with --output"
+                f"rank 0 wrote {wanted} bytes of samples, but {self.samples} has {there} here: {SHARED}"
             )
+
+    def check_reason(self, refusal: str) -> None:
+        """Raise RunFailed where a refusal is no algorithm's fault."""
+        if refusal == SAMPLES_UNWRITTEN:
+            raise RunFailed(f"rank 0 could not write its samples to {self.samples}: {SHARED}")
 
     def drop(self) -> None:
         """Forget a launch that died."""

@@ -19,7 +19,7 @@ from offbeat.engines.verdicts import Observation, judge, rename
 from offbeat.errors import RunFailed
 from offbeat.mpi import launch
 from offbeat.mpi.allocation import current
-from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.driver import HUNG, DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.steer_intelmpi import IntelMpiSteering
 from offbeat.mpi.steer_mpich import MpichSteering
@@ -155,6 +155,7 @@ class MpiEngine:
                 self._require_launches(case)
                 return str(lost)
             except Refused as refusal:
+                self.launches.check_reason(str(refusal))
                 return str(refusal)
             self.launches.check_samples(int(str(answer["tried"])), case.p)
             return ""
@@ -187,7 +188,7 @@ class MpiEngine:
 
     def inspect(self, case: Case) -> dict[str, object]:
         """How the processes of a case's launch run: the command, where each runs, and how well they start."""
-        where = Where(p=case.p, nodes=case.nodes, ppn=case.ppn)
+        where = self._where(default_algorithm(case.collective), case)
         facts: dict[str, object] = {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
         facts["command"] = launch.shell_line(self.launches.command(where))
         try:
@@ -195,6 +196,8 @@ class MpiEngine:
         except DriverLost as lost:
             self.launches.drop()
             return facts | {"failure": str(lost)}
+        except Refused as refusal:
+            return facts | {"failure": str(refusal)}
         return facts | {name: value for name, value in answer.items() if name not in ("ok", "p")}
 
     def close(self) -> None:
@@ -229,9 +232,9 @@ class MpiEngine:
 
         What does not work there may work here, with a fingerprint for evidence. What works there may fail
         here: MPICH 4.0 splits a collective between and within nodes, and calls some algorithms with a single
-        process, which they do not survive.
+        process, which they do not survive. What hung there is left alone: hanging again would cost as long.
         """
-        if seen.wrong:
+        if seen.wrong or seen.lost.startswith(HUNG):
             return seen
         works = not (seen.error or seen.lost)
         again = self._observe(seen.algorithm, case, {}, no_look if works else fingerprint)
@@ -327,7 +330,10 @@ class MpiEngine:
     def _as_shipped(self, where: Where) -> Where:
         """For the library's own choice: the launch of its users, where that is not the steerable one."""
         free = msgspec.structs.replace(where, steerable=False)
-        return where if self.launches.command(free).argv == self.launches.command(where).argv else free
+        same = self.launches.command(free).changes == self.launches.command(where).changes
+        return (
+            where if same and self.launches.command(free).argv == self.launches.command(where).argv else free
+        )
 
     def _environment(self) -> dict[str, str]:
         return self.steering.environment(self.installation)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +21,7 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results.read import read_cases
 from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
-from offbeat.study.algorithm import DEFAULT, Algorithm
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.cases import Group, cases, delays_s, group_of, groups
 from offbeat.study.load import LoadedStudy, check_algorithms
@@ -137,19 +138,36 @@ def prove(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None
 
     Algorithms are judged by comparing them, so where one verdict is missing all are found again.
     """
-    requests: dict[tuple[int, str], dict[tuple[int, str], tuple[Algorithm, Case]]] = {}
+    requests: dict[tuple[int, str], list[tuple[Algorithm, Case]]] = {}
     unjudged: set[tuple[int, str]] = set()
     for group in groups(loaded.study):
         for algorithm in asked_algorithms(group, engine):
             case = cases(group, [algorithm.name], loaded.study)[0]
             together = (group.p, group.collective)
-            requests.setdefault(together, {})[group.bytes, algorithm.name] = (algorithm, case)
+            requests.setdefault(together, []).append((algorithm, case))
             if store.verdict(group.collective, algorithm.name, group.p, group.bytes) is None:
                 unjudged.add(together)
-    wanted = [request for together in sorted(unjudged) for request in requests[together].values()]
+    wanted = [request for together in sorted(unjudged) for request in requests[together]]
     for proved in engine.prove(wanted, told.say):
         store.add_algorithms(proved.algorithms)
-        store.add_verdicts(proved.verdicts)
+        store.add_verdicts(worst(proved.verdicts))
+
+
+def worst(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """One verdict on each algorithm at each p and size: the worst over operations, roots and placements."""
+    found: dict[tuple[object, ...], Verdict] = {}
+    for verdict in verdicts:
+        key = (verdict.collective, verdict.algorithm, verdict.p, verdict.bytes)
+        before = found.setdefault(key, verdict)
+        worse = verdict if _badness(verdict) > _badness(before) else before
+        only = before.commutative_only or verdict.commutative_only
+        found[key] = msgspec.structs.replace(worse, commutative_only=only)
+    return list(found.values())
+
+
+def _badness(verdict: Verdict) -> int:
+    known = MEASURED_STATUSES
+    return known.index(verdict.status) if verdict.status in known else len(known)
 
 
 def plan(loaded: LoadedStudy, store: Store, engine: Engine) -> list[Case]:

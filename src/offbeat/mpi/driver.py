@@ -22,6 +22,8 @@ from offbeat.mpi import ending
 
 MARK = b"@offbeat "
 LINES_OF_LOG_IN_A_REASON = 3
+HUNG = "hung: "
+"""The beginning of the reason for a launch that was killed because it did not answer."""
 
 
 class DriverLost(Exception):
@@ -110,7 +112,7 @@ class Driver:
             if left <= 0:
                 self._kill()
                 self._release()
-                raise DriverLost(f"hung: no answer within {timeout_s:g} s")
+                raise DriverLost(f"{HUNG}no answer within {timeout_s:g} s")
             if not self._read(left):
                 raise DriverLost(self._how_it_ended())
 

@@ -23,8 +23,8 @@ from offbeat.tuning.verify import Verifier
 def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told) -> Proofs:
     """Launch the library with its tuning files and look at every cell that they change.
 
-    ``told`` hears how it goes on; ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput`
-    where files are missing or the installation is of another family.
+    ``told`` hears how it goes on; ``mpi`` names another installation than the one that the files were written
+    for. Raises :class:`BadInput` where files are missing or the installation is of another family.
     """
     missing = [path for path in manifest.tuning.files if not path.exists()]
     if missing:

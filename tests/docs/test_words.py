@@ -1,0 +1,85 @@
+"""What the pages tell people to type exists: commands, their options, make targets, and linked files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from offbeat.cli import app
+from offbeat.study.load import load
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    page
+    for page in [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]
+    if "_build" not in page.parts
+)
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(REPOSITORY))
+
+
+def typed_commands(page: Path) -> list[list[str]]:
+    """The words behind each ``$ offbeat`` of a page."""
+    text = page.read_text(encoding="utf-8")
+    lines = re.findall(r"^\$ offbeat (.*)$", text, flags=re.MULTILINE)
+    return [shlex.split(line) for line in lines if "[OPTIONS]" not in line]
+
+
+def command_of(words: list[str]) -> tuple[Any, list[str]]:
+    """The command that words name, and the words that are left."""
+    command: Any = typer.main.get_command(app.build())
+    while words and hasattr(command, "commands"):
+        assert words[0] in command.commands, f"there is no command {words[0]!r}"
+        command, words = command.commands[words[0]], words[1:]
+    return command, words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_command_on_a_page_exists_with_its_options(page: Path) -> None:
+    for words in typed_commands(page):
+        command, rest = command_of(words)
+        known = {option for parameter in command.params for option in parameter.opts}
+        used = {word.split("=")[0] for word in rest if re.fullmatch(r"--?[a-z][\w-]*(=.*)?", word)}
+        assert used <= known, f"{' '.join(words)}: {sorted(used - known)}"
+
+
+def test_the_pages_do_show_commands() -> None:
+    assert sum(len(typed_commands(page)) for page in PAGES) > 20
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_make_target_on_a_page_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
+    used = re.findall(r"(?:^|[`$ ])make ([a-z]+)(?=[` ]*(?:$|[`#]))", text, flags=re.MULTILINE)
+    assert set(used) <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src="([^"]+)"', text)
+    for target in targets:
+        file = target.partition("#")[0]
+        if file and "://" not in target:
+            assert (page.parent / file).exists(), f"{page_name(page)} links {target}"
+
+
+@pytest.mark.parametrize("study", sorted((REPOSITORY / "examples").glob("*.toml")), ids=page_name)
+def test_every_example_is_a_sound_study(study: Path) -> None:
+    assert load(study).study.name == study.stem
+
+
+def test_every_target_of_the_makefile_is_listed_by_make_help() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    phony = set(re.findall(r"^\.PHONY: (.*)$", makefile, flags=re.MULTILINE)[0].split())
+    listed = set(re.findall(r"^([a-z]+):.*## ", makefile, flags=re.MULTILINE))
+    assert listed == phony

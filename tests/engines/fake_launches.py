@@ -1,0 +1,94 @@
+"""Launches of a library that is a Python function: what the engine asks of the driver, without processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from offbeat.engines.launches import Launches, Where
+from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.installation import Installation
+from offbeat.study.schema import MpiSection
+
+Answer = Callable[[Where, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
+"""(launch, what is forced, verb, values) → the driver's answer; may raise DriverLost or Refused."""
+
+SOUND = {"ok": True, "error": "", "wrong": 0}
+
+
+class FakeDriver:
+    """One launch."""
+
+    def __init__(self, library: FakeLaunches, where: Where) -> None:
+        self.library, self.where, self.forced = library, where, ()
+
+    def ask(self, verb: str, *words: str, timeout_s: float, **values: object) -> dict[str, object]:
+        assert timeout_s > 0
+        self.library.asked.append((self.where, self.forced, verb, values))
+        if verb == "force":
+            self.forced = words
+        answer = self.library.answer(self.where, self.forced, verb, dict(values))
+        if verb == "measure" and "tried" not in answer:
+            return answer | self._measure(values)
+        return answer
+
+    def close(self) -> None:
+        self.library.closed += 1
+
+    def _measure(self, values: dict[str, Any]) -> dict[str, object]:
+        count, p = int(values["repetitions"]), self.where.p
+        times = np.zeros((p, count, 4), dtype=np.int64)
+        delays = np.array([int(delay) for delay in str(values["delays"]).split(",")])
+        times[:, :, 0] = delays[:, None]
+        times[:, :, 1] = delays.max() + 1000
+        data = times.tobytes() + np.ones(count, dtype=np.int64).tobytes()
+        self.library.samples.parent.mkdir(parents=True, exist_ok=True)
+        self.library.samples.write_bytes(data)
+        return {"tried": count, "valid": count}
+
+
+class FakeLaunches(Launches):
+    """Launches whose processes are a function; ``asked`` notes every question."""
+
+    def __init__(
+        self,
+        installation: Installation,
+        variables: list[dict[str, Any]],
+        answer: Answer,
+        folder: Path,
+        section: MpiSection | None = None,
+    ) -> None:
+        super().__init__(
+            installation,
+            folder / "driver",
+            section or MpiSection(),
+            folder,
+            logs=folder / "logs",
+            scratch=folder / "scratch",
+        )
+        self.answer = answer
+        self.asked: list[tuple[Where, tuple[str, ...], str, dict[str, Any]]] = []
+        self.started: list[Where] = []
+        self.closed = 0
+        self._variables = variables
+
+    def get(self, where: Where) -> Any:
+        if self._running is None or self._where != where:
+            self.close()
+            self.started.append(where)
+            self._running, self._where = FakeDriver(self, where), where  # type: ignore[assignment]
+        return self._running
+
+    def variables(self, regex: str, environment: Any, timeout_s: float) -> object:
+        return self._variables
+
+
+def lost(*_: object) -> dict[str, object]:
+    raise DriverLost("the launch was killed by signal 11")
+
+
+def refused(*_: object) -> dict[str, object]:
+    raise Refused("the library refused the value")

@@ -1,0 +1,70 @@
+"""Small studies of real libraries, and what they leave behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import psutil
+
+from offbeat.engines.open import engine_of
+from offbeat.engines.outcome import Outcome
+from offbeat.engines.progress import RunProgress
+from offbeat.engines.resume import open_store
+from offbeat.engines.run import run
+from offbeat.mpi.installation import Installation
+from offbeat.results.read import read_study
+from offbeat.study.load import LoadedStudy, load
+
+TINY = """
+name = "tiny"
+[[collective]]
+names = ["reduce"]
+sizes = [64]
+[processes]
+p = [2]
+[patterns]
+shapes = ["no_delay", "ascending"]
+[repetitions]
+minimum = 3
+maximum = 3
+hang_after = 30
+[start]
+tolerance = "50 ms"
+"""
+"""The tolerance is that of a machine which does a lot besides."""
+
+
+def study(folder: Path, text: str = TINY) -> LoadedStudy:
+    """Write a study file and load it."""
+    (folder / "study.toml").write_text(text)
+    return load(folder / "study.toml")
+
+
+def measure(loaded: LoadedStudy, directory: Path, installation: Installation) -> Outcome:
+    """Run a study with a library, as ``offbeat run`` does."""
+    with open_store(loaded, directory) as store:
+        engine = engine_of(loaded, directory, installation)
+        try:
+            with RunProgress() as progress:
+                return run(loaded, store, engine, progress)
+        finally:
+            engine.close()
+
+
+def cases(directory: Path) -> pl.DataFrame:
+    return read_study(directory).cases
+
+
+def verdicts(directory: Path) -> dict[str, str]:
+    """Algorithm → status."""
+    return {verdict.algorithm: verdict.status for verdict in read_study(directory).verdicts}
+
+
+def running(driver: Path) -> list[int]:
+    """The processes on this machine that are this very driver."""
+    found = []
+    for process in psutil.process_iter(["exe", "status"]):
+        if process.info["exe"] == str(driver) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process.pid)
+    return found

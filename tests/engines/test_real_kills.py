@@ -1,0 +1,80 @@
+"""``offbeat run`` is killed while a real library measures: nothing runs on, and the study goes on later."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import real_studies
+from real_studies import TINY
+
+from offbeat.results.read import read_study
+
+STUDY = (
+    TINY.replace("sizes = [64]", 'sizes = [64, 1024]\nalgorithms = ["default"]')
+    .replace('["no_delay", "ascending"]', '["no_delay", "ascending", "descending", "random", "last_delayed"]')
+    .replace("minimum = 3\nmaximum = 3", "minimum = 40\nmaximum = 40")
+    .replace("[start]", '[skew]\npolicy = "fixed"\ntimes = ["10 ms"]\n[start]')
+)
+"""Ten cases that take most of a second each."""
+
+OFFBEAT = [sys.executable, "-c", "from offbeat.cli.app import main; main()"]
+PATIENCE_S = 120.0
+
+
+def start(folder, installation):
+    words = [*OFFBEAT, "run", "study.toml", "-o", "results", "--mpi", str(installation.mpirun)]
+    return subprocess.Popen(
+        words, cwd=folder, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def wait_until(condition):
+    give_up = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+def lines_of(folder):
+    path = folder / "results" / "cases.jsonl"
+    return path.read_bytes().splitlines() if path.exists() else []
+
+
+def lateness_s(directory, pattern):
+    """How much later than rank 0 rank 1 arrives, in the median."""
+    results = read_study(directory)
+    ids = results.cases.filter(pattern=pattern)["case"].to_list()
+    arrivals = results.ranks().filter(pl.col("case").is_in(ids))
+    median_s = dict(arrivals.group_by("rank").agg(pl.col("arrival_s").median()).iter_rows())
+    return median_s[1] - median_s[0]
+
+
+def test_a_killed_run_leaves_no_process_and_goes_on_where_it_stood(mpi_installation, mpi_driver, tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    first = start(tmp_path, mpi_installation)
+    wait_until(lambda: len(lines_of(tmp_path)) >= 2 or first.poll() is not None)
+    assert len(real_studies.running(mpi_driver)) == 2, first.stdout.read()
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    first.stdout.close()
+    wait_until(lambda: real_studies.running(mpi_driver) == [])
+    before = lines_of(tmp_path)
+    assert 2 <= len(before) < 10
+
+    second = start(tmp_path, mpi_installation)
+    said, _ = second.communicate(timeout=PATIENCE_S)
+    assert second.returncode == 0, said
+    assert f"{10 - len(before)} of 10 cases to measure" in said
+    assert "10 of 10 cases are in results" in said
+    assert lines_of(tmp_path)[: len(before)] == before
+    cases = real_studies.cases(tmp_path / "results")
+    assert len(cases) == cases["case"].n_unique() == 10
+    assert set(cases["status"]) == {"measured"}
+    assert real_studies.running(mpi_driver) == []
+    assert lateness_s(tmp_path / "results", "ascending") > 5e-3
+    assert lateness_s(tmp_path / "results", "descending") < -5e-3

@@ -1,0 +1,116 @@
+"""Algorithms of a real library that crash, hang or compute nothing: a library loaded before it makes them."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import real_studies
+from conftest import real_installation
+from real_studies import TINY
+
+# Open MPI 4's component calls its algorithms through the dynamic linker, so one of them can be stood in for.
+STAND_IN = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+typedef int chain(const void *, void *, int, void *, void *, int, void *, void *, uint32_t, int, int);
+int ompi_coll_base_reduce_intra_chain(const void *from, void *to, int count, void *type, void *op, int root,
+                                      void *comm, void *module, uint32_t segment, int fanout, int requests) {
+    static int calls;
+    if (++calls > SOUND_CALLS)
+        MISHAP;
+    chain *real = (chain *)dlsym(RTLD_NEXT, "ompi_coll_base_reduce_intra_chain");
+    return real(from, to, count, type, op, root, comm, module, segment, fanout, requests);
+}
+"""
+MISHAPS = {
+    "crash": "abort()",
+    "exit": "_exit(3)",
+    "hang": "for (;;) pause()",
+    "nothing": "return 0",
+}
+CALLS_OF_A_PROOF = 4
+REPETITIONS = 8
+"""So many that a launch which has proved the algorithm, and one that has not, both die in the first case."""
+
+STUDY = (
+    TINY.replace("sizes = [64]", 'sizes = [64]\nalgorithms = ["chain", "binomial"]')
+    .replace('"ascending"]', '"ascending", "descending"]')
+    .replace("minimum = 3\nmaximum = 3", f"minimum = {REPETITIONS}\nmaximum = {REPETITIONS}")
+)
+
+
+@pytest.fixture
+def run(tmp_path, own_cache):
+    """Runs the study while chain suffers a mishap after some sound calls; its results."""
+
+    def begin(mishap, sound_calls, hang_after=30):
+        installation = real_installation("openmpi4")
+        source, library = tmp_path / "stand_in.c", tmp_path / "libstand_in.so"
+        source.write_text(STAND_IN)
+        macros = [f"-DMISHAP={MISHAPS[mishap]}", f"-DSOUND_CALLS={sound_calls}"]
+        subprocess.run(["cc", "-shared", "-fPIC", *macros, "-o", library, source, "-ldl"], check=True)
+        text = STUDY.replace("hang_after = 30", f"hang_after = {hang_after}")
+        text += f'[mpi.environment]\nLD_PRELOAD = "{library}"\n'
+        outcome = real_studies.measure(real_studies.study(tmp_path, text), tmp_path / "results", installation)
+        assert outcome.done == outcome.total
+        return tmp_path / "results"
+
+    return begin
+
+
+def by_algorithm(directory):
+    rows = real_studies.cases(directory).select("algorithm", "status", "reason").iter_rows()
+    found = {}
+    for algorithm, status, reason in rows:
+        found.setdefault(algorithm, []).append((status, reason))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mishap", "status", "reason"),
+    [
+        ("crash", "quarantined", "signal"),
+        ("exit", "quarantined", "exit status"),
+        ("nothing", "wrong", "wrong"),
+    ],
+)
+def test_an_algorithm_that_never_works_is_found_out_when_it_is_proved(run, mishap, status, reason):
+    directory = run(mishap, 0)
+    verdicts = {one.algorithm: one for one in real_studies.read_study(directory).verdicts}
+    assert verdicts["chain"].status == status
+    assert reason in verdicts["chain"].reason.lower()
+    assert verdicts["binomial"].status == verdicts["default"].status == "proved"
+    found = by_algorithm(directory)
+    assert set(found) == {"default", "binomial"}
+    assert {status for cases in found.values() for status, _ in cases} == {"measured"}
+
+
+def test_one_that_crashes_while_it_is_measured_is_quarantined_and_the_study_goes_on(run):
+    directory = run("crash", CALLS_OF_A_PROOF + 2)
+    assert real_studies.verdicts(directory)["chain"] == "proved"
+    found = by_algorithm(directory)
+    assert [status for status, _ in found["chain"]] == ["quarantined"] * 3
+    reasons = [reason for _, reason in found["chain"]]
+    assert sum(reason.startswith("the launch ") for reason in reasons) + sum(
+        reason.startswith(("not tried again: the launch ", "its skew is unknown")) for reason in reasons
+    ) == len(reasons)
+    assert reasons[0].startswith("the launch ")
+    for other in ("default", "binomial"):
+        assert [status for status, _ in found[other]] == ["measured"] * 3
+
+
+def test_one_that_hangs_is_killed_quarantined_and_tried_no_third_time(run):
+    directory = run("hang", CALLS_OF_A_PROOF + 2, hang_after=2)
+    found = by_algorithm(directory)
+    hung = "hung: no answer within 4 s"  # two seconds besides those that the case may measure
+    assert found["chain"] == [
+        ("quarantined", hung),
+        ("quarantined", hung),
+        ("quarantined", f"not tried again: {hung}"),
+    ]
+    for other in ("default", "binomial"):
+        assert [status for status, _ in found[other]] == ["measured"] * 3
