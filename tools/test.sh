@@ -11,6 +11,7 @@ tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev chromium 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.
 export OFFBEAT_TEST_CACHE=${OFFBEAT_TEST_CACHE:-$PWD/build/test-cache}
 export OFFBEAT_MPI_PATH=$PWD/.mpi/openmpi:$PWD/.mpi/mpich:$PWD/.mpi/impi
+unset PYTHONUNBUFFERED # hides what happens when a reader of our output leaves early
 export PYTHONPATH=$PWD/tools/pytest${PYTHONPATH:+:$PYTHONPATH}
 
 exec .venv/bin/python -m pytest -p skipped_tests "$@" </dev/null

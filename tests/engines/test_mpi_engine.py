@@ -249,6 +249,21 @@ def test_everything_is_looked_at_in_the_launch_for_proofs_and_tried_in_the_one_t
         assert (False, words) in checked
 
 
+def test_only_what_does_the_same_thing_is_compared(make):
+    """Another root means other messages, which says nothing about whether the setting is obeyed."""
+
+    def misbehave(where, forced, verb, values):
+        if verb == "observe":
+            return observed(messages=[[1, int(values["root"]), 8]] if is_proof(where) else None)
+        return None
+
+    engine = make("mpich", mpich(misbehave))
+    requests = [(algorithm, case(root=root)) for root in (0, 1) for algorithm in engine.algorithms("reduce")]
+    (proved,) = engine.prove(requests)
+    assert len(proved.verdicts) == 2 * 4
+    assert {v.status for v in proved.verdicts if v.algorithm != "default"} == {"unproved"}
+
+
 def test_what_fails_only_in_the_launch_for_proofs_is_proved_by_who_leaves_late(make):
     def misbehave(where, forced, verb, values):
         if is_proof(where) and number_of(forced) == "2" and verb == "check":

@@ -77,7 +77,10 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without µ and × still gets everything else
     try:
-        build(_asked_for(sys.argv))()
+        try:
+            build(_asked_for(sys.argv))()
+        finally:
+            sys.stdout.flush()  # here, where a reader that has left is still noticed
     except OffbeatError as error:
         text = str(error)
         said = f"offbeat: {text}" if "\n" not in text else f"offbeat: this cannot be used:\n{text}"

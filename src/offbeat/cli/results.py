@@ -42,6 +42,7 @@ def export_results(
         export_json(results, sys.stdout.buffer, table)
     else:
         export_csv(results, sys.stdout.buffer, table)
+    sys.stdout.flush()  # here, where a reader that has left is still noticed
 
 
 @app.command("import")

@@ -51,8 +51,9 @@ class Engine(Protocol):
         """Find out what runs when each algorithm is forced, and whether it computes correctly.
 
         Each request's case supplies p, placement, size, operation, datatype and root; its pattern is ignored.
-        Requests of one collective and p stand together and are answered together. ``told`` hears what is
-        being done.
+        Requests of one collective and p stand together and are answered together, with a verdict on each:
+        requests that differ in operation, root or placement alone get as many. ``told`` hears what is being
+        done.
         """
         ...
 

@@ -29,6 +29,7 @@ from offbeat.mpi.variables import Variable, decode
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
+from offbeat.study.cases import group_of
 from offbeat.study.evidence import functions
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
@@ -216,16 +217,18 @@ class MpiEngine:
             seen.append((self._observe(algorithm, case, proof), case))
         if proof:
             seen = [(self._as_measured(one, case), case) for one, case in seen]
+        compared: dict[str, list[tuple[Observation, Case]]] = {}
+        for one, case in seen:
+            compared.setdefault(repr(group_of(case)), []).append((one, case))
         verdicts: list[Verdict] = []
-        for size in dict.fromkeys(case.bytes for _, case in seen):
-            group = [one for one, case in seen if case.bytes == size]
-            group.sort(key=lambda one: self._place(one.algorithm))
-            verdicts += judge(group, self.steering, seen[0][1].p, size)
+        for group in compared.values():
+            observations = sorted((one for one, _ in group), key=lambda one: self._place(one.algorithm))
+            verdicts += judge(observations, self.steering, group[0][1].p, group[0][1].bytes)
         return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
 
     def _launch_order(self, algorithm: Algorithm, case: Case, more: Mapping[str, str]) -> tuple[object, ...]:
         where = self._where(algorithm, case, more)
-        return where.environment, where.steerable
+        return where.nodes, where.ppn, where.environment, where.steerable
 
     def _as_measured(self, seen: Observation, case: Case) -> Observation:
         """The same algorithm in the launch that measures; messages are seen in the launch for proofs alone.
