@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 import real_studies
-from conftest import real_installation
 from real_studies import TINY
 
 # Open MPI 4's component calls its algorithms through the dynamic linker, so one of them can be stood in for.
@@ -43,19 +42,21 @@ STUDY = (
 )
 
 
+pytestmark = pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
+
+
 @pytest.fixture
-def run(tmp_path, own_cache):
+def run(mpi_installation, tmp_path):
     """Runs the study while chain suffers a mishap after some sound calls; its results."""
 
     def begin(mishap, sound_calls, hang_after=30):
-        installation = real_installation("openmpi4")
         source, library = tmp_path / "stand_in.c", tmp_path / "libstand_in.so"
         source.write_text(STAND_IN)
         macros = [f"-DMISHAP={MISHAPS[mishap]}", f"-DSOUND_CALLS={sound_calls}"]
         subprocess.run(["cc", "-shared", "-fPIC", *macros, "-o", library, source, "-ldl"], check=True)
         text = STUDY.replace("hang_after = 30", f"hang_after = {hang_after}")
         text += f'[mpi.environment]\nLD_PRELOAD = "{library}"\n'
-        outcome = real_studies.measure(real_studies.study(tmp_path, text), tmp_path / "results", installation)
+        outcome = real_studies.measure(real_studies.study(tmp_path, text), tmp_path / "results", mpi_installation)
         assert outcome.done == outcome.total
         return tmp_path / "results"
 

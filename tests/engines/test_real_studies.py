@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import real_studies
-from conftest import real_installation
 from real_studies import TINY
 
 from offbeat.results.read import read_study
 
+OPENMPI4 = pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=True)
 STATUSES = {"proved", "unproved", "duplicate", "fell_back", "wrong", "refused", "quarantined"}
 
 
@@ -58,21 +58,21 @@ def test_a_tiny_study_runs_through_on_every_library(finished, mpi_installation, 
     assert (again.measured_now, again.done) == (0, len(cases))
 
 
-def test_an_algorithm_with_parameters_is_forced_proved_and_measured(tmp_path):
-    installation = real_installation("openmpi4")
+@OPENMPI4
+def test_an_algorithm_with_parameters_is_forced_proved_and_measured(mpi_installation, tmp_path):
     named = 'sizes = [65536]\nalgorithms = ["chain(fanout=1, segment=1024)", "chain"]'
     text = TINY.replace("sizes = [64]", named).replace("p = [2]", "p = [3]")
-    real_studies.measure(real_studies.study(tmp_path, text), tmp_path / "results", installation)
+    real_studies.measure(real_studies.study(tmp_path, text), tmp_path / "results", mpi_installation)
     found = real_studies.verdicts(tmp_path / "results")
     assert found == dict.fromkeys(("default", "chain", "chain(fanout=1, segment=1024)"), "proved")
     assert set(real_studies.cases(tmp_path / "results")["status"]) == {"measured"}
 
 
-def test_isolated_each_algorithm_has_a_launch_of_its_own(tmp_path):
-    installation = real_installation("openmpi4")
+@OPENMPI4
+def test_isolated_each_algorithm_has_a_launch_of_its_own(mpi_installation, tmp_path):
     named = 'sizes = [64]\nalgorithms = ["chain", "binomial"]'
     text = TINY.replace("sizes = [64]", named) + "[mpi]\nisolate = true\n"
-    real_studies.measure(real_studies.study(tmp_path, text), tmp_path / "results", installation)
+    real_studies.measure(real_studies.study(tmp_path, text), tmp_path / "results", mpi_installation)
     assert set(real_studies.verdicts(tmp_path / "results").values()) == {"proved"}
     logs = list((tmp_path / "results" / "logs").glob("launch-*.log"))
     assert len(logs) >= 3

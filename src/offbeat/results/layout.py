@@ -1,15 +1,16 @@
 """What a result directory holds, and how to tell one from any other directory.
 
-====================  ==============================================================================
-``study.toml``        the study as it was resolved when the results began ``provenance.json``   where and
-with what it was measured; its ``schema_version`` marks the directory as ours ``plan.json``         how many
-cases the study has ``algorithms.jsonl``  one line an algorithm of the library ``verdicts.jsonl``    one
-line a verdict: what was found out about an algorithm before it was measured ``cases.jsonl``       one line
-a finished case ``repetitions/``      Parquet, one row a repetition ``ranks/``            Parquet, one row a
-repetition and rank ``samples/``          what the session under way has measured, as Arrow streams; Parquet
-when it ends ``logs/``             what the launched programs printed ``offbeat.lock``      held while a run
-writes here ====================
-==============================================================================
+- ``study.toml``: the study as it was resolved when the results began;
+- ``provenance.json``: where and with what it was measured; its ``schema_version`` marks the directory as ours;
+- ``plan.json``: how many cases the study has;
+- ``algorithms.jsonl``: one line an algorithm of the library;
+- ``verdicts.jsonl``: one line a verdict: what was found out about an algorithm before it was measured;
+- ``cases.jsonl``: one line a finished case;
+- ``repetitions/``: Parquet, one row a repetition;
+- ``ranks/``: Parquet, one row a repetition and rank;
+- ``samples/``: what the session under way has measured, as Arrow streams; Parquet when it ends;
+- ``logs/``: what the launched programs printed;
+- ``offbeat.lock``: held while a run writes here.
 """
 
 from __future__ import annotations
