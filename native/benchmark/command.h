@@ -22,6 +22,13 @@ typedef struct offbeat_command {
 /** Cuts up @p line. Free the words with offbeat_command_free. @return 0, or -1 without memory */
 int offbeat_command_parse(char *line, offbeat_command *command);
 
+/**
+ * Whether every known number of the command is one and in its range; what reads them relies on it. Local, and
+ * the same on all processes.
+ * @return NULL, or a sentence that names the word (static storage)
+ */
+const char *offbeat_command_fault(const offbeat_command *command);
+
 /** The value of a key; @p otherwise where the key is missing. */
 const char *offbeat_command_text(const offbeat_command *command, const char *key, const char *otherwise);
 

@@ -6,17 +6,18 @@
  *     mpirun -n P offbeat-driver [--check] [--samples FILE]
  *
  * Each line of the worklist is a command (command.h, session.h); each is answered by one line that begins
- * with
- * "@offbeat ". "quit" ends the program, and so does the end of the input where the launcher passes it on
+ * with "@offbeat ". "quit" ends the program, and so does the end of the input where the launcher passes it on
  * (PRRTE does not always). Whatever else the library prints goes to standard error, so that it cannot break
  * an answer. --check answers "hello" and ends.
  */
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
+#include "control/abandon.h"
 #include "control/tree.h"
 #include "library/variables.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,8 +45,8 @@ static char *next_line(const offbeat_session *session) {
     }
     if (session->rank != 0)
         line = malloc((size_t)length);
-    if (!line)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!line || length > INT_MAX)
+        offbeat_abandon("no memory for a command");
     offbeat_tree_broadcast(line, (size_t)length, session->control);
     return line;
 }
@@ -59,11 +60,16 @@ static void obey(offbeat_session *session, const offbeat_command *command) {
         {"check", offbeat_check},     {"observe", offbeat_observe},
         {"measure", offbeat_measure}, {"fingerprint", offbeat_fingerprint},
     };
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(command->verb, verbs[i].verb) == 0) {
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(command->verb, verbs[i].verb) != 0)
+            continue;
+        const char *fault = verbs[i].obey == offbeat_force ? NULL : offbeat_command_fault(command);
+        if (fault)
+            offbeat_answer_failure(session, fault);
+        else
             verbs[i].obey(session, command);
-            return;
-        }
+        return;
+    }
     if (strcmp(command->verb, "hello") == 0)
         offbeat_hello(session);
     else
@@ -74,7 +80,7 @@ static void serve(offbeat_session *session) {
     for (char *line; (line = next_line(session));) {
         offbeat_command command;
         if (offbeat_command_parse(line, &command) != 0)
-            MPI_Abort(MPI_COMM_WORLD, 1);
+            offbeat_abandon("no memory for a command");
         int ends = strcmp(command.verb, "quit") == 0;
         if (!ends)
             obey(session, &command);
@@ -109,6 +115,15 @@ static void close_session(offbeat_session *session) {
     MPI_Comm_free(&session->control);
 }
 
+/* @return the exit status of a program that was called wrongly */
+static int refuse(const char *argument) {
+    fprintf(
+        stderr,
+        "offbeat-driver: unknown argument '%s', or one without its value; known: --check, --samples FILE\n",
+        argument);
+    return 2;
+}
+
 int main(int argc, char **argv) {
     FILE *answers = take_standard_output();
     offbeat_session session = {0};
@@ -119,14 +134,14 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--samples") == 0 && i + 1 < argc)
             session.samples = argv[++i];
         else
-            return fprintf(stderr, "offbeat-driver: unknown argument '%s'; known: --check, --samples FILE\n",
-                           argv[i]),
-                   2;
+            return refuse(argv[i]);
     }
     offbeat_variables_open();
     MPI_Init(&argc, &argv);
-    if (!answers || open_session(&session, answers) != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    if (open_session(&session, answers) != MPI_SUCCESS)
+        offbeat_abandon("the shared clock or the harmonised start could not be made");
+    if (session.rank == 0 && !answers)
+        offbeat_abandon("standard output is closed, and answers go there");
     if (only_hello)
         offbeat_hello(&session);
     else

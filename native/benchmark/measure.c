@@ -4,12 +4,13 @@
  * The measurement loop: a harmonised start plus this process's delay, the collective, and two time stamps.
  *
  * Salimi Beni, Cosenza and Hunold, "MPI Collective Algorithm Selection in the Presence of Process Arrival
- * Patterns", Listing 1. A repetition in which any process left the wait later after its planned start than
- * the tolerance allows is invalid: it is written with its flag, counted, and repeated.
+ * Patterns", Listing 1. A repetition in which any process arrived later after its planned start than the
+ * tolerance allows is invalid: it is written with its flag, counted, and repeated.
  */
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
+#include "control/abandon.h"
 #include "control/tree.h"
 
 #include <stdlib.h>
@@ -18,9 +19,16 @@
 /** What one process knows of one repetition; times in ns since the deadline on the shared clock. */
 typedef struct repetition {
     int64_t arrival, exit;
-    int64_t overshoot; /* arrival against plan; negative where the process missed its start */
-    int64_t bound;
+    int64_t overshoot; /* arrival after the planned start */
+    int64_t bound;     /* error bound of the shared clock */
 } repetition;
+
+/** All repetitions of a case, and whether each is valid on all processes (known at rank 0 alone). */
+typedef struct record {
+    repetition *seen;
+    int64_t *valid;
+    size_t tried, room;
+} record;
 
 typedef struct limits {
     int64_t repetitions, attempts, duration_ns, tolerance_ns, delay_ns;
@@ -40,17 +48,17 @@ static limits read_limits(const offbeat_session *session, const offbeat_command 
 static int repeat_once(offbeat_session *session, offbeat_call *call, const limits *limit, repetition *seen,
                        int *valid) {
     offbeat_start start;
-    offbeat_harmonize(session->harmony, limit->delay_ns, &start);
+    offbeat_session_start(session, limit->delay_ns, &start);
     int64_t arrival = offbeat_clock_local_ns();
     int error = offbeat_call_run(call);
     int64_t exit = offbeat_clock_local_ns();
     *seen = (repetition){
         .arrival = offbeat_clock_global_ns(session->clock, arrival) - start.deadline_ns,
         .exit = offbeat_clock_global_ns(session->clock, exit) - start.deadline_ns,
-        .overshoot = start.overshoot_ns,
         .bound = start.bound_ns,
     };
-    int missed = start.overshoot_ns > limit->tolerance_ns;
+    seen->overshoot = seen->arrival - limit->delay_ns;
+    int missed = seen->overshoot > limit->tolerance_ns;
     int64_t worst[3] = {-start.margin_ns, missed, error != MPI_SUCCESS};
     offbeat_tree_reduce(worst, 3, OFFBEAT_MAX, session->control);
     offbeat_harmony_adapt(session->harmony, -worst[0]);
@@ -80,58 +88,60 @@ static void write_samples(int rank, const void *data, size_t bytes, void *to) {
  * overshoot, bound) in the machine's byte order; then one int64 (1 valid, 0 not) a repetition. Written anew
  * at each measure.
  */
-static int save(offbeat_session *session, const repetition *seen, const int64_t *flags, int64_t tried) {
+static int save(offbeat_session *session, const record *taken) {
     FILE *file = NULL;
     if (session->rank == 0 && session->samples)
         file = fopen(session->samples, "wb");
-    offbeat_gather(seen, (size_t)tried * sizeof *seen, write_samples, file, session->control);
+    offbeat_gather(taken->seen, taken->tried * sizeof *taken->seen, write_samples, file, session->control);
     if (session->rank != 0)
         return 0;
     if (!file)
         return -1;
-    size_t written = fwrite(flags, sizeof *flags, (size_t)tried, file);
-    int failed = ferror(file) || written != (size_t)tried;
+    size_t written = fwrite(taken->valid, sizeof *taken->valid, taken->tried, file);
+    int failed = ferror(file) || written != taken->tried;
     return fclose(file) == 0 && !failed ? 0 : -1;
 }
 
+/* Room for one more repetition: memory is taken as it is needed, as many attempts may be allowed. */
+static void make_room(record *taken) {
+    if (taken->tried < taken->room)
+        return;
+    taken->room = taken->room ? 2 * taken->room : 256;
+    repetition *seen = realloc(taken->seen, taken->room * sizeof *seen);
+    int64_t *valid = seen ? realloc(taken->valid, taken->room * sizeof *valid) : NULL;
+    if (!valid)
+        offbeat_abandon("no memory for more repetitions");
+    taken->seen = seen;
+    taken->valid = valid;
+}
+
 static void measure_call(offbeat_session *session, offbeat_call *call, const limits *limit) {
-    repetition *seen = calloc((size_t)limit->attempts, sizeof *seen);
-    int64_t *flags = calloc((size_t)limit->attempts, sizeof *flags);
-    if (!seen || !flags)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    int64_t valid = 0, tried = 0, began_ns = offbeat_clock_local_ns();
+    record taken = {0};
+    int64_t valid = 0, began_ns = offbeat_clock_local_ns();
     int failed = 0;
-    while (goes_on(session, limit, valid, tried, began_ns, failed)) {
+    while (goes_on(session, limit, valid, (int64_t)taken.tried, began_ns, failed)) {
         int was_valid;
-        failed = repeat_once(session, call, limit, &seen[tried], &was_valid);
-        flags[tried++] = was_valid;
+        make_room(&taken);
+        failed = repeat_once(session, call, limit, &taken.seen[taken.tried], &was_valid);
+        taken.valid[taken.tried++] = was_valid;
         valid += was_valid;
     }
-    int saved = save(session, seen, flags, tried);
+    int saved = save(session, &taken);
     if (failed)
         offbeat_answer_failure(session, "the collective returned an error while it was measured");
     else if (saved != 0)
         offbeat_answer_failure(session, "the sample file could not be written");
     else if (session->answers)
-        fprintf(session->answers, "@offbeat {\"ok\":true,\"tried\":%lld,\"valid\":%lld}\n", (long long)tried,
-                (long long)valid);
-    free(seen);
-    free(flags);
+        fprintf(session->answers, "@offbeat {\"ok\":true,\"tried\":%lld,\"valid\":%lld}\n",
+                (long long)taken.tried, (long long)valid);
+    free(taken.seen);
+    free(taken.valid);
 }
 
 void offbeat_measure(offbeat_session *session, const offbeat_command *command) {
-    offbeat_request request;
-    offbeat_call *call = NULL;
-    const char *why = "";
-    if (offbeat_session_request(session, command, &request) != 0)
+    offbeat_call *call = offbeat_session_call(session, command);
+    if (!call)
         return;
-    int64_t failed = offbeat_call_create(&request, &call, &why) != MPI_SUCCESS;
-    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
-    if (failed) {
-        offbeat_answer_failure(session, *why ? why : "another process could not prepare the call");
-        offbeat_call_free(&call);
-        return;
-    }
     limits limit = read_limits(session, command);
     int64_t warmups = offbeat_command_number(command, "warmups", 1);
     for (int64_t i = 0; i < warmups; i++)

@@ -11,21 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prepares the call of a command on every process, or answers why it cannot be prepared. */
-static offbeat_call *prepare(offbeat_session *session, const offbeat_command *command) {
-    offbeat_request request;
-    offbeat_call *call = NULL;
-    const char *why = "";
-    if (offbeat_session_request(session, command, &request) != 0)
-        return NULL;
-    int64_t failed = offbeat_call_create(&request, &call, &why) != MPI_SUCCESS;
-    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
-    if (failed) {
-        offbeat_answer_failure(session, *why ? why : "another process could not prepare the call");
-        offbeat_call_free(&call);
-    }
-    return call;
-}
+/** Names of functions, separated by blanks. */
+typedef struct name_list {
+    char text[16384];
+} name_list;
 
 /* The text of the first process that has an error, at rank 0. */
 typedef struct error_text {
@@ -49,7 +38,7 @@ static void gather_error(offbeat_session *session, int error, error_text *first)
 }
 
 void offbeat_check(offbeat_session *session, const offbeat_command *command) {
-    offbeat_call *call = prepare(session, command);
+    offbeat_call *call = offbeat_session_call(session, command);
     if (!call)
         return;
     offbeat_call_wipe(call);
@@ -66,17 +55,23 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command) {
     offbeat_call_free(&call);
 }
 
+static int holds_name(const char *all, const char *name, size_t length) {
+    for (const char *there = strstr(all, name); there; there = strstr(there + 1, name))
+        if ((there == all || there[-1] == ' ') && (there[length] == ' ' || !there[length]))
+            return 1;
+    return 0;
+}
+
 /* Names that rank 0 has not met, appended to its own: most algorithms are the same code on all processes. */
 static void merge_names(int rank, const void *data, size_t bytes, void *to) {
     (void)rank;
     (void)bytes;
-    char *all = to, *copy = strdup(data), *rest = NULL;
+    name_list *all = to;
+    char *copy = strdup(data), *rest = NULL;
     for (char *name = copy ? strtok_r(copy, " ", &rest) : NULL; name; name = strtok_r(NULL, " ", &rest)) {
-        char *there = strstr(all, name);
-        size_t length = strlen(name), used = strlen(all);
-        int known = there && (there == all || there[-1] == ' ') && (there[length] == ' ' || !there[length]);
-        if (!known && used + length + 2 < 16384)
-            sprintf(all + used, "%s%s", used ? " " : "", name);
+        size_t length = strlen(name), used = strlen(all->text);
+        if (!holds_name(all->text, name, length) && used + length + 2 < sizeof all->text)
+            snprintf(all->text + used, sizeof all->text - used, "%s%s", used ? " " : "", name);
     }
     free(copy);
 }
@@ -102,27 +97,28 @@ static void write_message_list(offbeat_session *session, int count, const offbea
 }
 
 void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
-    offbeat_call *call = prepare(session, command);
+    offbeat_call *call = offbeat_session_call(session, command);
     if (!call)
         return;
     const offbeat_message *messages = NULL;
-    static char functions[16384];
-    functions[0] = '\0';
+    static name_list functions;
+    functions.text[0] = '\0';
     int sees_messages = offbeat_messages_available(session->control);
     int64_t barrier = 0;
     offbeat_call_run(call); /* connections and trees are made at the first call */
     offbeat_tree_allreduce(&barrier, 1, OFFBEAT_MAX, session->control);
-    int planted = offbeat_functions_begin() == 0;
+    int64_t planted = offbeat_functions_begin() == 0;
     offbeat_messages_begin();
     offbeat_call_run(call);
     int count = offbeat_messages_end(&messages);
     const char *mine = planted ? offbeat_functions_end() : "";
-    offbeat_gather(mine, strlen(mine) + 1, merge_names, functions, session->control);
+    offbeat_gather(mine, strlen(mine) + 1, merge_names, &functions, session->control);
+    offbeat_tree_reduce(&planted, 1, OFFBEAT_MIN, session->control);
     if (session->answers) {
         fprintf(session->answers,
                 "@offbeat {\"ok\":true,\"sees_functions\":%s,\"sees_messages\":%s,\"functions\":",
-                offbeat_functions_count() ? "true" : "false", sees_messages ? "true" : "false");
-        offbeat_json_text(functions, session->answers);
+                planted ? "true" : "false", sees_messages ? "true" : "false");
+        offbeat_json_text(functions.text, session->answers);
     }
     write_message_list(session, count, messages);
     if (session->answers)
@@ -130,16 +126,24 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
     offbeat_call_free(&call);
 }
 
-/* Whether this process leaves the collective later than 70% of the delay of the one that is delayed. */
-static int64_t leaves_late(offbeat_session *session, offbeat_call *call, int delayed, int64_t delay_ns) {
+/* How long after the deadline this process leaves the collective, in ns. */
+static int64_t leaves_after(offbeat_session *session, offbeat_call *call, int64_t delay_ns) {
     offbeat_start start;
-    offbeat_harmonize(session->harmony, session->rank == delayed ? delay_ns : 0, &start);
+    offbeat_session_start(session, delay_ns, &start);
     offbeat_call_run(call);
     int64_t left = offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns()) - start.deadline_ns;
-    int64_t margin = start.margin_ns;
-    offbeat_tree_reduce(&margin, 1, OFFBEAT_MIN, session->control);
-    offbeat_harmony_adapt(session->harmony, margin);
-    return left > delay_ns * 7 / 10;
+    offbeat_session_adapt(session, &start);
+    return left;
+}
+
+/*
+ * A delay that tells who waits for the delayed process: at least what was asked for, and so long that the
+ * collective takes half of it by itself. Whoever leaves after 70% of it has waited.
+ */
+static int64_t telling_delay(offbeat_session *session, offbeat_call *call, int64_t least_ns) {
+    int64_t undelayed_ns = leaves_after(session, call, 0);
+    offbeat_tree_allreduce(&undelayed_ns, 1, OFFBEAT_MAX, session->control);
+    return 2 * undelayed_ns > least_ns ? 2 * undelayed_ns : least_ns;
 }
 
 static void write_late(int rank, const void *data, size_t bytes, void *to) {
@@ -149,17 +153,18 @@ static void write_late(int rank, const void *data, size_t bytes, void *to) {
 }
 
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command) {
-    offbeat_call *call = prepare(session, command);
+    offbeat_call *call = offbeat_session_call(session, command);
     if (!call)
         return;
-    int64_t delay_ns = offbeat_command_number(command, "delay_ns", 5000000);
     int64_t most = offbeat_command_number(command, "most", 64);
     int step = session->p > most ? (int)((session->p + most - 1) / most) : 1;
     offbeat_call_run(call);
+    int64_t delay_ns = telling_delay(session, call, offbeat_command_number(command, "delay_ns", 5000000));
     if (session->answers)
         fputs("@offbeat {\"ok\":true,\"late\":[null", session->answers);
     for (int delayed = 0; delayed < session->p; delayed += step) {
-        int64_t late = leaves_late(session, call, delayed, delay_ns);
+        int64_t left = leaves_after(session, call, session->rank == delayed ? delay_ns : 0);
+        int64_t late = left > delay_ns / 10 * 7;
         if (session->answers)
             fprintf(session->answers, ",[%d", delayed);
         offbeat_gather(&late, sizeof late, write_late, session->answers, session->control);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
+#include "control/abandon.h"
 #include "control/json.h"
 #include "control/tree.h"
 #include "library/family.h"
@@ -22,21 +23,41 @@ void offbeat_answer_failure(offbeat_session *session, const char *why) {
     fflush(session->answers);
 }
 
-int offbeat_session_request(offbeat_session *session, const offbeat_command *command,
-                            offbeat_request *request) {
-    int64_t bytes = offbeat_command_number(command, "bytes", 0);
-    *request = (offbeat_request){
+/* Whether this process can make the call; the reason is static storage. */
+static int create_call(offbeat_session *session, const offbeat_command *command, offbeat_call **call,
+                       const char **why) {
+    offbeat_request request = {
         .collective = offbeat_command_text(command, "collective", ""),
-        .bytes = bytes > 0 ? (size_t)bytes : 0,
+        .bytes = (size_t)offbeat_command_number(command, "bytes", 0),
         .datatype = offbeat_command_text(command, "datatype", "double"),
         .op = offbeat_command_text(command, "op", "sum"),
         .root = (int)offbeat_command_number(command, "root", 0),
         .comm = session->test,
     };
-    if (bytes >= 0 && request->root >= 0 && request->root < session->p)
-        return 0;
-    offbeat_answer_failure(session, "negative size, or a root that is no rank");
-    return -1;
+    return offbeat_call_create(&request, call, why) == MPI_SUCCESS;
+}
+
+offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command) {
+    offbeat_call *call = NULL;
+    const char *why = "";
+    int64_t failed = !create_call(session, command, &call, &why);
+    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    if (failed) {
+        offbeat_answer_failure(session, *why ? why : "another process could not prepare the call");
+        offbeat_call_free(&call);
+    }
+    return call;
+}
+
+void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start) {
+    if (offbeat_harmonize(session->harmony, delay_ns, start) != MPI_SUCCESS)
+        offbeat_abandon("MPI could not pass on the messages of a harmonised start");
+}
+
+void offbeat_session_adapt(offbeat_session *session, const offbeat_start *start) {
+    int64_t margin_ns = start->margin_ns;
+    offbeat_tree_reduce(&margin_ns, 1, OFFBEAT_MIN, session->control);
+    offbeat_harmony_adapt(session->harmony, margin_ns);
 }
 
 /* Sets one variable everywhere; the first process that fails says why. */
@@ -64,7 +85,8 @@ static void renew_test(offbeat_session *session) {
  */
 void offbeat_force(offbeat_session *session, const offbeat_command *command) {
     const char *why = NULL;
-    int failed = offbeat_variables_reset();
+    int64_t failed = offbeat_variables_reset() != 0;
+    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
     if (failed)
         why = "a variable that was set before did not take its first value again";
     for (int i = 0; i < command->count && !failed; i++)
@@ -80,10 +102,17 @@ void offbeat_force(offbeat_session *session, const offbeat_command *command) {
 void offbeat_list_variables(offbeat_session *session, const offbeat_command *command) {
     if (!session->answers)
         return;
-    fputs("@offbeat {\"ok\":true,\"variables\":", session->answers);
-    if (offbeat_variables_list(offbeat_command_text(command, "regex", "."), session->answers) < 0)
-        fputs("[]", session->answers);
-    fputs("}\n", session->answers);
+    char *list = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&list, &length);
+    if (!out)
+        offbeat_abandon("no memory for the list of variables");
+    int listed = offbeat_variables_list(offbeat_command_text(command, "regex", "."), out);
+    if (fclose(out) != 0 || listed < 0)
+        offbeat_answer_failure(session, "regex is no extended regular expression, or its answer is too long");
+    else
+        fprintf(session->answers, "@offbeat {\"ok\":true,\"variables\":%s}\n", list);
+    free(list);
 }
 
 static void write_place(int rank, const void *data, size_t bytes, void *to) {
@@ -121,10 +150,8 @@ void offbeat_hello(offbeat_session *session) {
                         !offbeat_clock_is_shared(session->clock)};
     offbeat_start start;
     for (int i = 0; i < ROUNDS; i++) {
-        offbeat_harmonize(session->harmony, 0, &start);
-        int64_t margin = start.margin_ns;
-        offbeat_tree_reduce(&margin, 1, OFFBEAT_MIN, session->control);
-        offbeat_harmony_adapt(session->harmony, margin);
+        offbeat_session_start(session, 0, &start);
+        offbeat_session_adapt(session, &start);
         worst[0] = start.overshoot_ns > worst[0] ? start.overshoot_ns : worst[0];
     }
     offbeat_tree_reduce(worst, 3, OFFBEAT_MAX, session->control);
@@ -135,13 +162,13 @@ void offbeat_hello(offbeat_session *session) {
         fprintf(out, "@offbeat {\"ok\":true,\"p\":%d,\"family\":\"%s\",\"library\":", session->p,
                 offbeat_family_name());
         write_library(out);
-        fprintf(out,
-                ",\"clock_source\":\"%s\",\"clock_resolution_ns\":%lld,\"clock_shared\":%s,\"clock_bound_"
-                "ns\":%lld,"
-                "\"overshoot_ns\":%lld,\"switches\":%s,\"places\":[",
-                offbeat_clock_source(), (long long)offbeat_clock_resolution_ns(), worst[2] ? "false" : "true",
-                (long long)worst[1], (long long)worst[0],
-                offbeat_family_switches_while_running() ? "true" : "false");
+        fprintf(out, ",\"clock_source\":\"%s\"", offbeat_clock_source());
+        fprintf(out, ",\"clock_resolution_ns\":%lld", (long long)offbeat_clock_resolution_ns());
+        fprintf(out, ",\"clock_shared\":%s", worst[2] ? "false" : "true");
+        fprintf(out, ",\"clock_bound_ns\":%lld", (long long)worst[1]);
+        fprintf(out, ",\"overshoot_ns\":%lld", (long long)worst[0]);
+        fprintf(out, ",\"switches\":%s", offbeat_family_switches_while_running() ? "true" : "false");
+        fputs(",\"places\":[", out);
     }
     offbeat_gather(place, strlen(place) + 1, write_place, out, session->control);
     if (out)

@@ -31,9 +31,15 @@ typedef struct offbeat_session {
 /** Writes {"ok":false,"why":...} on rank 0. */
 void offbeat_answer_failure(offbeat_session *session, const char *why);
 
-/** Fills a request for the collective that a command names. @return 0, or -1 after answering why not */
-int offbeat_session_request(offbeat_session *session, const offbeat_command *command,
-                            offbeat_request *request);
+/** Prepares the call that a command names, on every process. Collective. @return NULL on all of them after
+ * answering why not */
+offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command);
+
+/** A harmonised start with this process's delay; ends the launch where it fails. Collective. */
+void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start);
+
+/** Lets the slack follow what a start needed. Collective, once a start. */
+void offbeat_session_adapt(offbeat_session *session, const offbeat_start *start);
 
 /** "force VAR=VALUE ...": resets what was forced before, sets the variables on every process, renews test
  * where needed. */
@@ -49,15 +55,15 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command);
 /** "observe collective=...": answers the functions entered and the messages sent in one call. */
 void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 
-/** "fingerprint collective=... delay_ns=D": delays one rank after another; answers who left late each time.
- */
+/** "fingerprint collective=... delay_ns=D": delays one rank after another, by D or twice what the call takes
+ * undelayed; answers who left late each time. */
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 
 /** "measure collective=... repetitions=N attempts=M duration_ns=S tolerance_ns=T delays=...": see measure.c.
  */
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);
 
-/** "hello": library, clock, binding, and one harmonised start: what the two-process check looks at. */
+/** "hello": library, clock, binding, and how late the latest of 20 harmonised starts was. */
 void offbeat_hello(offbeat_session *session);
 
 #endif

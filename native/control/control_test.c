@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONG_BYTES = 2 << 24 };
+
 static int failures;
 
 static void expect(int holds, const char *sentence, int rank, int p) {
@@ -60,6 +62,31 @@ static void gathering_keeps_the_order(int rank, int p) {
         expect(result.whole && result.next == p, "rank 0 gets the bytes of every rank, in order", rank, p);
 }
 
+static void count_right(int rank, const void *data, size_t bytes, void *to) {
+    const unsigned char *values = data;
+    size_t *right = to;
+    if (bytes != (rank == 1 ? LONG_BYTES : 0))
+        return;
+    *right += 1;
+    for (size_t i = 0; i < bytes; i++)
+        if (values[i] != (unsigned char)(i % 251))
+            *right = 0;
+}
+
+/* Just as long as two pieces of a message, so that an empty one must end them. */
+static void gathering_takes_any_length(int rank, int p) {
+    unsigned char *mine = malloc(LONG_BYTES);
+    size_t right = 0;
+    if (!mine)
+        return expect(0, "there is memory for the test", rank, p);
+    for (size_t i = 0; i < LONG_BYTES; i++)
+        mine[i] = (unsigned char)(i % 251);
+    offbeat_gather(mine, rank == 1 ? LONG_BYTES : 0, count_right, &right, MPI_COMM_WORLD);
+    if (rank == 0)
+        expect(right == (size_t)p, "more bytes than a message takes arrive whole", rank, p);
+    free(mine);
+}
+
 static void text_survives_as_json(int rank, int p) {
     char *text = NULL;
     size_t size = 0;
@@ -79,6 +106,7 @@ int main(int argc, char **argv) {
     broadcast_reaches_everybody(rank, p);
     reductions_combine_all(rank, p);
     gathering_keeps_the_order(rank, p);
+    gathering_takes_any_length(rank, p);
     text_survives_as_json(rank, p);
     int64_t all = failures;
     offbeat_tree_allreduce(&all, 1, OFFBEAT_SUM, MPI_COMM_WORLD);

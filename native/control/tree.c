@@ -3,8 +3,12 @@
 #define _GNU_SOURCE
 #include "control/tree.h"
 
+#include "control/abandon.h"
+
 #include <stdlib.h>
 #include <time.h>
+
+enum { PIECE_BYTES = 1 << 24 };
 
 static void sleep_ns(long ns) {
     nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
@@ -64,7 +68,7 @@ void offbeat_tree_reduce(int64_t *values, int count, offbeat_combine combine, MP
     MPI_Comm_size(comm, &p);
     int64_t *theirs = malloc((size_t)count * sizeof *theirs);
     if (!theirs)
-        MPI_Abort(comm, 1);
+        offbeat_abandon("no memory to combine values");
     for (int bit = 1; bit < p; bit <<= 1) {
         if (rank & bit) {
             MPI_Send(values, count, MPI_INT64_T, rank - bit, OFFBEAT_TAG_UP, comm);
@@ -84,6 +88,35 @@ void offbeat_tree_allreduce(int64_t *values, int count, offbeat_combine combine,
     offbeat_tree_broadcast(values, (size_t)count * sizeof *values, comm);
 }
 
+/* The bytes in pieces, as MPI counts in ints: all are full but the last, which may be empty. */
+static void send_pieces(const unsigned char *data, size_t bytes, MPI_Comm comm) {
+    for (;; data += PIECE_BYTES, bytes -= PIECE_BYTES) {
+        int is_last = bytes < PIECE_BYTES;
+        MPI_Send(data, is_last ? (int)bytes : PIECE_BYTES, MPI_BYTE, 0, OFFBEAT_TAG_GATHER, comm);
+        if (is_last)
+            return;
+    }
+}
+
+/* What send_pieces sent; the caller frees it. */
+static unsigned char *receive_pieces(int from, size_t *bytes, MPI_Comm comm) {
+    unsigned char *data = NULL;
+    int length;
+    *bytes = 0;
+    do {
+        MPI_Status status;
+        MPI_Probe(from, OFFBEAT_TAG_GATHER, comm, &status);
+        MPI_Get_count(&status, MPI_BYTE, &length);
+        unsigned char *longer = realloc(data, *bytes + (size_t)length + 1); /* never of no size */
+        if (!longer)
+            offbeat_abandon("no memory for what another process has to say");
+        data = longer;
+        MPI_Recv(data + *bytes, length, MPI_BYTE, from, OFFBEAT_TAG_GATHER, comm, MPI_STATUS_IGNORE);
+        *bytes += (size_t)length;
+    } while (length == PIECE_BYTES);
+    return data;
+}
+
 void offbeat_gather(const void *data, size_t bytes,
                     void (*received)(int rank, const void *data, size_t bytes, void *to), void *to,
                     MPI_Comm comm) {
@@ -91,20 +124,14 @@ void offbeat_gather(const void *data, size_t bytes,
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &p);
     if (rank) {
-        MPI_Send(data, (int)bytes, MPI_BYTE, 0, OFFBEAT_TAG_GATHER, comm);
+        send_pieces(data, bytes, comm);
         return;
     }
     received(0, data, bytes, to);
     for (int from = 1; from < p; from++) {
-        MPI_Status status;
-        int length;
-        MPI_Probe(from, OFFBEAT_TAG_GATHER, comm, &status);
-        MPI_Get_count(&status, MPI_BYTE, &length);
-        void *theirs = malloc(length ? (size_t)length : 1);
-        if (!theirs)
-            MPI_Abort(comm, 1);
-        MPI_Recv(theirs, length, MPI_BYTE, from, OFFBEAT_TAG_GATHER, comm, MPI_STATUS_IGNORE);
-        received(from, theirs, (size_t)length, to);
+        size_t length;
+        unsigned char *theirs = receive_pieces(from, &length, comm);
+        received(from, theirs, length, to);
         free(theirs);
     }
 }

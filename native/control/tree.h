@@ -16,7 +16,7 @@ enum { OFFBEAT_TAG_DOWN = 101, OFFBEAT_TAG_UP = 102, OFFBEAT_TAG_GATHER = 103, O
 /** How values of processes are combined. */
 typedef enum { OFFBEAT_MIN, OFFBEAT_MAX, OFFBEAT_SUM } offbeat_combine;
 
-/** Binomial broadcast of @p bytes from rank 0. */
+/** Binomial broadcast of @p bytes, at most INT_MAX, from rank 0. */
 void offbeat_tree_broadcast(void *data, size_t bytes, MPI_Comm comm);
 
 /** The same for receivers that may wait for long: they sleep between looks instead of keeping a core busy. */
@@ -30,7 +30,7 @@ void offbeat_tree_reduce(int64_t *values, int count, offbeat_combine combine, MP
 void offbeat_tree_allreduce(int64_t *values, int count, offbeat_combine combine, MPI_Comm comm);
 
 /**
- * Brings the bytes of every process to rank 0, one process after the other.
+ * Brings the bytes of every process to rank 0, one process after the other; as many as memory holds.
  * @param bytes    how many this process has
  * @param received on rank 0: called for each rank in order, its own included
  */

@@ -7,6 +7,7 @@
 #include "library/symbols.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,24 +37,14 @@ enum { MOST_HITS = 64 };
 static offbeat_symbol_list functions;
 static instruction *saved;
 static volatile sig_atomic_t hits[MOST_HITS];
-static volatile sig_atomic_t hit_count;
+static atomic_int hit_count; /* a progress thread of the library may hit, too */
 static struct sigaction previous;
 static char names[8192];
-
-static void look_once(void) {
-    static int looked;
-    if (looked)
-        return;
-    looked = 1;
-    functions = offbeat_symbols_find(offbeat_family_holds_algorithms, offbeat_family_is_algorithm);
-    saved = calloc(functions.count ? functions.count : 1, sizeof *saved);
-    if (!saved)
-        functions.count = 0;
-}
 
 static int protect(uintptr_t address, int protection) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = address & ~(page - 1), last = (address + sizeof(instruction) - 1) & ~(page - 1);
+    // NOLINTNEXTLINE(clang-analyzer-security.MmapWriteExec): other functions on the page run meanwhile
     return mprotect((void *)first, last - first + page, protection);
 }
 
@@ -68,22 +59,39 @@ static instruction read_instruction(uintptr_t address) {
     return value;
 }
 
-/* Pages stay writable while breakpoints are planted, so that the handler needs no system call. */
+/*
+ * Pages stay writable while breakpoints are planted, so that the handler needs no system call. A thread may
+ * have hit one just before it was taken away: then there is nothing to restore.
+ */
 static void on_trap(int signal, siginfo_t *info, void *raw) {
-    (void)info;
     ucontext_t *context = raw;
     uintptr_t address = (uintptr_t)PROGRAM_COUNTER(context) - AFTER_TRAP;
-    long i = offbeat_symbols_at(&functions, address);
-    if (i < 0) { /* not ours: die as the program would have died */
+    long i = info->si_code > 0 ? offbeat_symbols_at(&functions, address) : -1;
+    if (i < 0) { /* not ours: what would have happened happens, once this handler has returned */
         sigaction(signal, &previous, NULL);
+        raise(signal);
         return;
     }
-    write_instruction(address, saved[i]);
-    if (hit_count < MOST_HITS) {
-        hits[hit_count] = (sig_atomic_t)i;
-        hit_count++;
+    if (read_instruction(address) == trap) {
+        write_instruction(address, saved[i]);
+        int place = atomic_fetch_add(&hit_count, 1);
+        if (place < MOST_HITS)
+            hits[place] = (sig_atomic_t)i;
     }
     PROGRAM_COUNTER(context) = (__typeof__(PROGRAM_COUNTER(context)))address;
+}
+
+/* Finds the functions and takes the signal, for good: a late hit must never meet another handler. */
+static void prepare_once(void) {
+    static int is_prepared;
+    if (is_prepared)
+        return;
+    is_prepared = 1;
+    functions = offbeat_symbols_find(offbeat_family_holds_algorithms, offbeat_family_is_algorithm);
+    saved = calloc(functions.count ? functions.count : 1, sizeof *saved);
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (!functions.count || !saved || sigaction(SIGTRAP, &action, &previous) != 0)
+        offbeat_symbols_free(&functions);
 }
 
 static void unplant(size_t count) {
@@ -97,22 +105,20 @@ static void unplant(size_t count) {
 }
 
 int offbeat_functions_count(void) {
-    look_once();
+    prepare_once();
     return (int)functions.count;
 }
 
 int offbeat_functions_begin(void) {
-    look_once();
+    prepare_once();
     names[0] = '\0';
     hit_count = 0;
-    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
-    if (!functions.count || sigaction(SIGTRAP, &action, &previous) != 0)
+    if (!functions.count)
         return -1;
     for (size_t i = 0; i < functions.count; i++) {
         uintptr_t address = functions.items[i].address;
         if (protect(address, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
             unplant(i);
-            sigaction(SIGTRAP, &previous, NULL);
             return -1;
         }
         saved[i] = read_instruction(address);
@@ -123,9 +129,8 @@ int offbeat_functions_begin(void) {
 
 const char *offbeat_functions_end(void) {
     unplant(functions.count);
-    sigaction(SIGTRAP, &previous, NULL);
     size_t used = 0;
-    for (int i = 0; i < hit_count; i++) {
+    for (int i = 0; i < hit_count && i < MOST_HITS; i++) {
         const char *name = functions.items[hits[i]].name;
         size_t length = strlen(name);
         if (used + length + 2 > sizeof names)

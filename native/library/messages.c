@@ -8,12 +8,13 @@
 
 #if defined(MPICH_VERSION) && !defined(I_MPI_VERSION)
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/abandon.h"
 #include "control/tree.h"
+#include "library/ucx.h"
 
 enum { IDLE_POLLS_BEFORE_YIELD = 20 };
 
@@ -69,10 +70,17 @@ static void note(void *handle, size_t bytes) {
     record[record_count++] = (offbeat_message){.to = to, .bytes = (int64_t)bytes};
 }
 
+static void *own_function(const char *name) {
+    void *found = offbeat_ucx_function(name);
+    if (!found)
+        offbeat_abandon("a function of UCX is called, but no libucp.so.0 in the process has it");
+    return found;
+}
+
 #define NEXT(pointer, name)                                                                                  \
     do {                                                                                                     \
         if (!(pointer))                                                                                      \
-            *(void **)&(pointer) = dlsym(RTLD_NEXT, name);                                                   \
+            *(void **)&(pointer) = own_function(name);                                                       \
     } while (0)
 
 /* Prototypes as in UCX's public header ucp.h, written with plain pointers: UCX need not be installed to

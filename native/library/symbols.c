@@ -33,50 +33,71 @@ static void add(search *s, uintptr_t address, const char *name) {
         s->list.items[s->list.count++] = (offbeat_symbol){address, copy};
 }
 
+/* Whether an address is in the object's code as it was loaded: its file may have been replaced since. */
+static int is_code(const struct dl_phdr_info *object, uintptr_t address) {
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t begin = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) && address >= begin &&
+            address - begin < segment->p_memsz)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_inside(size_t offset, size_t bytes, size_t size) {
+    return offset <= size && bytes <= size - offset;
+}
+
 /* Walks one symbol table of a mapped file, staying inside the file whatever its headers claim. */
 static void read_table(search *s, const char *file, size_t size, const ElfW(Shdr) * table,
-                       const ElfW(Shdr) * strings, uintptr_t base) {
-    if (table->sh_offset + table->sh_size > size || strings->sh_offset + strings->sh_size > size)
+                       const ElfW(Shdr) * strings, const struct dl_phdr_info *object) {
+    if (!is_inside(table->sh_offset, table->sh_size, size) ||
+        !is_inside(strings->sh_offset, strings->sh_size, size))
         return;
     const ElfW(Sym) *symbols = (const ElfW(Sym) *)(file + table->sh_offset);
     const char *names = file + strings->sh_offset;
+    if (strings->sh_size == 0 || names[strings->sh_size - 1] != '\0')
+        return;
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *symbol = &symbols[i];
         if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
             symbol->st_size == 0 || symbol->st_name >= strings->sh_size)
             continue;
-        if (s->wanted(names + symbol->st_name))
-            add(s, base + symbol->st_value, names + symbol->st_name);
+        uintptr_t address = object->dlpi_addr + symbol->st_value;
+        if (s->wanted(names + symbol->st_name) && is_code(object, address))
+            add(s, address, names + symbol->st_name);
     }
 }
 
-static void read_file(search *s, const char *file, size_t size, uintptr_t base) {
+static void read_file(search *s, const char *file, size_t size, const struct dl_phdr_info *object) {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)file;
     if (size < sizeof *header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_shoff + (size_t)header->e_shnum * sizeof(ElfW(Shdr)) > size)
+        !is_inside(header->e_shoff, (size_t)header->e_shnum * sizeof(ElfW(Shdr)), size))
         return;
     const ElfW(Shdr) *sections = (const ElfW(Shdr) *)(file + header->e_shoff);
     for (int i = 0; i < header->e_shnum; i++) {
         const ElfW(Shdr) *section = &sections[i];
         if ((section->sh_type == SHT_SYMTAB || section->sh_type == SHT_DYNSYM) &&
             section->sh_link < header->e_shnum)
-            read_table(s, file, size, section, &sections[section->sh_link], base);
+            read_table(s, file, size, section, &sections[section->sh_link], object);
     }
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *data) {
+static int visit(struct dl_phdr_info *object, size_t size, void *data) {
     (void)size;
     search *s = data;
-    if (!info->dlpi_name || !s->holds(info->dlpi_name))
+    const char *path = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
+    if (!s->holds(path))
         return 0;
-    int fd = open(info->dlpi_name, O_RDONLY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
     struct stat facts;
     if (fstat(fd, &facts) == 0 && facts.st_size > 0) {
         void *file = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (file != MAP_FAILED) {
-            read_file(s, file, (size_t)facts.st_size, info->dlpi_addr);
+            read_file(s, file, (size_t)facts.st_size, object);
             munmap(file, (size_t)facts.st_size);
         }
     }
@@ -85,11 +106,13 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data) {
 }
 
 static int by_address(const void *a, const void *b) {
-    uintptr_t x = ((const offbeat_symbol *)a)->address, y = ((const offbeat_symbol *)b)->address;
-    return x < y ? -1 : x > y;
+    const offbeat_symbol *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return strcmp(x->name, y->name);
 }
 
-/* Aliases share an address, and .symtab repeats .dynsym: one name is enough. */
+/* Aliases share an address, and .symtab repeats .dynsym: the first name is enough, the same in every run. */
 static void drop_repeats(offbeat_symbol_list *list) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {

@@ -20,7 +20,8 @@ typedef struct offbeat_symbol_list {
 
 /**
  * Reads the symbol tables (.symtab, and .dynsym) of every loaded object for which @p holds says yes, and
- * keeps the functions for which @p wanted does. An object whose file cannot be read is passed over. Local.
+ * keeps the functions for which @p wanted does. The program itself goes by the path "/proc/self/exe". An
+ * object whose file cannot be read is passed over. Local.
  */
 offbeat_symbol_list offbeat_symbols_find(int (*holds)(const char *path), int (*wanted)(const char *symbol));
 

@@ -54,13 +54,15 @@ static int is_int(MPI_Datatype type) {
     return type == MPI_INT || type == MPI_UNSIGNED;
 }
 
-/* Open MPI 4.1.4 crashes when some variables of other types are read (its booleans): only these two are. */
+/*
+ * Open MPI 4.1.4 crashes when some variables of other types are read (its booleans): only these two are.
+ * Variables that belong to a communicator or the like have no value by themselves.
+ */
 static int can_be_read(const variable *v) {
-    return is_text(v->type) || is_int(v->type);
+    return v->binding == MPI_T_BIND_NO_OBJECT && (is_text(v->type) || is_int(v->type));
 }
 
-/* Reads a variable as text; empty where it has no value. Text longer than the buffer cannot be read safely.
- */
+/* Reads a variable as text, cut off where the room ends; empty where it has no value. */
 static int read_value(const variable *v, char *text, size_t room) {
     MPI_T_cvar_handle handle;
     int count;
@@ -178,6 +180,8 @@ int offbeat_variable_set(const char *name, const char *value, const char **why) 
         return *why = "the library has no such variable", -1;
     if (read_value(&v, before, sizeof before) != 0)
         return *why = "the library does not let the variable be read", -1;
+    if (strlen(before) + 1 == sizeof before)
+        return *why = "the variable's value is too long to come back to", -1;
     if (remember(name, before) != 0)
         return *why = "too many variables are set at once", -1;
     if (write_value(&v, value) != 0)

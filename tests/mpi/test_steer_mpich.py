@@ -34,8 +34,14 @@ def numbers(library, one):
 def test_every_algorithm_that_the_library_lists_is_found_by_its_word(library, collective, tmp_path):
     found = captured.found(STEERING, library, tmp_path)[collective]
     blocking = [one.name for one in found if not one.name.startswith("nb(")]
-    wanted = [word for word in captured.known(library)[collective] if word not in ("auto", "nb")]
+    wanted = [word for word in captured.known(library)[collective] if word not in ("auto", "nb", "ccl")]
     assert blocking == wanted
+
+
+def test_what_runs_on_a_gpu_alone_is_not_offered_for_host_memory(tmp_path):
+    assert "ccl" in captured.known("mpich5")["allreduce"]
+    found = captured.found(STEERING, "mpich5", tmp_path)["allreduce"]
+    assert "ccl" not in [one.name for one in found]
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)

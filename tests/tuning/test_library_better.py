@@ -39,3 +39,15 @@ def test_noise_and_an_unmeasured_default_do_not_stand_in_the_way() -> None:
     made = plan([choice(8, -0.04), choice(1024, None)], [BINOMIAL])
     assert [rule.bytes for rule in made.rules["reduce"]] == [8, 1024]
     assert made.notes == []
+
+
+def test_neighbouring_sizes_do_not_spread_over_a_cell_that_is_left_to_the_library() -> None:
+    made = plan([choice(8, 0.3), choice(1024, -0.54), choice(2**20, 0.2)], [BINOMIAL])
+    small, large = made.rules["reduce"]
+    assert small.bytes_high < 1024 < large.bytes_low
+    assert (small.bytes, large.bytes) == (8, 2**20)
+
+
+def test_nothing_is_written_where_the_library_decides_better_everywhere() -> None:
+    made = plan([choice(8, -0.3), choice(1024, -0.54)], [BINOMIAL])
+    assert made.rules == {} and len(made.notes) == 2

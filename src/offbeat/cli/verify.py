@@ -14,6 +14,7 @@ from offbeat.results.read import read_study
 from offbeat.tuning.manifest import read_manifest
 from offbeat.tuning.proofs import legend, table, write_proofs
 from offbeat.tuning.prove_files import prove_files
+from offbeat.tuning.verify import OBEYED
 
 
 def command(
@@ -38,13 +39,12 @@ def command(
     console.print(table(proofs.proofs))
     for sentence in legend(proofs.proofs):
         console.print(sentence, soft_wrap=True)
-    kept = sum(proof.outcome == "obeyed" for proof in proofs.proofs)
+    kept = sum(proof.outcome == OBEYED for proof in proofs.proofs)
     console.print(
         f"{proofs.library} obeys in {kept} of {len(proofs.proofs)} cells looked at.", soft_wrap=True
     )
     if not proofs.all_obeyed:
         raise RunFailed(
-            f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere; the "
-            f"table above says where "
-            "and what ran instead"
+            f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere;"
+            " the table above says where, and what ran instead"
         )

@@ -17,6 +17,12 @@ NONBLOCKING = "nb"
 """Runs the blocking collective through a schedule of its nonblocking sibling, which has algorithms of its
 own."""
 
+NEVER_ON_HOST_MEMORY = ("ccl",)
+"""Hands buffers of a GPU to NCCL or RCCL. With buffers in host memory, which are measured here, MPICH runs its
+own choice instead, and does not say so even when told to fail."""
+
+NO_ALGORITHMS = (AUTO, *NEVER_ON_HOST_MEMORY)
+
 MENTION = re.compile(r"([a-z][a-z0-9_]*)\s+- ")
 FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00")
 
@@ -52,7 +58,7 @@ class MpichSteering:
                     for inner in _words(sibling, "i" + collective, variables, installation)
                     if inner not in (AUTO, "sched_auto")
                 ]
-            elif word != AUTO:
+            elif word not in NO_ALGORITHMS:
                 found.append(Algorithm(collective=collective, name=word, settings={own: word}))
         return found
 

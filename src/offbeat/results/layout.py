@@ -1,7 +1,7 @@
 """What a result directory holds, and how to tell one from any other directory.
 
 - ``study.toml``: the study as it was resolved when the results began;
-- ``provenance.json``: where and with what it was measured; its ``schema_version`` marks the directory as ours;
+- ``provenance.json``: where and with what it was measured; its ``schema_version`` marks it as ours;
 - ``plan.json``: how many cases the study has;
 - ``algorithms.jsonl``: one line an algorithm of the library;
 - ``verdicts.jsonl``: one line a verdict: what was found out about an algorithm before it was measured;

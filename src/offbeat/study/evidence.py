@@ -44,6 +44,11 @@ def identity(evidence: str) -> str:
     return " ".join(evidence.split()[:1]) if evidence.startswith(MESSAGES) else evidence
 
 
+def kind(evidence: str) -> str:
+    """Which of the three kinds the evidence is; empty where nothing was seen."""
+    return next((one for one in (FUNCTIONS, MESSAGES, LATE) if evidence.startswith(one)), "")
+
+
 def is_fingerprint(evidence: str) -> bool:
     """Whether the evidence is about time."""
     return evidence.startswith(LATE)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
@@ -100,8 +101,8 @@ def plan(
     """
     known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
-    better, notes = _worth_changing(choices)
-    chosen, more = _agree(better)
+    settled, notes = _worth_changing(choices)
+    chosen, more = _agree(settled)
     notes += more
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
@@ -123,19 +124,23 @@ def _collective_order(collective: str) -> tuple[int, str]:
 
 
 def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
-    """The choices that the library's own decision does not beat, and a sentence for each that it does."""
-    kept, notes = [], []
+    """The choices, and a sentence for each cell in which the library's own decision does better.
+
+    Such a cell stays in the list and says ``default``: its neighbours' rules must not spread over it.
+    """
+    settled, notes = [], []
     for choice in choices:
         cost = choice.cost_of_default
         if cost is None or cost >= -CLEARLY_BETTER:
-            kept.append(choice)
+            settled.append(choice)
             continue
+        settled.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
         cell = choice.cell
         notes.append(
             f"{cell.collective} of {cell.bytes} B on p={cell.p} is left to the library, whose own decision"
             f" scored {-cost:.0%} better than {choice.algorithm}, the best that it can be made to use."
         )
-    return kept, notes
+    return settled, notes
 
 
 def _agree(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], list[str]]:

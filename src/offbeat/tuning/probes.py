@@ -29,8 +29,9 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 
 def probes(tuning: TuningFiles, cases: pl.DataFrame, verdicts: Sequence[Verdict]) -> list[Probe]:
-    """A probe for each rule at its measured cell, and for the sizes just outside each p's tuned ranges.
+    """A probe for each rule at its measured cell, and for sizes of each tuned p that are left to the library.
 
+    Those are the sizes just outside the tuned ranges, and measured ones between them that no rule covers.
     A rule that acts at every size is looked at wherever its algorithm was seen to run. ``cases`` are the
     study's (:data:`offbeat.results.schema.CASES`): they tell how a cell was measured.
     """
@@ -44,7 +45,7 @@ def probes(tuning: TuningFiles, cases: pl.DataFrame, verdicts: Sequence[Verdict]
             if seen or case.bytes == rule.bytes:
                 found.append(Probe(case=case, expected=rule.algorithm.name, evidence=seen))
     bounded = [rule for rule in tuning.rules if rule.collective not in tuning.every_size]
-    return found + _outside(bounded, cases)
+    return found + _left_to_the_library(bounded, cases)
 
 
 def _cases_of(rule: Rule, cases: pl.DataFrame, every_size: bool) -> list[Case]:
@@ -57,16 +58,22 @@ def _cases_of(rule: Rule, cases: pl.DataFrame, every_size: bool) -> list[Case]:
     return [_case(row, row["bytes"]) for row in rows.iter_rows(named=True)]
 
 
-def _outside(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
-    """The next smaller and the next larger message beyond what is tuned, at each measured p."""
+def _left_to_the_library(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
+    """At each tuned p, sizes beyond and between the rules: there the library's own decision must stand."""
     found: list[Probe] = []
     for collective, p in dict.fromkeys((rule.collective, rule.p) for rule in rules):
         own = [rule for rule in rules if (rule.collective, rule.p) == (collective, p)]
-        whole = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p)).row(0, named=True)
-        extent = EXTENTS[whole["datatype"]]
+        measured = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p))
+        row = measured.row(0, named=True)
+        extent = EXTENTS[row["datatype"]]
         below = (min(rule.bytes_low for rule in own) - 1) // extent * extent
         above = (max(rule.bytes_high for rule in own) // extent + 1) * extent
-        found += [Probe(case=_case(whole, size), expected=DEFAULT) for size in (below, above) if size > 0]
+        between = [size for size in measured["bytes"].unique().sort() if below < size < above]
+        uncovered = [
+            size for size in between if not any(rule.bytes_low <= size <= rule.bytes_high for rule in own)
+        ]
+        sizes = [size for size in (below, *uncovered, above) if size > 0]
+        found += [Probe(case=_case(row, size), expected=DEFAULT) for size in sizes]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,31 +13,28 @@ from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.build import build_native
 from offbeat.mpi.find import choose
+from offbeat.mpi.installation import Installation
 from offbeat.results.read import Results
+from offbeat.study.evidence import kind
 from offbeat.study.resolved import read_resolved
 from offbeat.tuning.manifest import Manifest
-from offbeat.tuning.probes import probes
+from offbeat.tuning.plan import family_of
+from offbeat.tuning.probes import Probe, probes
 from offbeat.tuning.proofs import Proofs
-from offbeat.tuning.verify import Verifier
+from offbeat.tuning.verify import Proof, Verifier
+from offbeat.tuning.write import measured_library
 
 
 def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told) -> Proofs:
     """Launch the library with its tuning files and look at every cell that they change.
 
     ``told`` hears how it goes on; ``mpi`` names another installation than the one that the files were written
-    for. Raises :class:`BadInput` where files are missing or the installation is of another family.
+    for. Raises :class:`BadInput` where files are missing, where the installation is of another family, and
+    for measurements made elsewhere.
     """
-    missing = [path for path in manifest.tuning.files if not path.exists()]
-    if missing:
-        raise BadInput(f"the tuning file {missing[0]} is gone; write it anew with 'offbeat export'")
-    installation = choose(mpi or manifest.mpirun)
-    family = results.provenance.get("library", {}).get("family")
-    if installation.family != family:
-        raise BadInput(
-            f"{installation.name} is of another family than {manifest.library}, which the files are for"
-        )
+    installation = _installation(results, manifest, mpi)
     study = read_resolved((results.directory / "study.toml").read_text(encoding="utf-8"))
-    with TemporaryDirectory(dir=folder) as scratch:
+    with _scratch(folder) as scratch:
         launches = Launches(
             installation,
             build_native(installation),
@@ -54,13 +52,47 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, to
                 STEERING[installation.family](),
                 results.verdicts,
                 study.repetitions.hang_after,
+                is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
-            looked_at = probes(manifest.tuning, results.cases, results.verdicts)
-            told.begin(0, len(looked_at))
-            proofs = []
-            for proof in verifier.prove(looked_at, told.say):
-                proofs.append(proof)
-                told.finished(proof.case, proof.outcome, 0.0)
-            return Proofs(library=installation.name, proofs=proofs)
+            proofs = _proofs(verifier, probes(manifest.tuning, results.cases, results.verdicts), told)
         finally:
             launches.close()
+    return Proofs(library=installation.name, proofs=proofs)
+
+
+def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: Told) -> list[Proof]:
+    told.begin(0, len(looked_at))
+    proofs = []
+    for proof in verifier.prove(looked_at, told.say):
+        proofs.append(proof)
+        told.finished(proof.case, proof.outcome, 0.0)
+    return proofs
+
+
+def _installation(results: Results, manifest: Manifest, mpi: str) -> Installation:
+    """The installation to launch, once it is clear that it can be proved to obey."""
+    missing = [path for path in manifest.tuning.files if not path.exists()]
+    if missing:
+        raise BadInput(f"the tuning file {missing[0]} is gone; write it anew with 'offbeat export'")
+    if not any(kind(verdict.evidence) for verdict in results.verdicts):
+        raise BadInput(
+            f"{results.directory} does not tell what its algorithms run, so nothing can be compared with it:"
+            " its measurements were made elsewhere. A study of 'offbeat run' on this machine tells"
+        )
+    installation = choose(mpi or manifest.mpirun)
+    families = {family_of(rule.algorithm) for rule in manifest.tuning.rules}
+    if families - {installation.family}:
+        raise BadInput(
+            f"{installation.name} is of another family than {manifest.library}, which the files are for"
+        )
+    return installation
+
+
+def _scratch(folder: Path) -> TemporaryDirectory[str]:
+    """A folder that ends with the proofs, beside the tuning files: rank 0's node sees it."""
+    try:
+        return TemporaryDirectory(dir=folder)
+    except OSError as error:
+        raise BadInput(
+            f"{folder} cannot be written to ({error.strerror}); the proofs are kept there"
+        ) from None

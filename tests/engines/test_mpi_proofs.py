@@ -1,102 +1,25 @@
-"""The engine mpi over a library that is scripted: what is asked in which launch, and what follows."""
+"""What the engine mpi asks a library when it proves algorithms, in which launch, and what follows."""
 
 from __future__ import annotations
+
+import functools
 
 import fake_launches
 import numpy as np
 import pytest
-from fake_launches import SOUND, FakeLaunches
+import scripted_library
+from fake_launches import SOUND
+from scripted_library import MPICH_REDUCE, case, is_proof, number_of, observed, preset_of
 
-from offbeat.engines.mpi import MpiEngine
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import HUNG, DriverLost
-from offbeat.mpi.installation import Installation
-from offbeat.study.case import Case
-from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
-
-MPICH_REDUCE = "MPIR_CVAR_REDUCE_INTRA_ALGORITHM"
-RULE = RepetitionsSection(minimum=3, maximum=3)
-
-
-def variable(name, description="", items=()):
-    return {
-        "name": name,
-        "type": "int",
-        "settable": True,
-        "value": "0",
-        "items": [list(item) for item in items],
-        "description": description,
-    }
-
-
-VARIABLES = {
-    "openmpi": [
-        variable("coll_tuned_reduce_algorithm", items=[(0, "ignore"), (1, "linear"), (2, "chain")]),
-        variable("coll_tuned_reduce_algorithm_segmentsize"),
-    ],
-    "mpich": [variable(MPICH_REDUCE, "Whichauto - auto\nbinomial - tree\nsmp - nodes\nring - ring")],
-    "intelmpi": [variable("MPIR_CVAR_USE_REDUCE", "range: 0-3 @Alias:# I_MPI_ADJUST_REDUCE")],
-}
+from offbeat.study.schema import RepetitionsSection
 
 
 @pytest.fixture
 def make(tmp_path):
     """Makes an engine of a family over a function that answers for the library."""
-
-    def engine(family, answer, section=None, start=None):
-        library = tmp_path / "libmpi.so"
-        library.write_bytes(b"\x7fELF")
-        installation = Installation(
-            name=f"{family}-9",
-            family=family,
-            version=(9, 0),
-            version_text=family,
-            prefix=tmp_path,
-            source="PATH",
-            library=library,
-            include=tmp_path,
-            mpicc=None,
-            mpirun=tmp_path / "mpirun",
-            identity=family,
-        )
-        section = section or MpiSection()
-        launches = FakeLaunches(installation, VARIABLES[family], answer, tmp_path, section)
-        return MpiEngine(installation, launches, section, start or StartSection(), 5.0)
-
-    return engine
-
-
-def case(p=4, size=8, **other):
-    values = {
-        "collective": "reduce",
-        "algorithm": "x",
-        "pattern": "x",
-        "shape": "x",
-        "skew_policy": "none",
-        "skew_factor": 0.0,
-        "nodes": 0,
-        "ppn": 0,
-        "op": "sum",
-        "datatype": "double",
-    }
-    return Case(**(values | {"p": p, "bytes": size} | other))
-
-
-def observed(functions="", messages=None):
-    rows = [None, *([] if messages is None else messages)]
-    return {"ok": True, "functions": functions, "sees_messages": messages is not None, "messages": rows}
-
-
-def preset_of(where):
-    return dict(where.environment).get("I_MPI_ADJUST_REDUCE", "0")
-
-
-def number_of(forced):
-    return forced[0].split("=")[1] if forced else "0"
-
-
-def is_proof(where):
-    return "MPIR_CVAR_NOLOCAL" in dict(where.environment)
+    return functools.partial(scripted_library.engine, tmp_path)
 
 
 def prove(engine, *cases_):
@@ -326,7 +249,7 @@ def test_where_nothing_can_be_launched_no_algorithm_is_blamed(make):
     with pytest.raises(RunFailed, match=r"openmpi-9 cannot be launched with 4 processes: .*signal 11"):
         prove(engine, case())
     with pytest.raises(RunFailed, match="cannot be launched"):
-        engine.measure(engine.algorithms("reduce")[1], case(), np.zeros(4), RULE)
+        engine.measure(engine.algorithms("reduce")[1], case(), np.zeros(4), RepetitionsSection())
 
 
 def test_a_lost_launch_is_replaced_and_the_next_algorithm_proved(make):
@@ -354,132 +277,3 @@ def test_a_refused_setting_is_the_algorithms_refusal(make):
         "the library refused the value",
     )
     assert found["linear", 4, 8].status == "proved"
-
-
-def measure(engine, name="chain", delays_s=(0.0, 1e-6, 2e-6, 3e-6), rule=RULE):
-    return engine.measure(engine.named("reduce", name), case(), np.array(delays_s), rule)
-
-
-def test_measuring_forces_the_algorithm_and_sends_the_delays_in_nanoseconds(make):
-    engine = make("openmpi", lambda *_: SOUND)
-    samples = measure(engine)
-    assert samples.failure == ""
-    assert samples.arrivals_s[0] == pytest.approx([0, 1e-6, 2e-6, 3e-6])
-    assert samples.exits_s[0] == pytest.approx([4e-6] * 4)
-    force, asked = engine.launches.asked
-    assert force[2] == "force"
-    assert asked[1] == ("coll_tuned_reduce_algorithm=2",)
-    assert asked[3]["delays"] == "0,1000,2000,3000"
-    assert asked[3]["duration_ns"] == 2_000_000_000
-
-
-def test_the_running_launch_and_what_is_forced_in_it_are_used_again(make):
-    engine = make("openmpi", lambda *_: SOUND)
-    for name in ("chain", "chain", "linear", "default", "default"):
-        assert measure(engine, name).failure == ""
-    assert len(engine.launches.started) == 1
-    assert [verb for _, _, verb, _ in engine.launches.asked].count("force") == 3
-
-
-@pytest.mark.parametrize(("family", "launches"), [("openmpi", 1), ("mpich", 1), ("intelmpi", 3)])
-def test_libraries_that_cannot_switch_get_a_launch_for_each_algorithm(make, family, launches):
-    engine = make(family, lambda *_: SOUND)
-    names = [one.name for one in engine.algorithms("reduce")][1:]
-    assert {len({repr(engine.group_key(engine.named("reduce", n), case())) for n in names})} == {launches}
-
-
-@pytest.mark.parametrize("family", VARIABLES)
-def test_isolated_every_algorithm_has_a_launch_of_its_own(make, family):
-    engine = make(family, lambda *_: SOUND, section=MpiSection(isolate=True))
-    algorithms = engine.algorithms("reduce")
-    keys = {repr(engine.group_key(one, case())) for one in algorithms}
-    assert len(keys) == len(algorithms)
-
-
-def test_a_launch_that_dies_while_measuring_loses_the_case_alone(make):
-    def answer(where, forced, verb, values):
-        return fake_launches.lost() if verb == "measure" and number_of(forced) == "2" else SOUND
-
-    engine = make("openmpi", answer)
-    assert measure(engine, "chain").failure == "the launch was killed by signal 11"
-    assert measure(engine, "linear").failure == ""
-
-
-def test_a_call_that_fails_while_measuring_loses_the_case(make):
-    def answer(where, forced, verb, values):
-        return fake_launches.refused() if verb == "measure" else SOUND
-
-    assert measure(make("openmpi", answer)).failure == "the library refused the value"
-
-
-def test_samples_that_do_not_arrive_end_the_run_with_what_would_be_right(make):
-    engine = make("openmpi", lambda where, forced, verb, values: SOUND | {"tried": 3})
-    with pytest.raises(RunFailed, match=r"wrote 408 bytes of samples, but .* has 0 here: .*share.*--output"):
-        measure(engine)
-
-
-def test_half_the_samples_end_the_run_too(make):
-    engine = make("openmpi", lambda *_: SOUND)
-    measure(engine)
-    engine.launches.answer = lambda where, forced, verb, values: SOUND | {"tried": 4}
-    with pytest.raises(RunFailed, match=r"wrote 544 bytes of samples, but .* has 408 here"):
-        measure(engine)
-
-
-def test_samples_that_rank_0_cannot_write_end_the_run(make):
-    def answer(where, forced, verb, values):
-        if verb == "measure":
-            raise fake_launches.Refused("the sample file could not be written")
-        return SOUND
-
-    with pytest.raises(RunFailed, match="rank 0 could not write its samples to"):
-        measure(make("openmpi", answer))
-
-
-def test_a_library_that_cannot_be_asked_for_its_algorithms_fails_with_a_sentence(make):
-    engine = make("openmpi", lambda *_: SOUND)
-    engine.launches.variables = fake_launches.lost
-    with pytest.raises(RunFailed, match=r"openmpi-9 could not be asked .*signal 11.*offbeat doctor"):
-        engine.algorithms("reduce")
-
-
-@pytest.mark.parametrize(
-    ("p", "delays_s", "tolerance", "wanted_s"),
-    [
-        (1, [0.0], "auto", 2e-6),
-        (1, [1e-3], "auto", 50e-6),
-        (4096, [0.0], "auto", 200e-6),
-        (4096, [1.0], "auto", 0.05),
-        (4096, [1.0], 7e-6, 7e-6),
-    ],
-)
-def test_how_late_a_start_may_be_goes_by_cores_and_skew_unless_the_study_says(
-    make, p, delays_s, tolerance, wanted_s
-):
-    engine = make("openmpi", lambda *_: SOUND, start=StartSection(tolerance=tolerance))
-    where = engine._where(engine.algorithms("reduce")[1], case(p=p))
-    assert engine.tolerance_s(where, np.array(delays_s)) == pytest.approx(wanted_s)
-
-
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        (lambda *_: {"ok": True, "p": 4, "clock_source": "tsc"}, {"clock_source": "tsc"}),
-        (fake_launches.lost, {"failure": "the launch was killed by signal 11"}),
-        (fake_launches.refused, {"failure": "the library refused the value"}),
-    ],
-)
-def test_inspecting_tells_how_processes_run_or_why_they_do_not(make, answer, found):
-    facts = make("openmpi", answer).inspect(case())
-    assert facts.items() >= ({"p": 4, "nodes": 0, "ppn": 0} | found).items()
-    assert "mpirun" in str(facts["command"])
-
-
-def test_closing_ends_the_launch_and_removes_the_scratch_folder(make):
-    engine = make("openmpi", lambda *_: SOUND)
-    measure(engine)
-    assert engine.launches.samples.exists()
-    engine.close()
-    assert engine.launches.closed == 1
-    assert not engine.launches.samples.parent.exists()
-    engine.close()

@@ -1,0 +1,172 @@
+"""What ``offbeat verify`` makes of what it sees, with a library that is a dictionary of answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+from made_plans import installation, made_plan
+
+from offbeat.engines.launches import Where
+from offbeat.errors import BadInput
+from offbeat.mpi.driver import DriverLost
+from offbeat.mpi.steer_openmpi import OpenMpiSteering
+from offbeat.results.read import Results
+from offbeat.study.algorithm import DEFAULT, Verdict
+from offbeat.study.case import Case
+from offbeat.tuning.files import TuningFiles
+from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
+from offbeat.tuning.probes import Probe, probes
+from offbeat.tuning.prove_files import prove_files
+from offbeat.tuning.verify import DISOBEYED, FAILED, OBEYED, UNSEEN, Proof, Verifier
+
+BINOMIAL = "functions:ompi_coll_base_reduce_intra_binomial"
+CHAIN = "functions:ompi_coll_base_reduce_intra_chain"
+SOUND = {"error": "", "wrong": 0}
+
+
+def case(size: int, algorithm: str = "") -> Case:
+    return Case(
+        collective="reduce",
+        algorithm=algorithm,
+        bytes=size,
+        pattern="",
+        shape="",
+        skew_policy="none",
+        skew_factor=0.0,
+        p=4,
+        nodes=0,
+        ppn=0,
+        op="sum",
+        datatype="double",
+    )
+
+
+def tuning(sizes: dict[int, str]) -> TuningFiles:
+    made = made_plan("openmpi", {("reduce", 4, size): name for size, name in sizes.items()})
+    return TuningFiles(
+        files=[],
+        environment={"TUNED": "yes"},
+        launch_options=[],
+        usage=[],
+        notes=[],
+        rules=[rule for rules in made.rules.values() for rule in rules],
+    )
+
+
+class OneLibrary:
+    """Launches that answer the same in every launch, apart for launches with and without the files."""
+
+    def __init__(self, with_files: dict[str, Any], without: dict[str, Any]) -> None:
+        self.with_files, self.without = with_files, without
+        self.dropped = 0
+
+    def get(self, where: Where) -> SimpleNamespace:
+        answers = self.with_files if dict(where.environment).get("TUNED") else self.without
+
+        def ask(verb: str, **_: object) -> dict[str, object]:
+            if isinstance(answers, Exception):
+                raise answers
+            return answers if verb == "check" else seen(answers["ran"])
+
+        return SimpleNamespace(ask=ask)
+
+    def drop(self) -> None:
+        self.dropped += 1
+
+
+def seen(evidence: str) -> dict[str, object]:
+    """The driver's answer to observe, or to fingerprint where nothing else shows."""
+    names = evidence.removeprefix("functions:") if evidence.startswith("functions:") else ""
+    late = [None, *([[0, 0, 1, 2, 3]] if evidence.startswith("late:") else [])]
+    messages = [None, [1, 0, 8]] if evidence.startswith("messages:") else [None]
+    return {"functions": names, "sees_messages": len(messages) > 1, "messages": messages, "late": late}
+
+
+def proved(
+    expected: str,
+    evidence: str,
+    with_files: object,
+    without: object | None = None,
+    *,
+    is_measured: bool = True,
+) -> Proof:
+    """The proof of one probe at 64 bytes."""
+    library = OneLibrary(with_files, without or SOUND | {"ran": CHAIN})  # type: ignore[arg-type]
+    verifier = Verifier(
+        tuning({64: "way1"}),
+        installation("openmpi", (5, 0, 11)),
+        library,  # type: ignore[arg-type]
+        OpenMpiSteering(),
+        [],
+        timeout_s=1.0,
+        is_measured=is_measured,
+    )
+    (proof,) = verifier.prove([Probe(case=case(64), expected=expected, evidence=evidence)])
+    return proof
+
+
+def test_the_same_function_is_obedience_and_another_is_not() -> None:
+    assert proved("way1", BINOMIAL, SOUND | {"ran": BINOMIAL}).outcome == OBEYED
+    assert proved("way1", BINOMIAL, SOUND | {"ran": CHAIN}).outcome == DISOBEYED
+
+
+def test_a_wrong_result_is_a_failure_whatever_ran() -> None:
+    proof = proved("way1", BINOMIAL, {"error": "", "wrong": 3, "ran": BINOMIAL})
+    assert (proof.outcome, proof.why) == (FAILED, "3 elements of the result are wrong")
+
+
+def test_an_error_and_a_launch_that_dies_are_failures_with_their_reason() -> None:
+    assert proved("way1", BINOMIAL, {"error": "MPI_ERR_COUNT\nmore", "wrong": 0}).why == "MPI_ERR_COUNT"
+    assert proved("way1", BINOMIAL, DriverLost("hung: no answer")).outcome == FAILED
+
+
+def test_evidence_of_two_kinds_is_not_compared_between_two_installations() -> None:
+    """An installation without symbols shows messages where the measured one showed functions."""
+    proof = proved("way1", BINOMIAL, SOUND | {"ran": "messages:"}, is_measured=False)
+    assert proof.outcome == UNSEEN and proof.evidence.startswith("messages:")
+
+
+def test_evidence_of_two_kinds_in_one_installation_is_something_else_that_ran() -> None:
+    assert proved("way1", BINOMIAL, SOUND | {"ran": "late:"}).outcome == DISOBEYED
+    assert proved(DEFAULT, "", SOUND | {"ran": "late:"}, is_measured=False).outcome == DISOBEYED
+
+
+def test_an_untuned_launch_that_fails_is_told_apart_from_a_tuned_one() -> None:
+    proof = proved(DEFAULT, "", SOUND | {"ran": CHAIN}, DriverLost("hung: no answer"))
+    assert (proof.outcome, proof.why) == (UNSEEN, "without the files: hung: no answer")
+    assert proved(DEFAULT, "", SOUND | {"ran": CHAIN}).outcome == OBEYED
+
+
+def test_measured_sizes_that_are_left_to_the_library_are_looked_at_too() -> None:
+    sizes = {64: "way1", 2048: DEFAULT, 65536: "way2"}
+    rows = [
+        {name: getattr(case(size), name) for name in Case.__struct_fields__} | {"algorithm": "way1"}
+        for size in sizes
+    ]
+    looked_at = probes(tuning(sizes), pl.DataFrame(rows), [])
+    left = [probe.case.bytes for probe in looked_at if probe.expected == DEFAULT]
+    assert left == [56, 2048, 65544]
+
+
+def test_measurements_made_elsewhere_cannot_be_verified_and_say_so(tmp_path: Path) -> None:
+    imported = Verdict(collective="reduce", algorithm="way1", p=4, bytes=64, status="proved")
+    results = SimpleNamespace(
+        directory=tmp_path, provenance={"library": "hydra"}, verdicts=[imported], study={"engine": "import"}
+    )
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION,
+        rule="average",
+        library="openmpi-5.0.11",
+        mpirun="/nowhere/mpirun",
+        tuning=tuning({64: "way1"}),
+    )
+    with pytest.raises(BadInput, match="measurements were made elsewhere"):
+        prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
+
+
+def as_results(made: Any) -> Results:
+    return made  # type: ignore[no-any-return]
