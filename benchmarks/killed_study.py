@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from studies import lines, offbeat, write_study
+from studies import THREE_COLLECTIVES_AT_LENGTH, lines, offbeat, write_study
 
 
 def case_ids(results: Path) -> Counter[str]:
@@ -26,11 +26,11 @@ def case_ids(results: Path) -> Counter[str]:
 def main(mpi: str = "auto", kills: str = "10", seed: str = "1") -> None:
     draw = random.Random(int(seed))
     with TemporaryDirectory() as scratch:
-        study = write_study(Path(scratch))
+        study = write_study(Path(scratch), THREE_COLLECTIVES_AT_LENGTH)
         alone, killed = Path(scratch) / "alone", Path(scratch) / "killed"
         _, whole_s = offbeat("run", study, "--mpi", mpi, "--output", alone)
         for number in range(int(kills)):
-            moment_s = draw.uniform(0.3, 2.0 * whole_s / int(kills) + 1.5)
+            moment_s = draw.uniform(0.2, whole_s / 3)
             words = [sys.executable, "-m", "offbeat", "run", study, "--mpi", mpi, "--output", killed]
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:

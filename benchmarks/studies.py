@@ -27,6 +27,11 @@ hang_after = "20 s"
 """
 """All algorithms of three collectives on four processes, with so few repetitions that launching shows."""
 
+THREE_COLLECTIVES_AT_LENGTH = THREE_COLLECTIVES.replace(
+    "minimum = 5\nmaximum = 5", "minimum = 2000\nmaximum = 2000"
+)
+"""The same with so many repetitions that measuring takes longer than launching."""
+
 
 def write_study(folder: Path, text: str = THREE_COLLECTIVES) -> Path:
     """A study file in a folder."""

@@ -20,16 +20,16 @@ KEYS = {
     "bytes": "message size: bytes per process as the MPI call states it",
     "collective": "the collective, by its MPI name in lower case",
     "datatype": "element type",
-    "delay_ns": "how late the delayed process is, in nanoseconds",
+    "delay_ns": "how late the delayed process is at least, in nanoseconds",
     "delays": "one delay a rank, in nanoseconds, separated by commas; a rank without one has 0",
     "duration_ns": "begin no repetition after so many nanoseconds",
     "most": "at most so many processes are delayed in turn, evenly spread",
-    "op": "reduction operation; `affine` and `compose` are the non-commutative ones of the check",
+    "op": "reduction operation; `affine`, with the datatype of that name, does not commute: for the check",
     "regex": "extended regular expression that the variables' names match",
     "repetitions": "valid repetitions that are wanted",
     "root": "root of a rooted collective",
-    "tolerance_ns": "a process that leaves the wait later than this after its planned start invalidates the"
-    " repetition, in nanoseconds",
+    "tolerance_ns": "a process that arrives later than this after its planned start invalidates the repetition,"
+    " in nanoseconds",
     "warmups": "calls before the first repetition",
 }
 """What the keys mean."""

@@ -18,7 +18,7 @@ NONBLOCKING = "nb"
 own."""
 
 NEVER_ON_HOST_MEMORY = ("ccl",)
-"""Hands buffers of a GPU to NCCL or RCCL. With buffers in host memory, which are measured here, MPICH runs its
+"""Hands GPU buffers to NCCL or RCCL. With buffers in host memory, which are measured here, MPICH runs its
 own choice instead, and does not say so even when told to fail."""
 
 NO_ALGORITHMS = (AUTO, *NEVER_ON_HOST_MEMORY)
