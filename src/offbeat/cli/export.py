@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
 from offbeat.tuning.manifest import write_manifest
@@ -16,16 +17,8 @@ from offbeat.tuning.write import installation_for, measured_library, plan_of, wr
 
 def command(
     directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
-    rule: Annotated[
-        str,
-        typer.Option(
-            help="What makes an algorithm the choice, as 'offbeat select' takes it.",
-            metavar="average|worst|scenario:NAME|no_delay",
-        ),
-    ] = "average",
-    include_scenarios: Annotated[
-        bool, typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at the scenarios too.")
-    ] = False,
+    rule: Rule = "average",
+    include_scenarios: IncludeScenarios = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The folder to write into; DIR/tuning if not given."),

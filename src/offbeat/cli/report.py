@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
 from offbeat.errors import BadInput
 from offbeat.report.html import write_report
 from offbeat.results.read import read_study
@@ -16,19 +17,9 @@ from offbeat.select.choose import select
 
 
 def command(
-    directory: Annotated[
-        Path, typer.Argument(help="The result directory of a study or an import.", metavar="DIR")
-    ],
-    rule: Annotated[
-        str,
-        typer.Option(
-            help="What makes an algorithm the choice, as 'offbeat select' has it.",
-            metavar="average|worst|scenario:NAME|no_delay",
-        ),
-    ] = "average",
-    include_scenarios: Annotated[
-        bool, typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at the scenarios too.")
-    ] = False,
+    directory: ResultDirectory,
+    rule: Rule = "average",
+    include_scenarios: IncludeScenarios = False,
     output: Annotated[
         Path | None,
         typer.Option(help="The HTML file to write; DIR/report.html if not given.", metavar="FILE"),

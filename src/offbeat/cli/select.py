@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 from offbeat.select import document, wording
@@ -17,20 +18,9 @@ from offbeat.select.render import rendered
 
 
 def command(
-    directory: Annotated[
-        Path, typer.Argument(help="The result directory of a study or an import.", metavar="DIR")
-    ],
-    rule: Annotated[
-        str,
-        typer.Option(
-            help="What makes an algorithm the choice: 'average' or 'worst' of the last delay relative to each"
-            " pattern's fastest, 'scenario:NAME' for one scenario, or 'no_delay'.",
-            metavar="average|worst|scenario:NAME|no_delay",
-        ),
-    ] = "average",
-    include_scenarios: Annotated[
-        bool, typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at the scenarios too.")
-    ] = False,
+    directory: ResultDirectory,
+    rule: Rule = "average",
+    include_scenarios: IncludeScenarios = False,
     within: Annotated[
         str,
         typer.Option(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_DELAY_S
 from offbeat.units import TIME_UNITS
+from offbeat.whole_file import write_whole_file
 
 UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
 """What the header key ``unit`` may say, in seconds."""
@@ -75,9 +76,12 @@ def text(pattern: Pattern) -> str:
 def write(path: Path, pattern: Pattern) -> None:
     """Write a pattern file, replacing what was there. Raises BadInput where that is not possible."""
     try:
-        Path(path).write_text(text(pattern), encoding="utf-8")
+        write_whole_file(Path(path), text(pattern).encode())
     except OSError as error:
-        raise BadInput(f"cannot write the pattern file {path}: {error.strerror}") from error
+        raise BadInput(
+            f"cannot write the pattern file {path}: {error.strerror}; give a file in a folder that you can"
+            " write to"
+        ) from error
 
 
 def read(path: Path, p: int | None = None) -> Pattern:

@@ -18,6 +18,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import binned, time_unit
 from offbeat.pattern.file import Pattern
+from offbeat.whole_file import whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """The kinds of picture that can be written."""
@@ -46,9 +47,12 @@ def picture(patterns: Sequence[Pattern], path: Path) -> None:
     for index, pattern in enumerate(patterns, 1):
         _panel(figure.add_subplot(rows, columns, index), pattern)
     try:
-        figure.savefig(path, dpi=150)
+        with whole_file(path) as stream:
+            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
     except OSError as error:
-        raise BadInput(f"cannot write the picture {path}: {error.strerror}") from error
+        raise BadInput(
+            f"cannot write the picture {path}: {error.strerror}; give a file in a folder that you can write to"
+        ) from error
 
 
 def _panel(axes: Axes, pattern: Pattern) -> None:

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 import offbeat
-from offbeat.errors import RunFailed
+from offbeat.errors import BadInput
 from offbeat.report import figures, found, interactive, labels, measured, patterns, verdict, warnings
 from offbeat.report.cells import CellView, views
 from offbeat.report.grids import Grid, grids
@@ -30,6 +30,7 @@ from offbeat.select.choose import Selection
 from offbeat.select.render import headline
 from offbeat.study.evidence import short
 from offbeat.units import format_size
+from offbeat.whole_file import write_whole_file
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -50,18 +51,16 @@ def write_report(
     """Write the report of some results and return its path: ``output``, or report.html in ``directory``.
 
     ``pictures`` is the folder for every picture as PNG, PDF and SVG; None writes none. ``progress`` is called
-    after each picture. Raises :class:`RunFailed` when a file cannot be written.
+    after each picture. Raises :class:`BadInput` when a file cannot be written.
     """
     output = output or directory / "report.html"
     page = _page(results, selection, directory, Album(pictures, output.absolute().parent, progress))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = output.with_name(f".{output.name}.unfinished")
-        unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(output)
+        write_whole_file(output, page.encode())
     except OSError as error:
         reason = error.strerror or error
-        raise RunFailed(f"cannot write the report {output}: {reason}; give another --output.") from error
+        raise BadInput(f"cannot write the report {output}: {reason}; give another file with --output.") from error
     return output
 
 

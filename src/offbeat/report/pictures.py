@@ -13,7 +13,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from msgspec import Struct
 
-from offbeat.errors import RunFailed
+from offbeat.errors import BadInput
 
 SUFFIXES = (".png", ".pdf", ".svg")
 """The kinds of file that every picture is written as."""
@@ -58,7 +58,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def write(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Write a figure as ``name``.png, .pdf and .svg; raises RunFailed where that is not possible.
+    """Write a figure as ``name``.png, .pdf and .svg; raises BadInput where that is not possible.
 
     The files hold no date, so that the same results give the same files.
     """
@@ -70,8 +70,8 @@ def write(figure: Figure, directory: Path, name: str) -> list[Path]:
                 figure.savefig(path, dpi=DPI, metadata=_METADATA[path.suffix])
     except OSError as error:
         where = error.filename or directory
-        raise RunFailed(
-            f"cannot write the picture {where}: {error.strerror}; give another --pictures."
+        raise BadInput(
+            f"cannot write the pictures to {where}: {error.strerror}; give another folder with --pictures."
         ) from error
     return files
 

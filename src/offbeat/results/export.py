@@ -9,10 +9,10 @@ from typing import BinaryIO
 import msgspec
 import polars as pl
 
-from offbeat.errors import BadInput, RunFailed
-from offbeat.results.layout import UNFINISHED
+from offbeat.errors import BadInput
 from offbeat.results.read import Results
 from offbeat.results.schema import SCHEMA_VERSION
+from offbeat.whole_file import whole_file
 
 TABLES = ("cases", "repetitions", "ranks")
 """The tables that can be exported."""
@@ -62,23 +62,15 @@ def export_json(results: Results, stream: BinaryIO, name: str = "cases") -> None
 def export_file(results: Results, path: Path, *, json: bool = False, name: str = "cases") -> None:
     """Write a table to a file, as CSV or as JSON; the file appears whole or not at all.
 
-    Raises BadInput for an unknown table or a file that cannot be made, RunFailed if writing fails half-way.
+    Raises BadInput for an unknown table or a file that cannot be written.
     """
-    unfinished = path.with_name(path.name + UNFINISHED)
     try:
-        stream = unfinished.open("wb")
+        with whole_file(path) as stream:
+            (export_json if json else export_csv)(results, stream, name)
     except OSError as error:
         raise BadInput(
-            f"cannot write {path}: {error.strerror}; give a file in a folder that exists"
+            f"cannot write {path}: {error.strerror or error}; give a file in a folder that you can write to"
         ) from error
-    try:
-        with stream:
-            (export_json if json else export_csv)(results, stream, name)
-        unfinished.replace(path)
-    except OSError as error:
-        raise RunFailed(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:

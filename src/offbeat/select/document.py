@@ -16,6 +16,7 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.select.choose import Choice, LeftOut, Selection
 from offbeat.select.table import DelayTable
+from offbeat.whole_file import write_whole_file
 
 SCHEMA_VERSION = 1
 
@@ -97,9 +98,12 @@ def encoded(selection: Selection) -> bytes:
 def write(selection: Selection, path: Path) -> None:
     """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
     try:
-        path.write_bytes(encoded(selection))
+        write_whole_file(path, encoded(selection))
     except OSError as error:
-        raise BadInput(f"{path}: the selection cannot be written there: {error.strerror}.") from error
+        raise BadInput(
+            f"{path}: the selection cannot be written there: {error.strerror}; give a file in a folder that"
+            " you can write to."
+        ) from error
 
 
 def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternRow]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from offbeat.errors import BadInput
+from offbeat.whole_file import write_whole_file
 
 
 def write_new(path: Path, text: str, what: str, *, force: bool = False) -> None:
@@ -12,13 +14,13 @@ def write_new(path: Path, text: str, what: str, *, force: bool = False) -> None:
 
     Raises :class:`BadInput` for one that exists, unless ``force``, and where nothing can be written.
     """
-    if path.is_dir():
-        raise BadInput(f"{path}: this is a directory; give a file name in it")
     try:
-        with path.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        mend = "give another name, or overwrite it with --force"
-        raise BadInput(f"{path}: this file exists already; {mend}") from None
+        if path.is_dir():
+            raise BadInput(f"{path}: this is a directory; give a file name in it")
+        if not force and os.path.lexists(path):
+            mend = "give another name, or overwrite it with --force"
+            raise BadInput(f"{path}: this file exists already; {mend}")
+        write_whole_file(path, text.encode())
     except OSError as error:
-        raise BadInput(f"{path}: {what} cannot be written: {error.strerror}") from None
+        mend = "give a file in a folder that exists and that you can write to"
+        raise BadInput(f"{path}: {what} cannot be written: {error.strerror}; {mend}") from None

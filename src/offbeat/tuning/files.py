@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.tuning.plan import Rule
+from offbeat.whole_file import write_whole_file
 
 
 class ProcessEnvironment(Struct, frozen=True, kw_only=True):
@@ -53,14 +53,9 @@ def write_file(directory: Path, name: str, text: str) -> Path:
     Makes the directory. Raises :class:`BadInput` when it cannot be written.
     """
     path = directory.absolute() / name
-    unfinished = path.with_name(f".{name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_whole_file(path, text.encode())
     except OSError as error:
         raise BadInput(
             f"cannot write the tuning file {path}: {error.strerror or error}; give a directory that you can"

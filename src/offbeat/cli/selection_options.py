@@ -1,0 +1,25 @@
+"""What the verbs that select have in common on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ResultDirectory = Annotated[
+    Path, typer.Argument(help="The result directory of a study or an import.", metavar="DIR")
+]
+
+Rule = Annotated[
+    str,
+    typer.Option(
+        help="What makes an algorithm the choice: 'average' or 'worst' of the last delay relative to each"
+        " pattern's fastest, 'scenario:NAME' for one scenario, or 'no_delay'.",
+        metavar="average|worst|scenario:NAME|no_delay",
+    ),
+]
+
+IncludeScenarios = Annotated[
+    bool, typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at the scenarios too.")
+]
