@@ -28,7 +28,7 @@ KEYS = {
     "regex": "extended regular expression that the variables' names match",
     "repetitions": "valid repetitions that are wanted",
     "root": "root of a rooted collective",
-    "tolerance_ns": "a process that arrives later than this after its planned start invalidates the repetition,"
+    "tolerance_ns": "a process that arrives later than this after its plan invalidates the repetition,"
     " in nanoseconds",
     "warmups": "calls before the first repetition",
 }

@@ -107,6 +107,11 @@ def format_time(time_s: float, digits: int = 3) -> str:
     return f"{_plain(rounded.scaleb(9))} ns"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: ``1 case``, ``2 cases``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def exact_time_label(time_s: float) -> str:
     """A time for names, without loss, blanks or Greek: ``100us``, ``1.5ms``, ``2s``."""
     exact = Decimal(repr(float(time_s)))

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, whatever happens to the program or the disk while they are written."""
+"""Files that appear whole or not at all, whatever happens to the program or the disk meanwhile."""
 
 from __future__ import annotations
 

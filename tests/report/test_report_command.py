@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from offbeat.cli import report
-from offbeat.errors import BadInput, RunFailed
+from offbeat.errors import BadInput
 
 KINDS = (".png", ".pdf", ".svg")
 
@@ -95,5 +95,5 @@ def test_a_directory_that_holds_no_results_is_refused(tmp_path: Path) -> None:
 
 def test_a_page_in_an_impossible_place_is_one_sentence(directory: Path) -> None:
     done = offbeat_report(directory, "--no-pictures", "--output", directory / "study.toml" / "x.html")
-    assert isinstance(done.exception, RunFailed)
+    assert isinstance(done.exception, BadInput)
     assert "give another --output" in str(done.exception)

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from markupsafe import escape
 
-from offbeat.errors import BadInput, RunFailed
+from offbeat.errors import BadInput
 from offbeat.report.html import write_report
 from offbeat.results import schema
 from offbeat.results.read import Results
@@ -269,7 +269,7 @@ def test_cells_that_differ_only_in_operation_are_told_apart(tmp_path: Path) -> N
 
 def test_a_page_that_cannot_be_written_ends_with_a_sentence(tmp_path: Path) -> None:
     study = made.results(tmp_path, made.made_cases(["a"], ["no_delay"]))
-    with pytest.raises(RunFailed, match=r"cannot write the report .*--output"):
+    with pytest.raises(BadInput, match=r"cannot write the report .*--output"):
         page_of(study, output=tmp_path / "study.toml" / "report.html")
 
 

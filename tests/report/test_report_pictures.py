@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from pypdf import PdfReader
 
-from offbeat.errors import RunFailed
+from offbeat.errors import BadInput
 from offbeat.report import figures, pictures
 from offbeat.report.grids import grids
 
@@ -117,5 +117,5 @@ def test_a_cost_names_both_algorithms(tmp_path: Path) -> None:
 
 def test_pictures_that_cannot_be_written_end_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunFailed, match=r"cannot write the picture .*--pictures"):
+    with pytest.raises(BadInput, match=r"cannot write the pictures to .*--pictures"):
         pictures.write(Figure(), tmp_path / "file" / "pictures", "x")

@@ -136,13 +136,13 @@ def test_two_machines_in_one_file_stay_apart(tmp_path):
 def test_a_delay_of_zero_is_kept_and_remarked(tmp_path):
     done, results = imported(tmp_path, "m,2,4,reduce,8,ascending,lin,0", "m,2,4,reduce,8,ascending,bin,1")
     assert results.cases["last_delay_s"].to_list() == [0.0, 1e-6]
-    assert any("1 last delays are 0" in remark for remark in done.remarks)
+    assert any("1 last delay is 0" in remark for remark in done.remarks)
 
 
 def test_rows_without_a_delay_are_left_out_and_counted(tmp_path):
     done, results = imported(tmp_path, "m,2,4,reduce,8,ascending,lin,1", "m,2,4,reduce,8,ascending,bin,")
     assert results.cases["algorithm"].to_list() == ["lin"]
-    assert "1 rows were left out: without a last delay" in done.remarks
+    assert "1 row was left out: without a last delay" in done.remarks
     assert results.provenance["left_out"] == {"without a last delay": 1}
 
 

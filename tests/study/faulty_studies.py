@@ -97,6 +97,12 @@ PROCESSES = [
     ("[processes]\np = [-4] #!", "processes.p", "-4 is too small"),
     ("[processes]\np = [4,\n4] #!", "processes.p", "4 stands here twice"),
     ("[processes]\np = [100000000] #!", "processes.p", "100000000 is too large"),
+    (
+        "[processes]\np = [100000] #!",
+        "processes.p",
+        "p = 100000 processes need 293 GiB or more on one machine",
+    ),
+    ("[processes]\nnodes = [2]\nppn = [100000] #!", "processes.ppn", "100000 processes a node need 293 GiB"),
     ("[processes]\np = [4] #!\nnodes = [2]\nppn = [2]", "processes.p", "keep either p, or nodes with ppn"),
     ("[processes]\nnodes = [2] #!", "processes.nodes", "nodes is given without ppn"),
     ("[processes]\nppn = [2] #!", "processes.ppn", "ppn is given without nodes"),

@@ -194,7 +194,7 @@ def test_a_directory_is_told(tmp_path):
             "study.toml:2: the byte 0xe9 is not UTF-8 text; save the file as UTF-8",
         ),
         (b"\xff\xfes\x00", "study.toml:1: the byte 0xff is not UTF-8 text"),
-        (b"seed = 1\n\nseed = 2\n", "study.toml:3: this is not TOML: Cannot overwrite a value"),
+        (b"seed = 1\n\nseed = 2\n", "study.toml:3: this is not TOML: this key stands there already"),
         (b"seed = 1\nname = oops\n", "study.toml:2: this is not TOML: Invalid value"),
         (b'seed = 1\nname = "x', "study.toml:2: this is not TOML: Unterminated string"),
         (b"seed = [1,\n2\n", "study.toml:2: this is not TOML"),

@@ -32,7 +32,7 @@ def choice(size: int, cost_of_default: float | None) -> Choice:
 def test_a_cell_that_the_library_decides_clearly_better_gets_no_rule_and_a_sentence() -> None:
     made = plan([choice(8, 0.3), choice(1024, -0.54)], [BINOMIAL])
     assert [rule.bytes for rule in made.rules["reduce"]] == [8]
-    assert "54% better" in made.notes[0] and "1024 B" in made.notes[0]
+    assert "54% better" in made.notes[0] and "1 KiB" in made.notes[0]
 
 
 def test_noise_and_an_unmeasured_default_do_not_stand_in_the_way() -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import io
-import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.errors import OffbeatError
+from offbeat.cli.ending import ending
+from offbeat.cli.surroundings import check_names, settle
 
 VERBS = (
     "doctor",
@@ -73,22 +71,7 @@ def _asked_for(argv: Sequence[str]) -> Sequence[str]:
 
 def main() -> None:
     """Entry point of the ``offbeat`` script: exit status 2 for bad input, 1 for a failed run."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without µ and × still gets everything else
-    try:
-        try:
-            build(_asked_for(sys.argv))()
-        finally:
-            sys.stdout.flush()  # here, where a reader that has left is still noticed
-    except OffbeatError as error:
-        text = str(error)
-        said = f"offbeat: {text}" if "\n" not in text else f"offbeat: this cannot be used:\n{text}"
-        Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False)
-        sys.exit(error.exit_status)
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("offbeat: interrupted; what was measured is kept.", file=sys.stderr)
-        sys.exit(130)
+    settle()
+    with ending():
+        check_names(sys.argv[1:])
+        build(_asked_for(sys.argv))()

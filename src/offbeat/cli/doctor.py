@@ -36,6 +36,8 @@ def command(
     """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
     if every and mpi != "auto":
         raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
+    if every and algorithms:
+        raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
         _show_algorithms(catalogue(find.choose(mpi)), as_json)
         return
@@ -76,7 +78,15 @@ def _show(findings: Findings) -> None:
     for entry in findings.examined:
         _show_examination(console, entry)
     limits = [*findings.node.limits, *(limit for entry in findings.examined for limit in entry.limits)]
-    console.print("\nWhat will not work here:" if limits else "\nNothing stands in the way here.")
+    failed = [entry.installation.name for entry in findings.examined if entry.failure]
+    if failed:
+        console.print(f"\nNothing can be measured here with {' and '.join(failed)}: see above.")
+    if limits or not findings.examined:
+        console.print("\nWhat will not work here:")
+    elif not failed:
+        console.print("\nNothing stands in the way here.")
+    if not findings.examined:
+        console.print("  - Nothing can be measured: no usable MPI library was found.")
     for limit in dict.fromkeys(limits):
         console.print(f"  - {limit}", markup=False)
 

@@ -13,6 +13,7 @@ from offbeat.results.read import read_study
 from offbeat.select.choose import choose
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.write import installation_for, measured_library, plan_of, write
+from offbeat.units import counted
 
 
 def command(
@@ -52,7 +53,8 @@ def command(
     console = Console(highlight=False, soft_wrap=True)
     collectives = ", ".join(dict.fromkeys(rule.collective for rule in files.rules))
     console.print(
-        f"{len(files.rules)} measured cells of {collectives}, for {installation.name}:", markup=False
+        f"{counted(len(files.rules), 'measured cell')} of {collectives}, for {installation.name}:",
+        markup=False,
     )
     for path in files.files:
         console.print(f"  {path}", markup=False)

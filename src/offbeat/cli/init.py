@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -19,4 +20,4 @@ def command(
 ) -> None:
     """Write a commented study file that can be run as it is."""
     write_new(path, TEMPLATE, "the study file", force=force)
-    print(f"wrote {path}; run it with 'offbeat run {path}'")
+    print(f"wrote {path}; run it with 'offbeat run {shlex.quote(str(path))}'")

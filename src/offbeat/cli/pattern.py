@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from offbeat.errors import BadInput
 from offbeat.pattern import draw, file, make
 from offbeat.units import format_time, parse_time
 
@@ -18,6 +19,13 @@ Processes = Annotated[int, typer.Option("--p", help="Number of processes: the nu
 Skew = Annotated[str, typer.Option("--skew", help="The largest delay: seconds, or a time such as '100 us'.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the shape 'random'.")]
 Ppn = Annotated[int, typer.Option("--ppn", help="Processes per node, placed in blocks; for 'node_delayed'.")]
+
+
+def _skew_s(text: str) -> float:
+    try:
+        return parse_time(text)
+    except BadInput as error:
+        raise BadInput(f"--skew: {error}") from None
 
 
 @app.command("make")
@@ -32,7 +40,7 @@ def make_pattern(
     ] = None,
 ) -> None:
     """Draw a shape and write it as a pattern file: one delay in seconds a line, line i that of rank i."""
-    pattern = make.make(shape, p, parse_time(skew), seed=seed, ppn=ppn)
+    pattern = make.make(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
     if output is None:
         sys.stdout.write(file.text(pattern))
     else:
@@ -59,7 +67,7 @@ def show_patterns(
     ] = None,
 ) -> None:
     """Draw patterns in the terminal and, with --picture, as a picture."""
-    shown = [make.file_or_shape(name, p, parse_time(skew), seed=seed, ppn=ppn) for name in patterns]
+    shown = [make.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
     console = Console(highlight=False, soft_wrap=True)
     blocks = console.encoding.lower().startswith("utf")
     for pattern in shown:
@@ -75,7 +83,7 @@ def show_patterns(
 def check_pattern(
     path: Annotated[Path, typer.Argument(help="The pattern file.", metavar="FILE")],
     p: Annotated[
-        int | None, typer.Option("--p", help="Number of processes that the file must be for.")
+        int | None, typer.Option("--p", min=1, help="Number of processes that the file must be for.")
     ] = None,
 ) -> None:
     """Check a pattern file: is it one, for how many processes, and what is its skew?"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,13 +13,14 @@ from offbeat.errors import BadInput
 from offbeat.results.export import TABLES, export_csv, export_file, export_json
 from offbeat.results.import_csv import import_csv
 from offbeat.results.read import read_study
+from offbeat.units import counted
 
 app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True)
 
 
 @app.command("export")
 def export_results(
-    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIRECTORY")],
+    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIR")],
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV (the default).")] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Write JSON, with the study and the provenance.")
@@ -71,9 +73,10 @@ def import_results(
     """Make a result directory from a CSV of measurements made elsewhere."""
     columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])
     imported = import_csv(csv, output, columns=columns, settings=settings)
-    print(f"{output}: {imported.cases} cases from {imported.measurements} measurements")
+    print(f"{output}: {counted(imported.cases, 'case')} from {counted(imported.measurements, 'measurement')}")
     for remark in imported.remarks:
         print(f"note: {remark}")
+    print(f"Next: offbeat select {shlex.quote(str(output))}")
 
 
 def _pairs(option: str, texts: list[str]) -> dict[str, str]:

@@ -16,12 +16,18 @@ from offbeat.engines.outcome import closing_words
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
 from offbeat.engines.time_limit import time_limit
+from offbeat.errors import BadInput
 from offbeat.mpi.find import choose
 from offbeat.study.load import load
 
+PREFIX = ("mpi", "prefix")
+"""Where a study names its MPI."""
+
 
 def command(
-    study: Annotated[Path, typer.Argument(help="The study file; 'offbeat init' writes one.")],
+    study: Annotated[
+        Path, typer.Argument(help="The study file; 'offbeat init' writes one.", metavar="STUDY")
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Result directory. [default: STUDY-results beside the file]"),
@@ -46,8 +52,11 @@ def command(
 
     Killed or out of time, the same command goes on where it stood and measures nothing twice.
     """
-    loaded = with_mpi(load(study), mpi, isolate)
-    installation = choose(loaded.study.mpi.prefix)
+    if not stop_before_limit >= 0:
+        raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
+    read = load(study)
+    installation = choose(mpi) if mpi is not None else choose(read.study.mpi.prefix, where=read.where(PREFIX))
+    loaded = with_mpi(read, mpi, isolate)
     directory = output or resume.default_directory(study)
     if dry_run:
         with tempfile.TemporaryDirectory() as scratch:

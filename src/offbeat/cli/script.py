@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -56,4 +57,4 @@ def command(
     else:
         write_new(output, text, "the job script", force=force)
         submit = "sbatch" if scheduler is Scheduler.slurm else "qsub"
-        print(f"wrote {output}; submit it with '{submit} {output}'")
+        print(f"wrote {output}; submit it with '{submit} {shlex.quote(str(output))}'")

@@ -42,7 +42,12 @@ def command(
         ),
     ] = "",
     bootstrap: Annotated[
-        int, typer.Option(min=0, help="Resamples behind the certainty of each choice; 0 leaves it out.")
+        int,
+        typer.Option(
+            min=0,
+            max=100_000,
+            help="Resamples behind the certainty of each choice; 0 leaves it out.",
+        ),
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 1,
 ) -> None:

@@ -15,7 +15,7 @@ from offbeat.results.status import STATUSES, Status, read_status
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIRECTORY")],
+    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIR")],
 ) -> None:
     """Show how far a study is: cases done, set aside and why, and whether a run is at it now."""
     status = read_status(directory)

@@ -12,9 +12,8 @@ from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 from offbeat.tuning.manifest import read_manifest
-from offbeat.tuning.proofs import legend, table, write_proofs
+from offbeat.tuning.proofs import legend, summary, table, write_proofs
 from offbeat.tuning.prove_files import prove_files
-from offbeat.tuning.verify import OBEYED
 
 
 def command(
@@ -39,10 +38,7 @@ def command(
     console.print(table(proofs.proofs))
     for sentence in legend(proofs.proofs):
         console.print(sentence, soft_wrap=True)
-    kept = sum(proof.outcome == OBEYED for proof in proofs.proofs)
-    console.print(
-        f"{proofs.library} obeys in {kept} of {len(proofs.proofs)} cells looked at.", soft_wrap=True
-    )
+    console.print(summary(proofs), soft_wrap=True)
     if not proofs.all_obeyed:
         raise RunFailed(
             f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere;"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.results.repetitions import Samples
+from offbeat.results.samples import delays
 from offbeat.results.statistics import median_interval
 from offbeat.study.schema import RepetitionsSection
 
@@ -70,11 +71,8 @@ def no_samples(p: int, failure: str = "") -> Samples:
 
 
 def last_delays_s(samples: Samples) -> NDArray[np.float64]:
-    """D̂ of each valid repetition, in seconds (paper, equation 2)."""
-    valid = samples.valid
-    return samples.exits_s[valid].max(axis=1, initial=-np.inf) - samples.arrivals_s[valid].max(
-        axis=1, initial=-np.inf
-    )
+    """d̂ of each valid repetition, in seconds."""
+    return delays(samples)[0][samples.valid]
 
 
 def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
@@ -85,9 +83,9 @@ def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
         return False
     if count >= rule.maximum:
         return True
-    delays = last_delays_s(samples)
-    low, high = median_interval(delays)
-    return (high - low) / 2 <= rule.confidence_width * abs(float(np.median(delays)))
+    last_s = last_delays_s(samples)
+    low, high = median_interval(last_s)
+    return (high - low) / 2 <= rule.confidence_width * abs(float(np.median(last_s)))
 
 
 def repeat(

@@ -67,15 +67,20 @@ def survey(prefixes: Sequence[str] = (), environ: Mapping[str, str] = os.environ
     )
 
 
-def choose(wanted: str = "auto", environ: Mapping[str, str] = os.environ) -> Installation:
+def choose(
+    wanted: str = "auto", environ: Mapping[str, str] = os.environ, *, where: str = "--mpi"
+) -> Installation:
     """The installation that a user means.
 
     ``wanted`` is ``auto`` (the first of :func:`installations`), a name such as ``openmpi-5.0.11``, a family
-    such as ``mpich`` (its first), a prefix, or the path of a launcher. Raises :class:`BadInput` when it is
-    none of these, and :class:`RunFailed` when ``auto`` finds nothing.
+    such as ``mpich`` (its first), a prefix, or the path of a launcher. ``where`` is what the user said it
+    with, for the sentences. Raises :class:`BadInput` when it is none of these, and :class:`RunFailed` when
+    ``auto`` finds nothing.
     """
+    if not wanted.strip():
+        raise BadInput(f"{where} is empty; write 'auto', a name that 'offbeat doctor' prints, or a folder")
     if os.sep in wanted:
-        return _at_path(Path(wanted).expanduser(), environ)
+        return _at_path(Path(wanted).expanduser(), environ, where)
     everything = survey((), environ)
     if wanted == "auto":
         return first(everything)
@@ -83,10 +88,10 @@ def choose(wanted: str = "auto", environ: Mapping[str, str] = os.environ) -> Ins
         if wanted in (installation.name, installation.family):
             return installation
     if Path(wanted).exists():
-        return _at_path(Path(wanted), environ)
+        return _at_path(Path(wanted), environ, where)
     names = ", ".join(installation.name for installation in everything.installations) or "none"
     raise BadInput(
-        f"--mpi {wanted}: no MPI installation of that name, and no such folder; found here: {names}."
+        f"{where} {wanted}: no MPI installation of that name, and no such folder; found here: {names}."
         " Give a name that 'offbeat doctor' prints, or an installation's folder"
     )
 
@@ -192,21 +197,21 @@ def _empty_prefixes(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iter
             yield Rejected(where=where, source=source, reason=f"{where / 'bin'} has no mpirun or mpiexec")
 
 
-def _at_path(path: Path, environ: Mapping[str, str]) -> Installation:
+def _at_path(path: Path, environ: Mapping[str, str], where: str) -> Installation:
     """The installation at a prefix, at its ``bin``, or of one launcher; raises :class:`BadInput`."""
     if not path.exists():
         raise BadInput(
-            f"--mpi {path}: there is no such folder; give the folder that holds an MPI's bin/mpirun"
+            f"{where} {path}: there is no such folder; give the folder that holds an MPI's bin/mpirun"
         )
     if path.is_file():
-        return _only_one(path, [path], environ)
+        return _only_one(path, [path], environ, where)
     launchers = launchers_in(path.absolute() / "bin") or launchers_in(path.absolute())
     if launchers:
-        return _only_one(path, launchers, environ)
-    return _of_library_folder(path, environ)
+        return _only_one(path, launchers, environ, where)
+    return _of_library_folder(path, environ, where)
 
 
-def _only_one(path: Path, launchers: list[Path], environ: Mapping[str, str]) -> Installation:
+def _only_one(path: Path, launchers: list[Path], environ: Mapping[str, str], where: str) -> Installation:
     found: dict[Path, Installation] = {}
     reasons: list[str] = []
     for launcher in launchers:
@@ -219,21 +224,21 @@ def _only_one(path: Path, launchers: list[Path], environ: Mapping[str, str]) -> 
     if len(found) == 1:
         return next(iter(found.values()))
     if not found:
-        raise BadInput(f"--mpi {path} is not a usable MPI installation: {'; '.join(reasons)}")
+        raise BadInput(f"{where} {path} is not a usable MPI installation: {'; '.join(reasons)}")
     several = " and ".join(f"{entry.name} ({entry.mpirun})" for entry in found.values())
-    raise BadInput(f"--mpi {path} holds {several}: give the name or the launcher of one of them")
+    raise BadInput(f"{where} {path} holds {several}: give the name or the launcher of one of them")
 
 
-def _of_library_folder(path: Path, environ: Mapping[str, str]) -> Installation:
+def _of_library_folder(path: Path, environ: Mapping[str, str], where: str) -> Installation:
     """Go by the library: distributions keep it apart from its launcher (``/usr/lib/.../openmpi``)."""
     libraries = {library.resolve() for library in library_files(library_folders(path))}
     for installation in installations((), environ) if libraries else []:
         if installation.library.resolve() in libraries:
             return installation
-    where = f"{path / 'bin'} has no mpirun or mpiexec"
+    lacks = f"{path / 'bin'} has no mpirun or mpiexec"
     also = "" if not libraries else f", and no launcher on PATH belongs to {next(iter(libraries))}"
     known = " or ".join(FAMILIES.values())
     raise BadInput(
-        f"--mpi {path} is not an MPI prefix: {where}{also}. A prefix holds bin/mpirun and lib/libmpi.so of"
+        f"{where} {path} is not an MPI prefix: {lacks}{also}. A prefix holds bin/mpirun and lib/libmpi.so of"
         f" {known}"
     )

@@ -126,14 +126,14 @@ def _launcher(installation: Installation, wanted: str, environ: Mapping[str, str
     if wanted == "srun":
         found = shutil.which("srun", path=environ.get("PATH"))
         if not found:
-            raise BadInput("launcher = srun, but there is no srun on PATH; use 'auto', mpirun or mpiexec")
+            raise BadInput("[mpi] launcher = srun, but there is no srun on PATH; use auto, mpirun or mpiexec")
         return Path(found)
     if wanted not in ("mpirun", "mpiexec"):
-        raise BadInput(f"launcher = {wanted}: known are auto, mpirun, mpiexec and srun")
+        raise BadInput(f"[mpi] launcher = {wanted}: known are auto, mpirun, mpiexec and srun")
     suffix = installation.mpirun.name.removeprefix("mpirun").removeprefix("mpiexec")
     program = installation.mpirun.with_name(wanted + suffix)
     if not os.access(program, os.X_OK):
-        raise BadInput(f"launcher = {wanted}, but {installation.name} has no {program}; use 'auto'")
+        raise BadInput(f"[mpi] launcher = {wanted}, but {installation.name} has no {program}; use 'auto'")
     return program
 
 

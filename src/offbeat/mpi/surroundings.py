@@ -8,6 +8,7 @@ kept.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -75,8 +76,17 @@ _PREFIXES_OF_OPENMPI = ("OPAL_PREFIX", "PMIX_PREFIX", "PRTE_PREFIX")
 
 
 def cleaned(environ: Mapping[str, str], installation: Installation) -> dict[str, str]:
-    """A copy of an environment in which a launch of this installation starts afresh."""
-    return {name: value for name, value in environ.items() if not _misleads(name, value, installation)}
+    """A copy of an environment in which a launch of this installation starts afresh.
+
+    It names a home folder: without one (below some job starters, in containers) Open MPI 5 does not start.
+    """
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # a user whom nobody knows, as in some containers
+        home = tempfile.gettempdir()
+    return {"HOME": home} | {
+        name: value for name, value in environ.items() if not _misleads(name, value, installation)
+    }
 
 
 def _misleads(name: str, value: str, installation: Installation) -> bool:

@@ -51,7 +51,8 @@ def picture(patterns: Sequence[Pattern], path: Path) -> None:
             figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
     except OSError as error:
         raise BadInput(
-            f"cannot write the picture {path}: {error.strerror}; give a file in a folder that you can write to"
+            f"cannot write the picture {path}: {error.strerror}; give a file in a folder that you can write"
+            " to"
         ) from error
 
 

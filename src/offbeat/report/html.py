@@ -60,7 +60,7 @@ def write_report(
         write_whole_file(output, page.encode())
     except OSError as error:
         reason = error.strerror or error
-        raise BadInput(f"cannot write the report {output}: {reason}; give another file with --output.") from error
+        raise BadInput(f"cannot write the report {output}: {reason}; give another --output.") from error
     return output
 
 

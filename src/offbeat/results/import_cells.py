@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.pattern.shapes import SHAPES
+from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
 from offbeat.results.import_columns import Column, find_columns
 from offbeat.study.case import COLLECTIVES, Case
 
@@ -190,6 +190,8 @@ def _processes(where: str, says: Mapping[str, Value]) -> tuple[int, int, int]:
     """p, nodes and processes per node; the latter two 0 if the file does not say."""
     nodes, ppn = int(says.get("nodes", 0)), int(says.get("ppn", 0))
     p = int(says.get("p", nodes * ppn))
+    if p > MAX_PROCESSES:
+        raise BadInput(f"{where}: p = {p} is more than the {MAX_PROCESSES} processes that a pattern can have")
     if p < 1:
         raise BadInput(
             f"{where}: the row has p = {p} processes on {nodes} nodes with {ppn} each; p is 1 or more"
@@ -214,9 +216,14 @@ def _note_settings(
     """Fill the templates of library settings from a row; one algorithm must come out the same everywhere."""
     try:
         settings = {name.format_map(row): value.format_map(row) for name, value in templates.items()}
-    except (KeyError, ValueError, IndexError, AttributeError) as error:
+    except KeyError as error:
         raise BadInput(
             f"--setting: {error} is no column of {path}; a column is named in braces, as in {{algorithm}}"
+        ) from error
+    except (ValueError, IndexError, AttributeError) as error:
+        raise BadInput(
+            f"--setting: braces that name no column of {path} ({error}); a column is named as in"
+            " {algorithm}, and a brace itself is written twice"
         ) from error
     columns = sheet.columns
     collective = row[columns["collective"].header].lower().removeprefix("mpi_")

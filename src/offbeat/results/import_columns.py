@@ -54,6 +54,8 @@ TIMES = (
 TIME_SUFFIXES = ("s", "ms", "us", "ns")
 """The units that a time's column can name."""
 
+_LARGEST = 2**63 - 1
+
 WORDS = {
     "pattern_kind": ("shape", "scenario"),
     "skew_policy": ("mean", "own", "fixed", "file", "none"),
@@ -85,7 +87,7 @@ class Column(Struct, frozen=True):
             return _count(self.name, text)
         if self.name in NUMBERS:
             return _number(text)
-        return _word(text, WORDS[self.name]) if self.name in WORDS else text
+        return _word(text, WORDS[self.name]) if self.name in WORDS else _printable(text)
 
 
 def known_names() -> list[str]:
@@ -143,7 +145,7 @@ def _find(path: Path, titles: list[str], name: str) -> Column | None:
 def _only(path: Path, titles: list[str], title: str) -> int:
     if titles.count(title) > 1:
         raise BadInput(
-            f"{path}:1: there are {titles.count(title)} columns named {title!r}; which one counts?"
+            f"{path}:1: there are {titles.count(title)} columns named {title!r}; rename one of them"
         )
     return titles.index(title)
 
@@ -165,10 +167,20 @@ def _check_required(path: Path, titles: list[str], columns: Mapping[str, Column]
 
 def _count(name: str, text: str) -> int:
     if name == "bytes":
-        return parse_size(text)
-    if not (text.isascii() and text.isdigit()):
+        count = parse_size(text)
+    elif text.isascii() and text.isdigit():
+        count = int(text)
+    else:
         raise BadInput(f"{text!r} is not a whole number")
-    return int(text)
+    if count > _LARGEST:
+        raise BadInput(f"{text!r} is more than a table of results can hold ({_LARGEST})")
+    return count
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise BadInput(f"{text!r} holds a character that cannot be shown in a table; take it out")
+    return text
 
 
 def _word(text: str, words: Sequence[str]) -> str:

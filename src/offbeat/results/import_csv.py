@@ -22,6 +22,7 @@ from offbeat.results.provenance import written_by
 from offbeat.results.statistics import median_interval
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.units import counted
 
 
 class Imported(Struct, kw_only=True):
@@ -191,13 +192,19 @@ def _study(csv: Path, sheet: Sheet) -> str:
 
 def _remarks(sheet: Sheet) -> list[str]:
     """What a user should know about the import."""
-    remarks = [f"{count} rows were left out: {reason}" for reason, count in sheet.left_out.items()]
+    remarks = [
+        f"{counted(count, 'row')} {'was' if count == 1 else 'were'} left out: {reason}"
+        for reason, count in sheet.left_out.items()
+    ]
     zeros = sum(delay == 0 for cell in sheet.cells for delay in cell.last_delay_s)
     if zeros:
+        are = "is" if zeros == 1 else "are"
         remarks.append(
-            f"{zeros} last delays are 0, below the file's resolution: no ratio to them means anything"
+            f"{counted(zeros, 'last delay')} {are} 0, below the file's resolution: no ratio to them means"
+            " anything"
         )
     alone = sum(len(cell.last_delay_s) == 1 and not cell.is_summary for cell in sheet.cells)
     if alone:
-        remarks.append(f"{alone} cases have one measurement: how sure it is cannot be told")
+        have = "has" if alone == 1 else "have"
+        remarks.append(f"{counted(alone, 'case')} {have} one measurement: how sure it is cannot be told")
     return remarks

@@ -71,8 +71,10 @@ def make_directory(directory: Path) -> None:
 
 def unwritable(directory: Path, error: OSError) -> BadInput:
     """The sentence for a result directory in which nothing can be written."""
+    inside = error.filename and Path(os.fsdecode(error.filename)) != directory
+    where = f" ({os.fsdecode(error.filename)})" if inside else ""
     return BadInput(
-        f"cannot write to the result directory {directory}: {error.strerror or error};"
+        f"cannot write to the result directory {directory}: {error.strerror or error}{where};"
         " give a directory that you can write to"
     )
 
@@ -83,17 +85,24 @@ def read_provenance(directory: Path) -> dict[str, Any]:
     Raises BadInput for a directory that does not exist or is not one of ours, and for one that another
     schema version wrote.
     """
-    if not directory.is_dir():
+    if not directory.exists():
         raise BadInput(f"there is no result directory {directory}; 'offbeat run' makes one")
+    if not directory.is_dir():
+        raise BadInput(f"{directory} is a file; give the result directory that 'offbeat run' made")
     path = directory / PROVENANCE
     try:
         provenance = msgspec.json.decode(path.read_bytes())
     except FileNotFoundError as error:
-        raise BadInput(f"{directory} does not hold results of offbeat: it has no {PROVENANCE}") from error
+        raise BadInput(
+            f"{directory} does not hold results of offbeat: it has no {PROVENANCE}; give the directory that"
+            " 'offbeat run' or 'offbeat results import' made"
+        ) from error
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
     except msgspec.DecodeError as error:
-        raise BadInput(f"{path} is damaged: {error}") from error
+        raise BadInput(
+            f"{path} is damaged ({error}); put it back from a copy, or measure into another directory"
+        ) from error
     if not isinstance(provenance, dict) or "schema_version" not in provenance:
         raise BadInput(f"{directory} does not hold results of offbeat: {path} has no schema_version")
     found = provenance["schema_version"]

@@ -110,11 +110,21 @@ def _latest(path: Path, kind: Any) -> list[Any]:
     return list({key(item): item for item in items}.values())
 
 
+def read_study_toml(path: Path) -> str:
+    """The text of the resolved study in a result directory; raises BadInput if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}; put it back from a copy") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is damaged ({error}); put it back from a copy") from error
+
+
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInput(f"cannot read {path}: {error}") from error
+        return tomllib.loads(read_study_toml(path))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path} is damaged ({error}); put it back from a copy") from error
 
 
 def _of(cases: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:

@@ -194,15 +194,20 @@ def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 def read_repetitions(directory: Path) -> pl.DataFrame:
     """Every repetition on disk, of committed cases or not, as a frame with the columns of REPETITIONS."""
-    return _read(directory, layout.REPETITIONS, repetition_table).cast(polars_schema(REPETITIONS))  # type: ignore[arg-type]
+    return _read(directory, layout.REPETITIONS, repetition_table, polars_schema(REPETITIONS))
 
 
 def read_ranks(directory: Path) -> pl.DataFrame:
     """Every rank's times on disk, of committed cases or not, as a frame with the columns of RANKS."""
-    return _read(directory, layout.RANKS, rank_table).cast(polars_schema(RANKS))  # type: ignore[arg-type]
+    return _read(directory, layout.RANKS, rank_table, polars_schema(RANKS))
 
 
-def _read(directory: Path, folder: str, table_of: Callable[[pa.RecordBatch], pa.Table]) -> pl.DataFrame:
+def _read(
+    directory: Path,
+    folder: str,
+    table_of: Callable[[pa.RecordBatch], pa.Table],
+    schema: dict[str, type[pl.DataType]],
+) -> pl.DataFrame:
     """Streams and Parquet files together; starts anew when a stream becomes Parquet meanwhile."""
     while True:
         streams = _numbered(directory / layout.SAMPLES)
@@ -212,22 +217,29 @@ def _read(directory: Path, folder: str, table_of: Callable[[pa.RecordBatch], pa.
             tables = [table_of(batch) for _, stream in streams for batch in read_batches(stream)]
         except FileNotFoundError:
             continue
-        frames = [_read_part(part) for number, part in parts if number not in in_streams]
-        frames += [pl.DataFrame(pl.from_arrow(table)) for table in tables]
-        empty = pl.DataFrame(schema=polars_schema(REPETITIONS if folder == layout.REPETITIONS else RANKS))
-        return pl.concat([empty, *frames], how="vertical_relaxed")
+        frames = [_read_part(part, schema) for number, part in parts if number not in in_streams]
+        frames += [_shaped(pl.DataFrame(pl.from_arrow(table)), schema) for table in tables]
+        return pl.concat([pl.DataFrame(schema=schema), *frames])
 
 
-def _read_part(part: Path) -> pl.DataFrame:
+def _read_part(part: Path, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
     try:
-        return pl.read_parquet(part)
+        return _shaped(pl.read_parquet(part), schema)
     except (pl.exceptions.PolarsError, OSError) as error:
+        both = " and ".join(f"{folder}/{part.name}" for folder in (layout.REPETITIONS, layout.RANKS))
         raise BadInput(
-            f"{part} is damaged ({error}); delete it and run the study again, which measures its cases anew"
+            f"{part} is damaged ({error}); delete {both} and run the study again, which measures their cases"
+            " anew"
         ) from error
+
+
+def _shaped(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """The columns of a schema, of its types; raises PolarsError where they are not there."""
+    return frame.select(list(schema)).cast(schema)  # type: ignore[arg-type]
 
 
 def _numbered(folder: Path) -> list[tuple[int, Path]]:
     """The sessions' files in a folder, in their order; a folder that is missing holds none."""
     files = [*folder.glob("session-*.arrows"), *folder.glob("part-*.parquet")]
-    return sorted((int(file.stem.rpartition("-")[2]), file) for file in files)
+    numbered = [(file.stem.rpartition("-")[2], file) for file in files]
+    return sorted((int(number), file) for number, file in numbered if number.isdecimal())

@@ -20,7 +20,7 @@ from offbeat.results import layout
 from offbeat.results import samples as samples_on_disk
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock
-from offbeat.results.read import CASE_LINE, key, whole_cases
+from offbeat.results.read import CASE_LINE, key, read_study_toml, whole_cases
 from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, SCHEMA_VERSION
 from offbeat.results.statistics import median_interval
@@ -45,7 +45,7 @@ class Store:
         """Use :meth:`create` or :meth:`open`. Mends what a killed writer left."""
         self.directory = directory
         self.provenance = layout.read_provenance(directory)
-        self.study_toml = (directory / layout.STUDY).read_text(encoding="utf-8")
+        self.study_toml = read_study_toml(directory / layout.STUDY)
         self.logs = directory / layout.LOGS
         self._lock = lock
         self._stream: AppendFile | None = None

@@ -78,5 +78,9 @@ def parse_share(text: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
-        raise BadInput(f"'{text}' is not a share; write a percentage of 0 or more such as '5%', or '0.05'.")
+        raise BadInput(
+            f"--within '{text}' is not a share; write a percentage of 0 or more such as '5%', or '0.05'."
+        )
+    if value > 1 and not percent:
+        raise BadInput(f"--within '{text}' would be {value:.0%}; write '{number}%' or '{value:.0%}'.")
     return value

@@ -7,7 +7,7 @@ from typing import Any
 from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.study.case import REDUCING, ROOTED
 from offbeat.study.faults import Faults, check_duplicates
-from offbeat.study.memory import SUMMED_COUNTS, buffer_bytes, machine_bytes, processes_here
+from offbeat.study.memory import PROCESS_BYTES, SUMMED_COUNTS, buffer_bytes, machine_bytes, processes_here
 from offbeat.study.positions import Key
 from offbeat.study.schema import ARITHMETIC, BITWISE, EXTENTS, INT32_MAX
 from offbeat.study.tree import INVALID, Placement, Tree, items, placements
@@ -40,6 +40,20 @@ def check_processes(processes: Any, faults: Faults) -> None:
     for name in has:
         check_duplicates(processes[name], ("processes", name), faults)
     _check_process_counts(processes, faults)
+
+
+def check_room(tree: Tree, faults: Faults) -> None:
+    """Processes that this machine's memory cannot hold, however small the messages are."""
+    mpi = tree["mpi"] if tree["mpi"] is not INVALID else {}
+    memory = machine_bytes()
+    for p, nodes, ppn in placements(tree["processes"]):
+        needed = processes_here(p, ppn, mpi) * PROCESS_BYTES
+        if needed > memory and p <= MAX_PROCESSES:
+            key = ("processes", "ppn" if nodes else "p")
+            here = f"{ppn} processes a node" if nodes else f"p = {p} processes"
+            sentence = f"{here} need {_gib(needed)} or more on one machine"
+            mend = "take fewer a node" if nodes else "take fewer; for several machines say nodes and ppn"
+            faults.add(key, f"{sentence}, but this one has {_gib(memory)}; {mend}")
 
 
 def _check_process_counts(processes: Tree, faults: Faults) -> None:

@@ -49,6 +49,8 @@ def _check_stems(files: Any, faults: Faults) -> None:
                 f"the file {name!r} would be called {stem!r} in tables, which is a shape; rename the file"
             )
             faults.add(("patterns", "files", index), sentence)
+        elif owner.get(stem) == name:
+            faults.add(("patterns", "files", index), f"{name!r} stands here twice; leave one out")
         elif stem in owner:
             sentence = f"{name!r} and {owner[stem]!r} would both be called {stem!r} in tables; rename one"
             faults.add(("patterns", "files", index), sentence)

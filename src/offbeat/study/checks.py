@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from offbeat.study.check_collectives import check_collectives, check_processes
+from offbeat.study.check_collectives import check_collectives, check_processes, check_room
 from offbeat.study.check_patterns import check_patterns, check_skew
 from offbeat.study.faults import Faults
 from offbeat.study.tree import INVALID, Tree, items
@@ -24,6 +24,8 @@ def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, elsewhere: bool 
     _check_name(tree, faults)
     check_processes(tree["processes"], faults)
     check_collectives(tree, faults, elsewhere=elsewhere)
+    if not elsewhere:
+        check_room(tree, faults)
     check_patterns(tree, base, faults)
     check_skew(tree["skew"], _given(raw, "skew"), faults)
     _check_repetitions(tree["repetitions"], faults)

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from offbeat.units import counted
+
 FUNCTIONS = "functions:"
 MESSAGES = "messages:"
 LATE = "late:"
@@ -72,8 +74,8 @@ def shows_identity(evidence: str) -> bool:
 
 def _messages(messages: Sequence[tuple[int, int, int]]) -> str:
     """The matrix, not the order: schedules of nonblocking messages may change their order from run to run."""
-    counted = Counter(messages)
-    rows = sorted((source, target, size, count) for (source, target, size), count in counted.items())
+    tally = Counter(messages)
+    rows = sorted((source, target, size, count) for (source, target, size), count in tally.items())
     digest = hashlib.sha256(repr(rows).encode()).hexdigest()[:12]
     total = sum(size for _, _, size in messages)
     shown = " ".join(
@@ -81,4 +83,4 @@ def _messages(messages: Sequence[tuple[int, int, int]]) -> str:
         for source, target, size, n in rows[:EDGES_SHOWN]
     )
     more = " …" if len(rows) > EDGES_SHOWN else ""
-    return f"{MESSAGES}{digest} {len(messages)} messages, {total} B: {shown}{more}".rstrip(": ")
+    return f"{MESSAGES}{digest} {counted(len(messages), 'message')}, {total} B: {shown}{more}".rstrip(": ")

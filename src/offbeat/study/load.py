@@ -20,7 +20,7 @@ from offbeat.errors import BadInput
 from offbeat.study.checks import check
 from offbeat.study.choices import hint
 from offbeat.study.faults import Faults
-from offbeat.study.positions import Key, key_lines, line_of
+from offbeat.study.positions import Key, dotted, key_lines, line_of
 from offbeat.study.resolved import changed_keys, read_resolved, resolved_toml
 from offbeat.study.schema import Study
 from offbeat.study.structure import read
@@ -28,6 +28,9 @@ from offbeat.study.structure import read
 __all__ = ["LoadedStudy", "changed_keys", "check_algorithms", "load", "loads", "read_resolved"]
 
 _AT_LINE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
+
+_MENDS = {"Cannot overwrite a value": "this key stands there already; keep one of the two"}
+"""What the TOML reader says, where that says nothing to people."""
 
 
 class LoadedStudy(Struct, frozen=True, kw_only=True):
@@ -46,6 +49,10 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
     def line(self, key: Key) -> int:
         """The line of a place such as ``("collective", 0, "names")``, or of the nearest one around it."""
         return line_of(self.lines, key)
+
+    def where(self, key: Key) -> str:
+        """How sentences name a place: ``study.toml:12: mpi.prefix``."""
+        return f"{self.path}:{self.line(key)}: {dotted(key)}:"
 
     def resolved_toml(self) -> str:
         """The complete study with every default; loads back to an equal :class:`Study`."""
@@ -95,11 +102,18 @@ def check_algorithms(loaded: LoadedStudy, known: Mapping[str, Sequence[str]]) ->
         for position, algorithm in enumerate(section.algorithms):
             for name in section.names:
                 if algorithm != "all" and algorithm not in known.get(name, ()):
-                    sentence = (
-                        f"this library has no {algorithm!r} for {name}{hint(algorithm, known.get(name, ()))}"
-                    )
+                    sentence = f"this library has no {algorithm!r} for {name}{_hint(algorithm, known, name)}"
                     faults.add(("collective", index, "algorithms", position), sentence)
     faults.raise_all()
+
+
+def _hint(algorithm: str, known: Mapping[str, Sequence[str]], collective: str) -> str:
+    """What could be meant; parameters in parentheses can be wrong where the name is right."""
+    names = known.get(collective, ())
+    plain = algorithm.partition("(")[0].strip()
+    if plain != algorithm and plain in names:
+        return f"; {plain!r} is there, but not with these parameters. They are whole numbers: NAME(KEY=8)"
+    return hint(algorithm, names)
 
 
 def _text(path: Path) -> str:
@@ -129,7 +143,7 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
         match = _AT_LINE.match(str(error))
         sentence, line = (match[1], match[2]) if match else (str(error), None)
         line = line or str(len(text.splitlines()) or 1)
-        raise BadInput(f"{path}:{line}: this is not TOML: {sentence}") from None
+        raise BadInput(f"{path}:{line}: this is not TOML: {_MENDS.get(sentence, sentence)}") from None
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: this cannot be read as TOML: {error}") from None
     if not raw:

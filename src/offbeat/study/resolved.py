@@ -37,7 +37,10 @@ def read_resolved(text: str) -> Study:
     try:
         return msgspec.convert(tomllib.loads(text), Study)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise BadInput(f"this is no study as offbeat keeps it beside results: {error}") from None
+        raise BadInput(
+            f"study.toml beside the results is no study as offbeat keeps it ({error}); put it back from"
+            " a copy, or measure into another directory with --output"
+        ) from None
 
 
 def changed_keys(old: Study, new: Study) -> list[str]:

@@ -23,6 +23,8 @@ from offbeat.units import parse_size, parse_time
 _STUDY = inspect.type_info(Study)
 assert isinstance(_STUDY, inspect.StructType)
 
+_NUL = "the text holds the character NUL, which no file, program or variable can be named with; take it out"
+
 SECTIONS: dict[str, list[str]] = {}
 """How a table is written (``[patterns]``, ``[[collective]]``, or the file's beginning) → its keys."""
 
@@ -96,6 +98,8 @@ def _words(value: dict[str, Any], key: Key, faults: Faults) -> dict[str, Any]:
         if not isinstance(text, str):
             mend = f'write it in quotation marks: {name} = "{_shown(text)}"'
             faults.add((*key, name), f"{_shown(text)} is {_kind(text)}, but must be text; {mend}")
+        elif "\0" in text:
+            faults.add((*key, name), _NUL)
     return {name: text if isinstance(text, str) else INVALID for name, text in value.items()}
 
 
@@ -123,6 +127,8 @@ def _scalar(value: Any, kind: inspect.Type, extra: dict[str, Any]) -> Any:
         value = _of_type(value, bool, "true or false")
     else:
         value = _of_type(value, str, "text in quotation marks")
+        if "\0" in value:
+            raise BadInput(_NUL)
     _refuse_unknown(value, kind, extra)
     _refuse_outside(value, kind)
     return value

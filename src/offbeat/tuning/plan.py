@@ -19,6 +19,7 @@ from offbeat.errors import BadInput
 from offbeat.select.coverage import process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
+from offbeat.units import format_size
 
 if TYPE_CHECKING:
     from offbeat.select.choose import Choice
@@ -137,7 +138,7 @@ def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]
         settled.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
         cell = choice.cell
         notes.append(
-            f"{cell.collective} of {cell.bytes} B on p={cell.p} is left to the library, whose own decision"
+            f"{cell} is left to the library, whose own decision"
             f" scored {-cost:.0%} better than {choice.algorithm}, the best that it can be made to use."
         )
     return settled, notes
@@ -157,9 +158,9 @@ def _agree(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], 
         if len(votes) > 1:
             others = ", ".join(sorted(name for name in votes if name != winner))
             notes.append(
-                f"{key[0]} of {key[2]} B on p={key[1]} was measured in {len(rivals)} ways (placement,"
-                " operation, data type or root) that chose differently; a tuning file cannot tell them apart"
-                f" and says {winner}, chosen most often, not {others}."
+                f"{key[0]} of {format_size(key[2])} on p={key[1]} was measured in {len(rivals)} ways"
+                " (placement, operation, data type or root) that chose differently; a tuning file cannot tell"
+                f" them apart and says {winner}, chosen most often, not {others}."
             )
     return chosen, notes
 
@@ -191,8 +192,8 @@ def _rules(
             if algorithm is None or not algorithm.settings:
                 raise BadInput(
                     f"no settings are known for {name}, selected for {collective} on p={p}: it was measured"
-                    " elsewhere, and only a study of an MPI library on this machine says how to make the"
-                    " library use an algorithm; measure with 'offbeat run' and export that study"
+                    " elsewhere, and nothing says how to make a library use it. Say it with --setting to"
+                    " 'offbeat results import', or measure here with 'offbeat run' and export that study"
                 )
             kept = keeps_to_measured_p(algorithm)
             rules.append(
@@ -266,6 +267,11 @@ def _family(algorithms: Sequence[Algorithm], library: Mapping[str, object]) -> s
     families = {family_of(algorithm) for algorithm in algorithms} | ({stated} if stated else set())
     unknown = sorted(families - set(FAMILY_NAMES))
     if unknown or len(families) > 1:
+        if "" in families:
+            raise BadInput(
+                "the settings of these results are no MPI library's: they begin with"
+                f" {', '.join(SETTINGS_PREFIXES)}; correct --setting of 'offbeat results import'"
+            )
         named = ", ".join(sorted(FAMILY_NAMES.get(family, f"'{family}'") for family in families))
         raise BadInput(
             f"these results belong to {named}; a tuning file can be written for one of"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 from rich.table import Table
+from rich.text import Text
 
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
 from offbeat.tuning.files import write_file
 from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, OBEYED, UNSEEN, Proof
-from offbeat.units import format_size
+from offbeat.units import counted, format_size
 
 PROOFS = "proofs.json"
 MARKS = {
@@ -53,22 +55,40 @@ def read_proofs(directory: Path) -> Proofs | None:
 
 def table(proofs: Sequence[Proof]) -> Table:
     """A row a probe: what should run, what was seen, and whether that is the same."""
-    made = Table(box=None, header_style="bold")
+    made = Table(box=None, header_style="bold", pad_edge=False)
     for heading, side in (("collective", "left"), ("p", "right"), ("size", "right"), ("should run", "left")):
         made.add_column(heading, justify="right" if side == "right" else "left", no_wrap=side == "right")
     made.add_column("", no_wrap=True)
     made.add_column("seen", overflow="fold")
     for proof in proofs:
-        also = f", as with {len(proof.also)} other{'s' if len(proof.also) > 1 else ''}" if proof.also else ""
-        made.add_row(
-            proof.case.collective,
-            str(proof.case.p),
-            format_size(proof.case.bytes),
+        case = proof.case
+        cells = (
+            case.collective,
+            str(case.p),
+            "–" if case.collective == "barrier" else format_size(case.bytes),
             "the library's default" if proof.expected == DEFAULT else proof.expected,
             MARKS[proof.outcome],
-            proof.why or short(proof.evidence) + also,
+            _seen(proof),
         )
+        made.add_row(*(Text(cell) for cell in cells))
     return made
+
+
+def _seen(proof: Proof) -> str:
+    """What ran, or why nothing can be said; the collective's own name is left out: its column has it."""
+    if proof.why:
+        return proof.why
+    also = f", as with {counted(len(proof.also), 'other')}" if proof.also else ""
+    own = re.compile(f"{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
+    return own.sub("", short(proof.evidence), count=1) + also
+
+
+def summary(proofs: Proofs) -> str:
+    """The proofs in one sentence."""
+    outcomes = [proof.outcome for proof in proofs.proofs]
+    differs = outcomes.count(DIFFERS)
+    also = f"; in {differs} it differs outside the tuned sizes" if differs else ""
+    return f"{proofs.library} obeys in {outcomes.count(OBEYED)} of {counted(len(outcomes), 'cell')}{also}."
 
 
 def legend(proofs: Sequence[Proof]) -> list[str]:

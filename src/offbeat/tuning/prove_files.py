@@ -79,11 +79,17 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
             f"{results.directory} does not tell what its algorithms run, so nothing can be compared with it:"
             " its measurements were made elsewhere. A study of 'offbeat run' on this machine tells"
         )
+    if not mpi and not Path(manifest.mpirun).exists():
+        raise BadInput(
+            f"{manifest.mpirun} is gone, the launcher of {manifest.library} that the files are for; name an"
+            " installation with --mpi, or write the files anew with 'offbeat export'"
+        )
     installation = choose(mpi or manifest.mpirun)
     families = {family_of(rule.algorithm) for rule in manifest.tuning.rules}
     if families - {installation.family}:
         raise BadInput(
-            f"{installation.name} is of another family than {manifest.library}, which the files are for"
+            f"{installation.name} is of another family than {manifest.library}, which the files are for;"
+            " name an installation of that family with --mpi, or none"
         )
     return installation
 

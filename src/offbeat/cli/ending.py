@@ -1,0 +1,106 @@
+"""How a command ends: what went wrong becomes a sentence on standard error and an exit status."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rich.console import Console
+
+from offbeat.errors import OffbeatError
+
+_BY_PATH = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}
+"""What the system says of a path that the user can mend by giving another one."""
+
+
+class Stopped(BaseException):
+    """A signal asked the command to end; no Exception, so that no part of a run takes it for a fault."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Turn what ends a command into words and a status; anything else that escapes is a bug and is shown."""
+    try:
+        with _stopping_on_signals():
+            try:
+                yield
+            finally:
+                sys.stdout.flush()  # here, where a reader that has left is still noticed
+    except OffbeatError as error:
+        _say(str(error))
+        sys.exit(error.exit_status)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _forget_output()
+        _say(_refusal(error))
+        sys.exit(2 if error.filename and error.errno in _BY_PATH else 1)
+    except (Stopped, KeyboardInterrupt) as stop:
+        number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
+        _say(f"{'interrupted' if number == signal.SIGINT else 'stopped'}; what was measured is kept.")
+        sys.exit(128 + number)
+
+
+@contextmanager
+def _stopping_on_signals() -> Iterator[None]:
+    """End in order on Ctrl-C, on what batch systems send before they kill, and when the terminal closes.
+
+    What was ignored from the start (``nohup``) stays ignored. A second Ctrl-C ends at once.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for later in (signal.SIGTERM, signal.SIGHUP):  # senders repeat these, to a whole group of processes
+        signal.signal(later, signal.SIG_IGN)
+    raise Stopped(number)
+
+
+def _refusal(error: OSError) -> str:
+    """A refusal of the system that no room has put into its own words."""
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        return f"the output cannot be written: {reason}"
+    return f"{os.fsdecode(error.filename)}: {reason}"
+
+
+def _forget_output() -> None:
+    """Drop what could not be written, so that it is not tried again at the very end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(text: str) -> None:
+    said = f"offbeat: {text}" if "\n" not in text else f"offbeat: this cannot be used:\n{text}"
+    Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False)

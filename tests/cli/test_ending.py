@@ -1,0 +1,134 @@
+"""However a command ends, people read one sentence, and scripts an exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+MAIN = [sys.executable, "-c", "from offbeat.cli.app import main; main()"]
+
+WAITING = """
+import time
+from offbeat.cli.ending import ending
+with ending():
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        print("tidied", flush=True)
+"""
+
+
+def offbeat(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
+    options: dict[str, object] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE} | more
+    return subprocess.run([*MAIN, *words], timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def assert_one_sentence(stderr: bytes) -> None:
+    assert stderr.startswith(b"offbeat: ")
+    assert stderr.count(b"\n") == 1
+    assert b"Traceback" not in stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "stopped"), (signal.SIGHUP, "stopped")],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_signal_ends_a_command_in_order(number: signal.Signals, word: str) -> None:
+    done = _signalled(number, signal.SIG_DFL)
+    assert done.stdout == "ready\ntidied\n"
+    assert done.stderr == f"offbeat: {word}; what was measured is kept.\n"
+    assert done.returncode == 128 + number
+
+
+def test_a_signal_that_is_ignored_from_the_start_stays_ignored() -> None:
+    done = _signalled(signal.SIGHUP, signal.SIG_IGN, then=signal.SIGTERM)
+    assert done.returncode == 128 + signal.SIGTERM
+
+
+def _signalled(
+    number: signal.Signals, before: signal.Handlers, then: signal.Signals | None = None
+) -> subprocess.CompletedProcess[str]:
+    def prepare() -> None:
+        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else before)
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=prepare,
+    )
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    process.send_signal(number)
+    if then is not None:
+        time.sleep(0.2)
+        process.send_signal(then)
+    stdout, stderr = process.communicate(timeout=30)
+    return subprocess.CompletedProcess([], process.returncode, first + stdout, stderr)
+
+
+def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = offbeat("schema", stdout=full)
+    assert done.returncode == 1
+    assert_one_sentence(done.stderr)
+    assert b"No space left" in done.stderr
+
+
+def test_closed_standard_streams_disturb_nothing(tmp_path: Path) -> None:
+    made = tmp_path / "bell.txt"
+    words = ["pattern", "make", "bell", "--p", "3", "--skew", "1ms", "-o", str(made)]
+    shell = 'exec "$@" <&- >&- 2>&-'
+    done = subprocess.run(["sh", "-c", shell, "sh", *MAIN, *words], timeout=60, check=False)
+    assert done.returncode == 0
+    assert made.read_text().endswith("\n")
+
+
+def test_a_reader_that_leaves_ends_a_command_silently() -> None:
+    shell = '"$@" | head -n 1'
+    words = ["pattern", "make", "bell", "--p", "100000", "--skew", "1ms"]
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", *MAIN, *words], capture_output=True, timeout=60, check=False
+    )
+    assert done.stdout.count(b"\n") == 1
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names themselves")
+def test_a_name_that_is_not_utf8_is_refused() -> None:
+    done = offbeat("run", b"st\xfcdy.toml")
+    assert done.returncode == 2
+    assert_one_sentence(done.stderr)
+    assert b"st\\xfcdy.toml is not UTF-8 text" in done.stderr
+
+
+def test_a_folder_that_is_gone_is_named_as_the_cause(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    shell = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    words = ["sh", "-c", shell, "sh", str(gone), *MAIN, "status", "x"]
+    done = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert b"the folder that this was started in is gone" in done.stderr
+
+
+def test_what_the_system_says_of_a_path_is_bad_input(tmp_path: Path) -> None:
+    done = offbeat("status", str(tmp_path / ("a" * 300)))
+    assert done.returncode == 2
+    assert_one_sentence(done.stderr)
+    assert b"File name too long" in done.stderr
+
+
+def test_a_terminal_without_a_width_shows_everything() -> None:
+    done = offbeat("pattern", "show", "bell", env={**os.environ, "COLUMNS": "0"})
+    assert done.stdout.startswith(b"bell: p = 32")
+    assert done.returncode == 0

@@ -1,0 +1,110 @@
+"""A result directory that was damaged, or is none, is named with the file and with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from sample_cases import STUDY
+
+from offbeat.errors import BadInput
+from offbeat.results import layout, samples
+from offbeat.results.import_csv import import_csv
+from offbeat.results.read import read_study
+from offbeat.results.store import Store
+
+HEADER = "collective,algorithm,p,bytes,pattern,last_delay_us\n"
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> Path:
+    """A directory with samples as Parquet."""
+    csv = tmp_path / "made.csv"
+    csv.write_text(HEADER + "reduce,lin,4,8,no_delay,1\nreduce,lin,4,8,no_delay,2\n", encoding="utf-8")
+    import_csv(csv, tmp_path / "made")
+    return tmp_path / "made"
+
+
+def test_a_table_with_other_columns_is_damaged(imported: Path) -> None:
+    (part,) = (imported / layout.REPETITIONS).glob("part-*.parquet")
+    pl.DataFrame({"a": [1]}).write_parquet(part)
+    with pytest.raises(BadInput, match=r"part-0001\.parquet is damaged"):
+        read_study(imported)
+
+
+def test_a_damaged_table_of_ranks_is_mended_by_measuring_anew(imported: Path) -> None:
+    """Without the repetitions gone too, nothing would be measured again."""
+    part = imported / layout.RANKS / "part-0001.parquet"
+    part.write_bytes(b"PAR1 cut")
+    with pytest.raises(BadInput, match=r"delete repetitions/part-0001\.parquet and ranks/part-0001\.parquet"):
+        samples.read_ranks(imported)
+
+
+def test_a_file_that_is_none_of_ours_among_the_tables_is_left_alone(imported: Path) -> None:
+    (imported / layout.REPETITIONS / "part-0001 (copy).parquet").write_bytes(b"x")
+    (imported / layout.REPETITIONS / "part-copy.parquet").write_bytes(b"x")
+    assert len(read_study(imported).repetitions) == 2
+
+
+def _without(path: Path) -> None:
+    path.unlink()
+
+
+def _latin(path: Path) -> None:
+    path.write_bytes(b'name = "\xfc"')
+
+
+@pytest.mark.parametrize("damage", [_without, _latin])
+@pytest.mark.parametrize("opened", [read_study, Store.open])
+def test_a_study_that_cannot_be_read_beside_its_results_is_named(
+    imported: Path, damage: Callable[[Path], None], opened: Callable[[Path], object]
+) -> None:
+    damage(imported / layout.STUDY)
+    with pytest.raises(BadInput, match=r"study\.toml.*put it back from a copy"):
+        opened(imported)
+
+
+def test_a_file_in_place_of_a_directory_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY, encoding="utf-8")
+    with pytest.raises(BadInput, match="is a file; give the result directory"):
+        read_study(path)
+
+
+def test_a_folder_of_something_else_is_told_with_what_makes_one(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="give the directory that 'offbeat run'"):
+        read_study(tmp_path)
+
+
+def test_a_file_where_a_folder_of_results_should_be_is_named(imported: Path) -> None:
+    (imported / layout.LOGS).rmdir()
+    (imported / layout.LOGS).write_bytes(b"")
+    with pytest.raises(BadInput, match=rf"File exists \({imported / layout.LOGS}\)"):
+        Store.open(imported)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("reduce,lin,4,99999999999999999999,no_delay,1", "column bytes: .* more than a table of results"),
+        ("reduce,lin,1000000000000,8,no_delay,1", "p = 1000000000000 is more than"),
+        ("reduce,l\x1b[31mn,4,8,no_delay,1", "column algorithm: .* cannot be shown in a table"),
+        ("reduce,l\x00n,4,8,no_delay,1", "column algorithm: .* cannot be shown in a table"),
+    ],
+    ids=["bytes", "p", "escape", "NUL"],
+)
+def test_an_import_holds_nothing_that_results_cannot(tmp_path: Path, row: str, words: str) -> None:
+    csv = tmp_path / "odd.csv"
+    csv.write_text(HEADER + row + "\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=rf"odd\.csv:2: {words}"):
+        import_csv(csv, tmp_path / "odd")
+    assert not (tmp_path / "odd").exists()
+
+
+def test_braces_that_name_nothing_are_told_as_such(tmp_path: Path) -> None:
+    csv = tmp_path / "made.csv"
+    csv.write_text(HEADER + "reduce,lin,4,8,no_delay,1\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"--setting: braces that name no column .* as in \{algorithm\}"):
+        import_csv(csv, tmp_path / "made", settings={"X": "{"})

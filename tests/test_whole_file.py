@@ -1,0 +1,67 @@
+"""A file that is written appears whole or not at all, and nothing else is replaced in its stead."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from offbeat.whole_file import whole_file, write_whole_file
+
+
+def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "ü x.txt"
+    write_whole_file(path, b"one")
+    write_whole_file(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"old")
+    with pytest.raises(RuntimeError), whole_file(path) as stream:
+        stream.write(b"new")
+        raise RuntimeError
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_stay(tmp_path: Path) -> None:
+    path = tmp_path / "job.sh"
+    path.write_bytes(b"old")
+    path.chmod(0o750)
+    write_whole_file(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o750
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write_whole_file(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
+    """As /dev/stdout and /dev/null are: who may do so would replace them for the whole machine."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    write_whole_file(pipe, b"through")
+    reader.join(timeout=30)
+    assert read == [b"through"]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("path", [".", "a/b", "x" * 300])
+def test_a_place_that_is_none_is_the_systems_error(tmp_path: Path, path: str) -> None:
+    with pytest.raises(OSError):
+        write_whole_file(tmp_path / path, b"x")
+    assert list(tmp_path.iterdir()) == []
