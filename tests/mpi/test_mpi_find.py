@@ -235,3 +235,10 @@ def test_library_texts_are_understood_whatever_the_version_looks_like() -> None:
 
 def test_made_up_installations_cover_every_family() -> None:
     assert set(made_installations.LIBRARIES) == set(find.FAMILIES)
+
+
+def test_a_refusal_says_where_the_installation_was_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^s\.toml:3: mpi\.prefix: /nowhere/mpi: there is no such folder"):
+        find.choose("/nowhere/mpi", where="s.toml:3: mpi.prefix:")
+    with pytest.raises(BadInput, match=r"^--mpi is empty"):
+        find.choose(" ")

@@ -345,6 +345,14 @@ def test_a_hostfile_with_too_few_or_no_hosts_is_refused(tmp_path: Path) -> None:
         launch("mpich4", 6, hostfile=tmp_path / "empty")
 
 
+def test_a_launch_has_a_home_folder_even_if_offbeat_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open MPI 5 does not start without one."""
+    monkeypatch.delenv("HOME", raising=False)
+    homeless = {name: value for name, value in ENVIRON.items() if name != "HOME"}
+    assert Path(launch("openmpi4", 2, environ=homeless).environment["HOME"]).is_absolute()
+    assert launch("openmpi4", 2, environ={**homeless, "HOME": "/h"}).environment["HOME"] == "/h"
+
+
 def test_what_an_enclosing_launch_left_behind_does_not_leak() -> None:
     left = {
         "OMPI_COMM_WORLD_RANK": "0",

@@ -17,6 +17,12 @@ def test_a_share_is_a_percentage_or_a_plain_number(text, share):
     assert wording.parse_share(text) == pytest.approx(share)
 
 
+@pytest.mark.parametrize("text", ["5", "1", "5.0", "500"])
+def test_a_number_without_a_sign_that_may_mean_percent_is_asked_back(text):
+    with pytest.raises(BadInput, match=rf"'{text}' would be \d+%; write '{text}%'"):
+        wording.parse_share(text)
+
+
 @pytest.mark.parametrize("text", ["", "%", "five", "-1%", "nan", "inf%", "5 percent", "5%%", "1e999"])
 def test_anything_else_is_refused_with_an_example(text):
     with pytest.raises(BadInput, match="such as '5%'"):

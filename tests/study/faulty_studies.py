@@ -134,6 +134,12 @@ SECTIONS = [
     ('[patterns]\nfiles = ["."] #!', "patterns.files", "cannot read the pattern file"),
     ('[patterns]\nfiles = ["bell.txt"] #!', "patterns.files", "which is a shape; rename the file"),
     (
+        '[patterns]\nfiles = ["ok.txt",\n"ok.txt"] #!',
+        "patterns.files",
+        "'ok.txt' stands here twice; leave one out",
+    ),
+    ('[patterns]\nfiles = ["a\\u0000b"] #!', "patterns.files", "holds the character NUL"),
+    (
         '[patterns]\nfiles = ["ok.txt",\n"other/ok.txt"] #!',
         "patterns.files",
         "would both be called 'ok' in tables",
@@ -184,6 +190,7 @@ SECTIONS = [
         "mpi.options",
         'is two words to the launcher; write "--map-by", "node"',
     ),
+    ('[mpi]\nenvironment = {A = "\\u0000"} #!', "mpi.environment.A", "holds the character NUL"),
     ("[mpi]\nenvironment = {A = 1} #!", "mpi.environment.A", 'write it in quotation marks: A = "1"'),
     (
         '[mpi.environment]\nA = "1"\n"b-c" = "1" #!',

@@ -181,3 +181,8 @@ def test_known_algorithms_and_all_are_accepted():
 def test_a_library_without_a_collective_has_none_of_its_algorithms():
     with pytest.raises(BadInput, match="no 'linear' for allreduce"):
         check_algorithms(loads(TEXT, "study.toml"), {"reduce": KNOWN["reduce"]})
+
+
+def test_a_known_algorithm_with_unknown_parameters_is_told_as_such():
+    with pytest.raises(BadInput, match="'linear' is there, but not with these parameters"):
+        check_algorithms(loads(TEXT.replace('"linear"', '"linear(fanout=x)"'), "study.toml"), KNOWN)

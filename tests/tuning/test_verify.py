@@ -168,5 +168,25 @@ def test_measurements_made_elsewhere_cannot_be_verified_and_say_so(tmp_path: Pat
         prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
 
 
+def test_a_launcher_that_is_gone_is_named_with_what_helps(tmp_path: Path) -> None:
+    results = SimpleNamespace(directory=tmp_path, verdicts=[verdict_of(BINOMIAL)], provenance={})
+    (tmp_path / "rules").write_bytes(b"")
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION,
+        rule="average",
+        library="openmpi-1.2.3",
+        mpirun=str(tmp_path / "gone"),
+        tuning=tuning({64: "way1"}),
+    )
+    with pytest.raises(BadInput, match=r"gone is gone, the launcher of openmpi-1\.2\.3 .* with --mpi"):
+        prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
+
+
+def verdict_of(evidence: str) -> Verdict:
+    return Verdict(
+        collective="reduce", algorithm="way1", p=4, bytes=64, status="proved", evidence=evidence, reason=""
+    )
+
+
 def as_results(made: Any) -> Results:
     return made  # type: ignore[no-any-return]

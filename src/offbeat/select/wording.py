@@ -81,6 +81,6 @@ def parse_share(text: str) -> float:
         raise BadInput(
             f"--within '{text}' is not a share; write a percentage of 0 or more such as '5%', or '0.05'."
         )
-    if value > 1 and not percent:
+    if value >= 1 and not percent:
         raise BadInput(f"--within '{text}' would be {value:.0%}; write '{number}%' or '{value:.0%}'.")
     return value

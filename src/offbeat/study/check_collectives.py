@@ -149,6 +149,7 @@ def _beyond_memory(section: Tree, size: int, places: list[Placement], mpi: Tree)
         (buffer_bytes(name, size, p, processes_here(p, ppn, mpi)), name, p)
         for _, name in items(section["names"])
         for p, _, ppn in places
+        if processes_here(p, ppn, mpi) * PROCESS_BYTES <= memory  # else the processes are told
     ]
     needed, name, p = max(needs, default=(0, "", 0))
     if needed <= memory:

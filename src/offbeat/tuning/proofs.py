@@ -79,7 +79,7 @@ def _seen(proof: Proof) -> str:
     if proof.why:
         return proof.why
     also = f", as with {counted(len(proof.also), 'other')}" if proof.also else ""
-    own = re.compile(f"{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
+    own = re.compile(f"^{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
     return own.sub("", short(proof.evidence), count=1) + also
 
 

@@ -1,0 +1,47 @@
+"""How proofs read: in a table of 80 columns, and in one sentence."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+from test_verify import BINOMIAL, CHAIN, case
+
+from offbeat.study.algorithm import DEFAULT
+from offbeat.tuning.proofs import Proofs, summary, table
+from offbeat.tuning.verify import DIFFERS, FAILED, OBEYED, Proof
+
+
+def shown(*proofs: Proof) -> str:
+    text = StringIO()
+    Console(file=text, width=80).print(table(proofs))
+    return text.getvalue()
+
+
+def proof(outcome: str = OBEYED, **more: Any) -> Proof:
+    return Proof(
+        case=case(64, "chain"), **{"expected": "chain", "evidence": CHAIN, "outcome": outcome, **more}
+    )
+
+
+def test_what_was_seen_does_not_repeat_the_collective() -> None:
+    assert shown(proof()).splitlines()[1].split()[-1] == "chain"
+
+
+def test_functions_of_another_collective_keep_their_name() -> None:
+    other = proof(evidence="functions:ompi_coll_base_allreduce_intra_ring")
+    assert "allreduce_intra_ring" in shown(other)
+
+
+@pytest.mark.parametrize("why", ["[/tmp/x] died", "[vm:17] *** error", "[red]"])
+def test_a_reason_is_shown_as_it_is(why: str) -> None:
+    assert why in shown(proof(FAILED, why=why))
+
+
+def test_the_summary_counts_what_differs_outside_of_the_tuned_sizes() -> None:
+    obeyed, differs = proof(), proof(DIFFERS, expected=DEFAULT, evidence=BINOMIAL)
+    assert summary(Proofs(library="mpi-1", proofs=[obeyed])) == "mpi-1 obeys in 1 of 1 cell."
+    both = summary(Proofs(library="mpi-1", proofs=[obeyed, differs]))
+    assert both == "mpi-1 obeys in 1 of 2 cells; in 1 it differs outside the tuned sizes."
