@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from offbeat.engines.base import Engine
@@ -31,7 +32,7 @@ def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
 
 def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     rows = pattern_rows(loaded.study)
-    table = Table(title=f"study {loaded.study.name}: cases", box=None)
+    table = Table(title=escape(f"study {loaded.study.name}: cases"), box=None)
     for heading in ("collective", "p", "size", "algorithms", "patterns", "cases"):
         table.add_column(
             heading, justify="right" if heading in ("p", "size", "patterns", "cases") else "left"

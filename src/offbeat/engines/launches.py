@@ -98,7 +98,13 @@ class Launches:
             self._logs.mkdir(parents=True, exist_ok=True)
             self.samples.parent.mkdir(parents=True, exist_ok=True)
             log = self._logs / f"launch-{os.getpid()}-{self.count:04d}.log"
-            self._running = Driver(command.argv, command.environment, log)
+            try:
+                self._running = Driver(command.argv, command.environment, log)
+            except OSError as error:
+                raise RunFailed(
+                    f"{command.argv[0]} could not be started: {error.strerror or error}. 'offbeat doctor'"
+                    " shows which launchers work here"
+                ) from error
             self._where = where
         return self._running
 

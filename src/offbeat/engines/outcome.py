@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,4 +25,4 @@ def closing_words(outcome: Outcome, counts: dict[str, int], directory: Path) -> 
     said += f" ({', '.join(parts)} now)." if parts else " (they already were)."
     if outcome.stopped:
         return f"{said}\nStopped before the job's time limit; the same command goes on from here."
-    return f"{said}\nNext: offbeat select {directory}"
+    return f"{said}\nNext: offbeat select {shlex.quote(str(directory))}"

@@ -12,6 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from offbeat.study.case import Case
 
 SECONDS_BETWEEN_LINES = 10.0
+ENOUGH_TO_FORECAST = 5
+"""Cases to have measured before their mean time says anything about the others."""
 
 
 class RunProgress:
@@ -81,7 +83,9 @@ class RunProgress:
 
     def _left(self) -> str:
         here = self._done - self._done_before
-        seconds = (time.monotonic() - self._began) / here * (self._total - self._done) if here else 0.0
+        if here < ENOUGH_TO_FORECAST:
+            return ""
+        seconds = (time.monotonic() - self._began) / here * (self._total - self._done)
         return f", about {seconds:.0f} s left" if seconds >= 1 else ""
 
     def _line(self, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
 from offbeat.study.load import LoadedStudy, changed_keys, read_resolved
 
-PREFIX = "mpi.prefix"
-"""The one key of a study that may change: whether it still names the same library, check_library tells."""
+MAY_CHANGE = ("mpi.prefix", "mpi.isolate")
+"""Keys that may change between the runs of a study: whether the prefix still names the same library,
+check_library tells; and how many launches there are changes no case."""
 
 
 def default_directory(study: Path) -> Path:
@@ -23,7 +25,7 @@ def default_directory(study: Path) -> Path:
 
 def has_results(directory: Path) -> bool:
     """Whether a directory holds results to go on with."""
-    return (directory / layout.PROVENANCE).exists()
+    return os.path.exists(directory / layout.PROVENANCE)  # noqa: PTH110 - Path.exists raises for odd names
 
 
 def has_begun(store: Store) -> bool:
@@ -87,7 +89,9 @@ def check_library(store: Store, engine: Engine) -> None:
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
     """Keys and files of the study that are no longer what they were."""
-    changed = [key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key != PREFIX]
+    changed = [
+        key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key not in MAY_CHANGE
+    ]
     files = store.provenance.get("files")
     if isinstance(files, dict):
         changed += [
