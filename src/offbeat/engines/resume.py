@@ -13,9 +13,8 @@ from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
 from offbeat.study.load import LoadedStudy, changed_keys, read_resolved
 
-MAY_CHANGE = ("mpi.prefix", "mpi.isolate")
-"""Keys that may change between the runs of a study: whether the prefix still names the same library,
-check_library tells; and how many launches there are changes no case."""
+PREFIX = "mpi.prefix"
+"""The one key of a study that may change: whether it still names the same library, check_library tells."""
 
 
 def default_directory(study: Path) -> Path:
@@ -47,9 +46,9 @@ def open_store(loaded: LoadedStudy, directory: Path) -> Store:
     store.close()
     if has_begun(store):
         raise BadInput(
-            f"{loaded.path} has changed since the results in {directory} began ({', '.join(changed)}): they"
-            " would not fit together. Put the old values back to go on, or choose another directory with"
-            " --output."
+            f"{loaded.path}, or an option given beside it, has changed since the results in {directory}"
+            f" began ({', '.join(changed)}): they would not fit together. Put the old values back to go on,"
+            " or choose another directory with --output."
         )
     _clear(directory)  # ours, and nothing has been measured yet
     return _create(loaded, directory)
@@ -89,9 +88,7 @@ def check_library(store: Store, engine: Engine) -> None:
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
     """Keys and files of the study that are no longer what they were."""
-    changed = [
-        key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key not in MAY_CHANGE
-    ]
+    changed = [key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key != PREFIX]
     files = store.provenance.get("files")
     if isinstance(files, dict):
         changed += [
