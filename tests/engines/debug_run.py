@@ -54,7 +54,7 @@ class Silent:
     def begin(self, done: int, total: int) -> None:
         self.begun.append((done, total))
 
-    def finished(self, case: Case, status: str, spent_s: float) -> None:
+    def finished(self, case: Case, status: str) -> None:
         self.ended.append((case.id, status))
 
 
@@ -97,7 +97,7 @@ def main() -> None:
         time.sleep(0.002)
 
     class Loud(Silent):
-        def finished(self, case: Case, status: str, spent_s: float) -> None:
+        def finished(self, case: Case, status: str) -> None:
             os.write(log, f"finished {case.id}\n".encode())
 
     script = Script(losses={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed"})

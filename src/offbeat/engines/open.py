@@ -9,10 +9,10 @@ import msgspec
 from offbeat.engines.mpi import MpiEngine, open_engine
 from offbeat.mpi.build import build_native
 from offbeat.mpi.installation import Installation
+from offbeat.results import layout
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import Study
 
-LOGS = "logs"
 SCRATCH = "scratch"
 
 
@@ -37,6 +37,6 @@ def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) 
         study.start,
         study.repetitions.hang_after,
         loaded.base,
-        logs=directory.absolute() / LOGS,
+        logs=directory.absolute() / layout.LOGS,
         scratch=directory.absolute() / SCRATCH,
     )

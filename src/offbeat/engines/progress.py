@@ -72,7 +72,7 @@ class RunProgress:
         else:
             self._print(f"{total - done} of {total} cases to {self._doing}")
 
-    def finished(self, case: Case, status: str, spent_s: float) -> None:
+    def finished(self, case: Case, status: str) -> None:
         """A case is on disk."""
         self._done += 1
         self.counts[status] = self.counts.get(status, 0) + 1

@@ -47,7 +47,7 @@ class Told(Protocol):
     def begin(self, done: int, total: int) -> None:
         """Measuring begins; so many cases of the total are there already."""
 
-    def finished(self, case: Case, status: str, spent_s: float) -> None:
+    def finished(self, case: Case, status: str) -> None:
         """A case is on disk."""
 
 
@@ -94,9 +94,8 @@ def run(
         began = time.monotonic()
         told.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
         status = session.measure(case)
-        spent_s = time.monotonic() - began
-        longest_s = max(longest_s, spent_s)
-        told.finished(case, status, spent_s)
+        longest_s = max(longest_s, time.monotonic() - began)
+        told.finished(case, status)
     return Outcome(done=len(everything), total=len(everything), measured_now=len(todo), stopped=False)
 
 

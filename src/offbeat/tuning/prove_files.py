@@ -14,6 +14,7 @@ from offbeat.mpi.allocation import current
 from offbeat.mpi.build import build_native
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
+from offbeat.results import layout
 from offbeat.results.read import Results
 from offbeat.study.evidence import kind
 from offbeat.study.resolved import read_resolved
@@ -33,14 +34,14 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, to
     for measurements made elsewhere.
     """
     installation = _installation(results, manifest, mpi)
-    study = read_resolved((results.directory / "study.toml").read_text(encoding="utf-8"))
+    study = read_resolved((results.directory / layout.STUDY).read_text(encoding="utf-8"))
     with _scratch(folder) as scratch:
         launches = Launches(
             installation,
             build_native(installation),
             study.mpi,
             results.directory,
-            logs=results.directory.absolute() / "logs",
+            logs=results.directory.absolute() / layout.LOGS,
             scratch=Path(scratch),
             allocation=current(),
         )
@@ -65,7 +66,7 @@ def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: Told) -> list[
     proofs = []
     for proof in verifier.prove(looked_at, told.say):
         proofs.append(proof)
-        told.finished(proof.case, proof.outcome, 0.0)
+        told.finished(proof.case, proof.outcome)
     return proofs
 
 
