@@ -1,0 +1,61 @@
+#include "algorithms/catalogue.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
+namespace offbeat::algorithms {
+
+Parameters::Parameters(std::span<const Parameter> declared) : values_(declared.begin(), declared.end()) {
+}
+
+int64_t Parameters::operator[](std::string_view name) const {
+    for (const Parameter &parameter : values_)
+        if (parameter.name == name)
+            return parameter.value;
+    throw std::out_of_range("undeclared parameter " + std::string(name));
+}
+
+void Parameters::set(std::string_view name, int64_t value) {
+    for (Parameter &parameter : values_) {
+        if (parameter.name != name)
+            continue;
+        if (value < parameter.smallest)
+            throw std::invalid_argument("'" + std::string(name) + "' is " + std::to_string(value) +
+                                        "; it must be at least " + std::to_string(parameter.smallest));
+        parameter.value = value;
+        return;
+    }
+    throw std::invalid_argument("there is no parameter '" + std::string(name) + "'");
+}
+
+const std::vector<Algorithm> &catalogue() {
+    static const std::vector<Algorithm> all = [] {
+        std::vector<Algorithm> list;
+        for (auto part : {allgather_algorithms, allreduce_algorithms, alltoall_algorithms, barrier_algorithms,
+                          bcast_algorithms, exscan_algorithms, gather_algorithms, reduce_algorithms,
+                          reduce_scatter_algorithms, reduce_scatter_block_algorithms, scan_algorithms,
+                          scatter_algorithms}) {
+            auto algorithms = part();
+            std::ranges::move(algorithms, std::back_inserter(list));
+        }
+        return list;
+    }();
+    return all;
+}
+
+const Algorithm *find(schedule::Collective collective, std::string_view family, std::string_view name) {
+    for (const Algorithm &algorithm : catalogue())
+        if (algorithm.collective == collective && algorithm.family == family && algorithm.name == name)
+            return &algorithm;
+    return nullptr;
+}
+
+void write_program(const Algorithm &algorithm, const Parameters &parameters, const schedule::Call &call,
+                   int rank, schedule::Program &program) {
+    schedule::Rank writer(call, rank, program);
+    algorithm.write(writer, parameters);
+    writer.finish();
+}
+
+} // namespace offbeat::algorithms
