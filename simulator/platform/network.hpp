@@ -3,8 +3,8 @@
  *
  * The model is that of SimGrid's SMPI. A message of b bytes from one node to another waits for
  * latency × latency_factor(b + header), and then moves (b + header) / bandwidth_factor(b + header) bytes at
- * the rate that max-min fairness gives it on the links of its route. Transfers inside a node contend with
- * nothing.
+ * the rate that max-min fairness gives it on the links of its route, but not faster than flow_bandwidth.
+ * Transfers inside a node contend with nothing and have factors of their own.
  */
 #pragma once
 
@@ -50,12 +50,16 @@ class Topology {
 struct Loopback {
     double latency_s = 0;
     double bandwidth = 0; /**< bytes per second, for each transfer alone */
+    Steps latency_factor; /**< of messages inside a node; SMPI has the same ones everywhere */
+    Steps bandwidth_factor;
 };
 
 /** What a message costs besides the links. */
 struct MessageCosts {
-    Steps latency_factor;
+    Steps latency_factor; /**< of messages between nodes */
     Steps bandwidth_factor;
+    double flow_bandwidth = 0; /**< the largest share of links' bandwidth that one message gets, in bytes per
+                                  second; 0: as much as there is */
     double header_bytes = 16;
     double eager_below_bytes = 0; /**< smaller messages leave when they are sent, ready receiver or not */
     double detached_below_bytes = 65536; /**< senders of smaller messages don't wait for the transfer */
@@ -76,5 +80,43 @@ struct Network {
 /** Nodes behind one switch that never limits: each node has a link up and a link down. `latency_s` is one
  * way, node to node. Each flow also takes `reverse_weight` of the links' other directions (SMPI: 0.05). */
 std::unique_ptr<Topology> single_switch(int nodes, double bandwidth, double latency_s, double reverse_weight);
+
+/** What a cable does in each direction. */
+struct Cable {
+    double bandwidth = 0; /**< bytes per second */
+    double latency_s = 0;
+};
+
+/** The switches of one level of a fat tree; what is below the first level are the nodes. */
+struct TreeLevel {
+    int children = 1; /**< of a switch of this level, in the level below */
+    int parents = 1;  /**< in this level, of a switch or node of the level below */
+    int cables = 1;   /**< between a child and each of its parents */
+    Cable cable;
+};
+
+/** A parallel-port generalised fat tree (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
+ * permutations on real life fat trees") with its deterministic routing, as SimGrid's FatTreeZone has it:
+ * upwards the destination chooses parent and cable, digit by digit; downwards, the source chooses the cable.
+ * `nodes` may be fewer than the tree has places for; the last ones stay empty. Raises std::invalid_argument.
+ */
+std::unique_ptr<Topology> fat_tree(int nodes, const std::vector<TreeLevel> &levels, double reverse_weight);
+
+/** The size of a dragonfly and its three kinds of cables. */
+struct DragonflyShape {
+    int groups = 1;
+    int routers = 1;           /**< of a group */
+    int nodes = 1;             /**< of a router */
+    int global_cables = 1;     /**< between two groups */
+    Cable node, local, global; /**< node to router, router to router of a group, group to group */
+};
+
+/** A dragonfly (Kim et al., "Technology-driven, highly-scalable dragonfly topology") with minimal routing:
+ * routers of a group are joined each with each; cable m from a group to group j is at router
+ * (j × global_cables + m) mod routers, which spreads them; a message takes the cable of its destination
+ * modulo global_cables, and the local cables that lead there and on. With one global cable and as many
+ * routers as groups it is SimGrid's DragonflyZone of one chassis a group. Raises std::invalid_argument.
+ */
+std::unique_ptr<Topology> dragonfly(const DragonflyShape &shape, double reverse_weight);
 
 } // namespace offbeat::platform

@@ -1,8 +1,132 @@
+#include "algorithms/catalogue.hpp"
+#include "evaluate/evaluate.hpp"
 #include "python/bindings.hpp"
+#include "schedule/graph.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+namespace nb = nanobind;
 
 namespace offbeat::python {
 
-void bind_evaluate(nanobind::module_ & /*module*/) {
+namespace {
+
+using Times = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/** A call's schedule, and its way over the network that it was last evaluated on. */
+class Schedule {
+  public:
+    Schedule(const std::string &collective, const std::string &family, const std::string &name,
+             const std::map<std::string, int64_t> &parameters, int p, int root, int64_t count,
+             int64_t element_bytes, std::vector<int> node_of_rank, bool commutative, bool local_work) {
+        const auto kind = schedule::collective_of(collective);
+        const auto *algorithm = kind ? algorithms::find(*kind, family, name) : nullptr;
+        if (algorithm == nullptr)
+            throw std::invalid_argument("there is no algorithm '" + name + "' of " + collective +
+                                        " in the family '" + family + "'");
+        algorithms::Parameters values(algorithm->parameters);
+        for (const auto &[parameter, value] : parameters)
+            values.set(parameter, value);
+        if (p < 1 || root < 0 || root >= p)
+            throw std::invalid_argument("the root must be one of the ranks");
+        const schedule::Call call{*kind, p, root, count, element_bytes, node_of_rank, commutative};
+        schedule::GraphBuilder builder(p, local_work);
+        schedule::Program program;
+        const nb::gil_scoped_release release;
+        for (int rank = 0; rank < p; ++rank) {
+            algorithms::write_program(*algorithm, values, call, rank, program);
+            builder.add(program);
+        }
+        graph_ = builder.build();
+    }
+
+    [[nodiscard]] const schedule::Graph &graph() const {
+        return graph_;
+    }
+
+    /** Worked out once a network; kept until another one comes. */
+    std::shared_ptr<const evaluate::Traffic> on(const platform::Network &network) {
+        const std::scoped_lock lock(mutex_);
+        if (!traffic_ || topology_ != network.topology || node_of_rank_ != network.node_of_rank) {
+            traffic_ = std::make_shared<const evaluate::Traffic>(evaluate::route(graph_, network));
+            topology_ = network.topology;
+            node_of_rank_ = network.node_of_rank;
+        }
+        return traffic_;
+    }
+
+  private:
+    schedule::Graph graph_;
+    std::mutex mutex_;
+    std::shared_ptr<const evaluate::Traffic> traffic_;
+    std::shared_ptr<const platform::Topology> topology_;
+    std::vector<int> node_of_rank_;
+};
+
+evaluate::Choice choice_of(const std::string &engine) {
+    if (engine == "best")
+        return evaluate::Choice::best;
+    if (engine == "longest_path")
+        return evaluate::Choice::longest_path;
+    if (engine == "fluid")
+        return evaluate::Choice::fluid;
+    throw std::invalid_argument("there is no evaluation '" + engine +
+                                "'; there are best, longest_path and fluid");
+}
+
+nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network, const Times &arrivals_s,
+                            double bytes_per_element, const std::string &engine, double tolerance) {
+    const auto p = static_cast<size_t>(schedule.graph().p);
+    if (arrivals_s.shape(1) != p)
+        throw std::invalid_argument("arrivals have " + std::to_string(arrivals_s.shape(1)) +
+                                    " columns; there are " + std::to_string(p) + " ranks");
+    const evaluate::Choice choice = choice_of(engine);
+    const size_t patterns = arrivals_s.shape(0);
+    auto exits = std::make_unique<double[]>(patterns * p); // NOLINT(*-avoid-c-arrays)
+    std::vector<evaluate::Engine> engines;
+    {
+        const nb::gil_scoped_release release;
+        const auto traffic = schedule.on(network);
+        engines = evaluate::evaluate(schedule.graph(), *traffic, network, bytes_per_element,
+                                     {arrivals_s.data(), patterns * p}, {exits.get(), patterns * p}, choice,
+                                     tolerance);
+    }
+    nb::list names;
+    for (const evaluate::Engine used : engines)
+        names.append(evaluate::name_of(used));
+    double *const data = exits.release();
+    const nb::capsule owner(data, [](void *array) noexcept { delete[] static_cast<double *>(array); });
+    return nb::make_tuple(nb::ndarray<nb::numpy, double>(data, {patterns, p}, owner), names);
+}
+
+} // namespace
+
+void bind_evaluate(nb::module_ &module) {
+    nb::class_<Schedule>(module, "Schedule",
+                         "What every rank does in one collective call, ready to be evaluated.")
+        .def(nb::init<const std::string &, const std::string &, const std::string &,
+                      const std::map<std::string, int64_t> &, int, int, int64_t, int64_t, std::vector<int>,
+                      bool, bool>(),
+             nb::arg("collective"), nb::arg("family"), nb::arg("name"), nb::arg("parameters"), nb::arg("p"),
+             nb::arg("root"), nb::arg("count"), nb::arg("element_bytes"), nb::arg("node_of_rank"),
+             nb::arg("commutative") = true, nb::arg("local_work") = false)
+        .def_prop_ro("p", [](const Schedule &schedule) { return schedule.graph().p; })
+        .def_prop_ro("messages", [](const Schedule &schedule) { return schedule.graph().messages.size(); })
+        .def_prop_ro("joints", [](const Schedule &schedule) { return schedule.graph().joints(); })
+        .def_prop_ro("memory_bytes",
+                     [](const Schedule &schedule) { return schedule.graph().memory_bytes(); });
+    module.def("evaluate", evaluate_patterns, nb::arg("schedule"), nb::arg("network"), nb::arg("arrivals_s"),
+               nb::arg("bytes_per_element"), nb::arg("engine") = "best",
+               nb::arg("tolerance") = evaluate::default_tolerance,
+               "Exits in seconds (patterns × p) and the evaluation that each pattern had.");
 }
 
 } // namespace offbeat::python

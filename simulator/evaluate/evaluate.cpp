@@ -1,0 +1,88 @@
+#include "evaluate/evaluate.hpp"
+
+#include "evaluate/fluid.hpp"
+#include "evaluate/longest_path.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+namespace offbeat::evaluate {
+
+namespace {
+
+/** With more messages than this, a batch of patterns that all shared links tells that the others will, too:
+ * trying them by the longest path costs more than it saves. */
+constexpr size_t many_messages = 20'000;
+
+class Evaluation {
+  public:
+    Evaluation(const schedule::Graph &graph, const Traffic &traffic,
+               const platform::MessageCosts &message_costs, std::vector<LengthCosts> costs,
+               double bytes_per_element, double tolerance)
+        : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(std::move(costs)),
+          bytes_per_element_(bytes_per_element), tolerance_(tolerance) {
+    }
+
+    std::vector<Engine> run(std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice) {
+        const auto p = static_cast<size_t>(graph_.p);
+        const size_t patterns = arrivals_s.size() / p;
+        std::vector<Engine> engines(patterns, Engine::fluid);
+        const bool possible = LongestPath::possible(graph_, message_costs_);
+        if (choice == Choice::longest_path && !possible)
+            throw std::invalid_argument(
+                "this algorithm has no fixed order of messages on this platform, so that the "
+                "longest path is not defined");
+        bool tries = possible && choice != Choice::fluid;
+        std::optional<LongestPath> path;
+        for (size_t first = 0; first < patterns && tries; first += LongestPath::lanes) {
+            const size_t count = std::min(LongestPath::lanes, patterns - first);
+            if (!path)
+                path.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_);
+            path->run(arrivals_s.subspan(first * p, count * p), exits_s.subspan(first * p, count * p));
+            size_t exact = 0;
+            for (size_t i = 0; i < count; ++i) {
+                if (choice == Choice::best && path->contended(i))
+                    continue;
+                engines[first + i] = Engine::longest_path;
+                ++exact;
+            }
+            tries = exact > 0 || graph_.messages.size() <= many_messages;
+        }
+        path.reset();
+        std::optional<Fluid> fluid;
+        for (size_t pattern = 0; pattern < patterns; ++pattern) {
+            if (engines[pattern] != Engine::fluid)
+                continue;
+            if (!fluid)
+                fluid.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_, tolerance_);
+            fluid->run(arrivals_s.subspan(pattern * p, p), exits_s.subspan(pattern * p, p));
+        }
+        return engines;
+    }
+
+  private:
+    const schedule::Graph &graph_;
+    const Traffic &traffic_;
+    const platform::MessageCosts &message_costs_;
+    std::vector<LengthCosts> costs_;
+    double bytes_per_element_;
+    double tolerance_;
+};
+
+} // namespace
+
+std::string_view name_of(Engine engine) {
+    return engine == Engine::longest_path ? "longest_path" : "fluid";
+}
+
+std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffic,
+                             const platform::Network &network, double bytes_per_element,
+                             std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
+                             double tolerance) {
+    Evaluation evaluation(graph, traffic, network.costs, costs_by_length(graph, network, bytes_per_element),
+                          bytes_per_element, tolerance);
+    return evaluation.run(arrivals_s, exits_s, choice);
+}
+
+} // namespace offbeat::evaluate

@@ -1,0 +1,44 @@
+/** @file
+ * From arrivals to exits, by the cheapest evaluation that is exact: the longest path where no link is shared,
+ * the fluid one elsewhere.
+ */
+#pragma once
+
+#include "evaluate/traffic.hpp"
+#include "platform/network.hpp"
+#include "schedule/graph.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace offbeat::evaluate {
+
+enum class Engine : uint8_t { longest_path, fluid };
+
+[[nodiscard]] std::string_view name_of(Engine engine);
+
+/** Who evaluates. */
+enum class Choice : uint8_t {
+    best,         /**< the longest path where it is exact */
+    longest_path, /**< always, as if no link were ever shared: a lower bound of every exit */
+    fluid,        /**< always */
+};
+
+/** How far apart, as a share of the time of a typical transfer, changes of rates may be that are put into
+ * effect together. What it costs in accuracy is measured by benchmarks/against_smpi.py. */
+inline constexpr double default_tolerance = 0.01;
+
+/** Evaluates patterns of one schedule on one network.
+ * @param arrivals_s patterns × p
+ * @param exits_s patterns × p, written
+ * @return who evaluated each pattern
+ * std::invalid_argument when the longest path is asked for and is not defined (see LongestPath::possible);
+ * std::logic_error when ranks wait for each other for ever. Thread-safe. */
+std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffic,
+                             const platform::Network &network, double bytes_per_element,
+                             std::span<const double> arrivals_s, std::span<double> exits_s,
+                             Choice choice = Choice::best, double tolerance = default_tolerance);
+
+} // namespace offbeat::evaluate

@@ -1,0 +1,357 @@
+#include "evaluate/fluid.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+namespace offbeat::evaluate {
+
+using schedule::Graph;
+using schedule::Message;
+using schedule::Target;
+
+namespace {
+
+/** Simultaneous, up to rounding. */
+constexpr double instant_s = 1e-13;
+
+/** Marks a post among the joints that wait for their time. */
+constexpr uint32_t post_bit = 1U << 31U;
+
+bool is_send(uint32_t post) {
+    return (post & 1U) == 0;
+}
+
+bool later(const Due &a, const Due &b) {
+    return a.at > b.at;
+}
+
+} // namespace
+
+Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
+             std::span<const LengthCosts> costs, double bytes_per_element, double tolerance)
+    : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(costs),
+      bytes_per_element_(bytes_per_element), tolerance_(tolerance),
+      charges_(message_costs.send_overhead_s > 0 || !graph.work.empty()), state_(graph.messages.size()),
+      popped_(graph.queues()), busy_until_(static_cast<size_t>(graph.p)),
+      arrivals_(static_cast<size_t>(graph.p)), shares_(traffic), transfers_(traffic.groups.size()),
+      ends_(traffic.groups.size()), moving_(costs.size()) {
+    make_delays();
+}
+
+/** Messages with the same fixed delay come out in the order in which they went in: a queue for each delay. */
+void Fluid::make_delays() {
+    const auto queue_of = [&](double delay, size_t first) {
+        size_t queue = first;
+        while (queue < delay_s_.size() && delay_s_[queue] != delay)
+            ++queue;
+        if (queue == delay_s_.size())
+            delay_s_.push_back(delay);
+        return static_cast<uint32_t>(queue);
+    };
+    for (const LengthCosts &length : costs_)
+        inside_delay_.push_back(queue_of(length.inside_s, 0));
+    first_route_delay_ = static_cast<uint32_t>(delay_s_.size());
+    for (const LengthCosts &length : costs_)
+        for (const double latency_s : traffic_.latencies_s)
+            route_delay_.push_back(queue_of(length.latency_factor * latency_s, first_route_delay_));
+    delays_.resize(delay_s_.size());
+}
+
+void Fluid::reset() {
+    pending_ = graph_.needs;
+    std::ranges::fill(state_, 0);
+    std::ranges::fill(popped_, 0);
+    std::ranges::fill(busy_until_, 0);
+    std::ranges::fill(moving_, 0);
+    ready_.clear();
+    later_.clear();
+    for (OrderedQueue &queue : delays_)
+        queue.clear();
+    for (Transfer &transfer : transfers_) {
+        transfer.moved = 0;
+        transfer.ends.clear();
+    }
+    shares_.reset();
+    ends_.reset();
+    arrived_ = exited_ = 0;
+    deadline_ = never;
+    window_ = instant_s;
+}
+
+void Fluid::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
+    reset();
+    arrivals_s_ = arrivals_s;
+    exits_s_ = exits_s;
+    std::iota(arrivals_.begin(), arrivals_.end(), 0);
+    std::ranges::stable_sort(arrivals_, {}, [&](uint32_t rank) { return arrivals_s[rank]; });
+    while (step()) {
+    }
+    if (exited_ != static_cast<size_t>(graph_.p))
+        throw std::logic_error("only " + std::to_string(exited_) + " of " + std::to_string(graph_.p) +
+                               " ranks leave: the others wait for each other");
+}
+
+double Fluid::next_delay(size_t &queue) const {
+    double earliest = never;
+    for (size_t i = 0; i < delays_.size(); ++i) {
+        if (!delays_[i].empty() && delays_[i].front().at < earliest) {
+            earliest = delays_[i].front().at;
+            queue = i;
+        }
+    }
+    return earliest;
+}
+
+/** Takes the earliest event; false when there is none. */
+bool Fluid::step() {
+    size_t queue = 0;
+    const double delayed = next_delay(queue);
+    const double ended = ends_.time();
+    const double arrives = arrived_ < arrivals_.size() ? arrivals_s_[arrivals_[arrived_]] : never;
+    const double freed = later_.empty() ? never : later_.front().at;
+    const double next = std::min({delayed, ended, arrives, freed});
+    if (next > deadline_) {
+        solve();
+        return true;
+    }
+    if (next == never)
+        return false;
+    now_ = next;
+    if (next == delayed) {
+        const uint32_t message = delays_[queue].front().what;
+        delays_[queue].pop();
+        if (queue < first_route_delay_)
+            deliver(message);
+        else
+            activate(message);
+    } else if (next == ended) {
+        end_transfers(ends_.which());
+    } else if (next == arrives) {
+        ready_.push_back(graph_.entry[arrivals_[arrived_++]]);
+    } else {
+        const uint32_t what = later_.front().what;
+        std::ranges::pop_heap(later_, later);
+        later_.pop_back();
+        if (what & post_bit)
+            post(graph_.posts[what & ~post_bit]);
+        else
+            start_joint(what);
+    }
+    fire_ready();
+    return true;
+}
+
+void Fluid::signal(Target target) {
+    if (target == schedule::nobody)
+        return;
+    if (target & schedule::queue_bit) {
+        const uint32_t queue = target & ~schedule::queue_bit;
+        const uint32_t pop = graph_.first_pop[queue] + popped_[queue]++;
+        if (pop == graph_.first_pop[queue + 1])
+            return; // more completions than pops: the program leaves the rest to nobody
+        target = graph_.pops[pop];
+    }
+    if (--pending_[target] == 0)
+        ready_.push_back(target);
+}
+
+void Fluid::fire_ready() {
+    while (!ready_.empty()) {
+        const uint32_t joint = ready_.back();
+        ready_.pop_back();
+        fire(joint);
+    }
+}
+
+/** A joint fires now, or, where a rank's own time is charged, when the rank is free and its work is done. */
+void Fluid::fire(uint32_t joint) {
+    if (!charges_) {
+        start_joint(joint);
+        return;
+    }
+    double &busy_until = busy_until_[graph_.rank[joint]];
+    busy_until = std::max(now_, busy_until) + work_before(joint);
+    if (busy_until <= now_)
+        start_joint(joint);
+    else
+        wait_until(busy_until, joint);
+    for (uint32_t i = graph_.first_post[joint]; i < graph_.first_post[joint + 1]; ++i)
+        if (is_send(graph_.posts[i]))
+            busy_until += message_costs_.send_overhead_s;
+}
+
+void Fluid::wait_until(double time, uint32_t what) {
+    later_.push_back({time, what});
+    std::ranges::push_heap(later_, later);
+}
+
+double Fluid::work_before(uint32_t joint) const {
+    if (graph_.work.empty())
+        return 0;
+    const schedule::LocalWork &work = graph_.work[joint];
+    return static_cast<double>(work.received) * message_costs_.receive_overhead_s +
+           bytes_per_element_ * (static_cast<double>(work.reduced) * message_costs_.reduce_s_per_byte +
+                                 static_cast<double>(work.copied) * message_costs_.copy_s_per_byte);
+}
+
+void Fluid::start_joint(uint32_t joint) {
+    const uint32_t first = graph_.first_post[joint];
+    const uint32_t last = graph_.first_post[joint + 1];
+    double free = now_;
+    for (uint32_t i = first; i < last; ++i) {
+        if (is_send(graph_.posts[i]))
+            free += message_costs_.send_overhead_s;
+        if (free <= now_)
+            post(graph_.posts[i]);
+        else
+            wait_until(free, i | post_bit);
+    }
+    const uint32_t first_next = graph_.first_next[joint];
+    const uint32_t last_next = graph_.first_next[joint + 1];
+    for (uint32_t i = first_next; i < last_next; ++i)
+        signal(graph_.next[i]);
+    if (first == last && first_next == last_next && graph_.exit[graph_.rank[joint]] == joint) {
+        exits_s_[graph_.rank[joint]] = now_;
+        ++exited_;
+    }
+}
+
+void Fluid::post(uint32_t post) {
+    if (is_send(post))
+        post_send(post / 2);
+    else
+        post_receive(post / 2);
+}
+
+void Fluid::post_send(uint32_t message) {
+    const Message &sending = graph_.messages[message];
+    const LengthCosts &length = costs_[sending.length];
+    uint8_t &state = state_[message];
+    const bool eager = length.eager && !sending.synchronous;
+    state |= sent;
+    if (eager || (state & expected))
+        begin(message);
+    if (length.detached && !sending.synchronous)
+        signal(sending.sender_next);
+}
+
+void Fluid::post_receive(uint32_t message) {
+    const Message &receiving = graph_.messages[message];
+    uint8_t &state = state_[message];
+    state |= expected;
+    if (!(state & sent))
+        return;
+    if (!costs_[receiving.length].eager || receiving.synchronous)
+        begin(message);
+    else if (state & arrived)
+        signal(receiving.receiver_next);
+}
+
+void Fluid::begin(uint32_t message) {
+    const uint32_t group = traffic_.group_of[message];
+    const uint32_t length = graph_.messages[message].length;
+    const uint32_t queue =
+        group == inside_node
+            ? inside_delay_[length]
+            : route_delay_[length * traffic_.latencies_s.size() + traffic_.groups[group].latency];
+    delays_[queue].push(now_ + delay_s_[queue], message);
+}
+
+void Fluid::activate(uint32_t message) {
+    const uint32_t group = traffic_.group_of[message];
+    const uint32_t length = graph_.messages[message].length;
+    Transfer &transfer = transfers_[group];
+    if (shares_.flows(group) == 0) {
+        transfer.moved = 0;
+        transfer.updated = now_;
+    }
+    const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
+    transfer.ends.push(moved + costs_[length].work, message);
+    ++moving_[length];
+    shares_.add_flow(group);
+    mark_dirty();
+}
+
+void Fluid::mark_dirty() {
+    last_change_ = now_;
+    if (deadline_ == never)
+        deadline_ = now_ + window_;
+}
+
+/** Every flow of the group that is through by now. */
+void Fluid::end_transfers(uint32_t group) {
+    Transfer &transfer = transfers_[group];
+    const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
+    do {
+        const uint32_t message = transfer.ends.front().what;
+        transfer.ends.pop();
+        --moving_[graph_.messages[message].length];
+        shares_.remove_flow(group);
+        deliver(message);
+    } while (!transfer.ends.empty() && transfer.ends.front().at <= moved * (1 + 1e-12));
+    mark_dirty();
+    schedule_end(group);
+}
+
+/** When the first flow of the group ends if rates stay as they are. */
+void Fluid::schedule_end(uint32_t group) {
+    const Transfer &transfer = transfers_[group];
+    const double rate = shares_.rate(group);
+    if (transfer.ends.empty() || rate <= 0)
+        ends_.set(group, never);
+    else
+        ends_.set(group,
+                  std::max(now_, transfer.updated + (transfer.ends.front().at - transfer.moved) / rate));
+}
+
+void Fluid::deliver(uint32_t message) {
+    const Message &delivered = graph_.messages[message];
+    const LengthCosts &length = costs_[delivered.length];
+    uint8_t &state = state_[message];
+    state |= arrived;
+    if (state & expected)
+        signal(delivered.receiver_next);
+    if (!length.detached || delivered.synchronous)
+        signal(delivered.sender_next);
+}
+
+/** Rates change at the last event that changed the flows. A group that was idle before is given what it would
+ * have moved since its first flow began. */
+void Fluid::solve() {
+    ++solves_;
+    now_ = last_change_;
+    deadline_ = never;
+    const auto groups = shares_.solve();
+    const bool many = groups.size() * 4 > ends_.size();
+    double throughput = 0;
+    double flows = 0;
+    for (const uint32_t group : groups) {
+        Transfer &transfer = transfers_[group];
+        const double before = shares_.rate(group);
+        const double after = shares_.new_rate(group);
+        throughput += after * shares_.flows(group);
+        flows += shares_.flows(group);
+        if (before == after)
+            continue;
+        transfer.moved += (before > 0 ? before : after) * (now_ - transfer.updated);
+        transfer.updated = now_;
+        shares_.accept(group);
+        const double ends = std::max(now_, now_ + (transfer.ends.front().at - transfer.moved) / after);
+        if (many)
+            ends_.put(group, ends);
+        else
+            ends_.set(group, ends);
+    }
+    if (many)
+        ends_.rebuild();
+    double smallest = never;
+    for (size_t length = 0; length < moving_.size(); ++length)
+        if (moving_[length] > 0)
+            smallest = std::min(smallest, costs_[length].work);
+    if (tolerance_ > 0 && throughput > 0 && smallest < never)
+        window_ = std::max(instant_s, tolerance_ * smallest * flows / throughput);
+}
+
+} // namespace offbeat::evaluate

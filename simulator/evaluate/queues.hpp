@@ -1,0 +1,113 @@
+/** @file
+ * Event queues that know something about their events, and are faster for it than a heap of all.
+ */
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace offbeat::evaluate {
+
+inline constexpr double never = std::numeric_limits<double>::infinity();
+
+/** Something that is due at a time, or at a place on another monotone scale. */
+struct Due {
+    double at = 0;
+    uint32_t what = 0;
+};
+
+/** First in, first out, for entries that come (almost) in order: one that comes early is moved to its place.
+ */
+class OrderedQueue {
+  public:
+    [[nodiscard]] bool empty() const {
+        return head_ == tail_;
+    }
+    [[nodiscard]] const Due &front() const {
+        return ring_[head_ & mask()];
+    }
+    void clear() {
+        head_ = tail_ = 0;
+    }
+    void pop() {
+        ++head_;
+    }
+    void push(double at, uint32_t what) {
+        if (tail_ - head_ == ring_.size())
+            grow();
+        uint64_t place = tail_++;
+        while (place > head_ && ring_[(place - 1) & mask()].at > at) {
+            ring_[place & mask()] = ring_[(place - 1) & mask()];
+            --place;
+        }
+        ring_[place & mask()] = {at, what};
+    }
+
+  private:
+    [[nodiscard]] uint64_t mask() const {
+        return ring_.size() - 1;
+    }
+    void grow() {
+        std::vector<Due> larger(std::max<size_t>(8, 2 * ring_.size()));
+        for (uint64_t i = head_; i < tail_; ++i)
+            larger[i - head_] = ring_[i & mask()];
+        tail_ -= head_;
+        head_ = 0;
+        ring_.swap(larger);
+    }
+
+    std::vector<Due> ring_; // its size is a power of two
+    uint64_t head_ = 0;
+    uint64_t tail_ = 0;
+};
+
+/** The earliest of a fixed number of times, which change often: a tree of minima. */
+class Earliest {
+  public:
+    explicit Earliest(size_t count)
+        : leaves_(std::bit_ceil(std::max<size_t>(count, 1))), tree_(2 * leaves_, never) {
+    }
+    void reset() {
+        std::ranges::fill(tree_, never);
+    }
+    [[nodiscard]] double time() const {
+        return tree_[1];
+    }
+    [[nodiscard]] uint32_t which() const {
+        size_t node = 1;
+        while (node < leaves_)
+            node = 2 * node + (tree_[2 * node] == tree_[node] ? 0 : 1);
+        return static_cast<uint32_t>(node - leaves_);
+    }
+    void set(uint32_t which, double at) {
+        size_t node = leaves_ + which;
+        tree_[node] = at;
+        for (node /= 2; node > 0; node /= 2) {
+            const double smaller = std::min(tree_[2 * node], tree_[2 * node + 1]);
+            if (tree_[node] == smaller)
+                break;
+            tree_[node] = smaller;
+        }
+    }
+    /** Many at once: put() each, then rebuild(). */
+    void put(uint32_t which, double at) {
+        tree_[leaves_ + which] = at;
+    }
+    void rebuild() {
+        for (size_t node = leaves_ - 1; node > 0; --node)
+            tree_[node] = std::min(tree_[2 * node], tree_[2 * node + 1]);
+    }
+    [[nodiscard]] size_t size() const {
+        return leaves_;
+    }
+
+  private:
+    size_t leaves_;
+    std::vector<double> tree_;
+};
+
+} // namespace offbeat::evaluate

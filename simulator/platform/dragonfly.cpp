@@ -1,0 +1,93 @@
+#include "platform/both_ways.hpp"
+
+#include <stdexcept>
+
+namespace offbeat::platform {
+
+namespace {
+
+/** Links: each node's up and down, then each router's to every router of its group, then each group's to
+ * every group. Those that would lead to where they begin exist and are never used. */
+class Dragonfly : public BothWays {
+  public:
+    Dragonfly(const DragonflyShape &shape, double reverse_weight) : BothWays(reverse_weight), shape_(shape) {
+        const size_t routers = groups() * routers_of_group();
+        const size_t nodes = routers * static_cast<size_t>(shape.nodes);
+        first_local_ = 2 * nodes;
+        first_global_ = first_local_ + routers * routers_of_group();
+        bandwidths_.resize(first_local_, shape.node.bandwidth);
+        bandwidths_.resize(first_global_, shape.local.bandwidth);
+        bandwidths_.resize(first_global_ + groups() * groups() * cables(), shape.global.bandwidth);
+    }
+
+    [[nodiscard]] int nodes() const override {
+        return shape_.groups * shape_.routers * shape_.nodes;
+    }
+
+    [[nodiscard]] const std::vector<double> &bandwidths() const override {
+        return bandwidths_;
+    }
+
+  protected:
+    double way(int from, int to, std::vector<Hop> &hops) const override {
+        const auto source = static_cast<size_t>(from), target = static_cast<size_t>(to);
+        const size_t source_router = source / static_cast<size_t>(shape_.nodes);
+        const size_t target_router = target / static_cast<size_t>(shape_.nodes);
+        const size_t source_group = source_router / routers_of_group();
+        const size_t target_group = target_router / routers_of_group();
+        double latency_s = 2 * shape_.node.latency_s;
+        hops.push_back({static_cast<uint32_t>(2 * source), 1});
+        if (source_group == target_group) {
+            latency_s += local(source_router, target_router, hops);
+        } else {
+            const size_t cable = target % cables();
+            latency_s += local(source_router, gate(source_group, target_group, cable), hops);
+            const size_t pair = source_group * groups() + target_group;
+            hops.push_back({static_cast<uint32_t>(first_global_ + pair * cables() + cable), 1});
+            latency_s += shape_.global.latency_s;
+            latency_s += local(gate(target_group, source_group, cable), target_router, hops);
+        }
+        hops.push_back({static_cast<uint32_t>(2 * target + 1), 1});
+        return latency_s;
+    }
+
+  private:
+    [[nodiscard]] size_t groups() const {
+        return static_cast<size_t>(shape_.groups);
+    }
+    [[nodiscard]] size_t routers_of_group() const {
+        return static_cast<size_t>(shape_.routers);
+    }
+    [[nodiscard]] size_t cables() const {
+        return static_cast<size_t>(shape_.global_cables);
+    }
+
+    /** The router of a group that has a cable to another group. */
+    [[nodiscard]] size_t gate(size_t group, size_t other, size_t cable) const {
+        return group * routers_of_group() + (other * cables() + cable) % routers_of_group();
+    }
+
+    /** From a router to another one of its group, or to itself: the latency. */
+    double local(size_t from, size_t to, std::vector<Hop> &hops) const {
+        if (from == to)
+            return 0;
+        const size_t link = first_local_ + from * routers_of_group() + to % routers_of_group();
+        hops.push_back({static_cast<uint32_t>(link), 1});
+        return shape_.local.latency_s;
+    }
+
+    DragonflyShape shape_;
+    size_t first_local_ = 0;
+    size_t first_global_ = 0;
+    std::vector<double> bandwidths_;
+};
+
+} // namespace
+
+std::unique_ptr<Topology> dragonfly(const DragonflyShape &shape, double reverse_weight) {
+    if (shape.groups < 1 || shape.routers < 1 || shape.nodes < 1 || shape.global_cables < 1)
+        throw std::invalid_argument("a dragonfly needs groups, routers, nodes and cables between its groups");
+    return std::make_unique<Dragonfly>(shape, reverse_weight);
+}
+
+} // namespace offbeat::platform
