@@ -18,7 +18,7 @@ constexpr size_t many_messages = 20'000;
 class Evaluation {
   public:
     Evaluation(const schedule::Graph &graph, const Traffic &traffic,
-               const platform::MessageCosts &message_costs, std::vector<LengthCosts> costs,
+               const platform::MessageCosts &message_costs, std::vector<SizeCosts> costs,
                double bytes_per_element, double tolerance)
         : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(std::move(costs)),
           bytes_per_element_(bytes_per_element), tolerance_(tolerance) {
@@ -65,7 +65,7 @@ class Evaluation {
     const schedule::Graph &graph_;
     const Traffic &traffic_;
     const platform::MessageCosts &message_costs_;
-    std::vector<LengthCosts> costs_;
+    std::vector<SizeCosts> costs_;
     double bytes_per_element_;
     double tolerance_;
 };
@@ -80,7 +80,7 @@ std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffi
                              const platform::Network &network, double bytes_per_element,
                              std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
                              double tolerance) {
-    Evaluation evaluation(graph, traffic, network.costs, costs_by_length(graph, network, bytes_per_element),
+    Evaluation evaluation(graph, traffic, network.costs, costs_by_size(graph, network, bytes_per_element),
                           bytes_per_element, tolerance);
     return evaluation.run(arrivals_s, exits_s, choice);
 }

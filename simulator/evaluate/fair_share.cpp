@@ -11,7 +11,8 @@ FairShare::FairShare(const Traffic &traffic)
       new_rate_(traffic.groups.size()), members_(traffic.capacities.size()), place_(traffic.hops.size()),
       left_(traffic.capacities.size()), demand_(traffic.capacities.size()),
       growing_(traffic.capacities.size()), group_round_(traffic.groups.size()),
-      link_round_(traffic.capacities.size()), settled_(traffic.groups.size()) {
+      link_round_(traffic.capacities.size()), place_of_link_(traffic.capacities.size()),
+      settled_(traffic.groups.size()) {
 }
 
 void FairShare::reset() {
@@ -68,6 +69,7 @@ void FairShare::collect() {
             left_[hop.link] = traffic_.capacities[hop.link];
             demand_[hop.link] = 0;
             growing_[hop.link] = 0;
+            place_of_link_[hop.link] = static_cast<uint32_t>(links_.size());
             links_.push_back(hop.link);
         }
     };
@@ -99,33 +101,21 @@ std::span<const uint32_t> FairShare::solve() {
     return groups_;
 }
 
-/** Shares only grow as links settle: a link that comes to the top of the heap with a share that has grown
- * goes back. */
+/** Link by link, the one next that has the least to give to each of its flows. */
 void FairShare::fill() {
-    heap_.clear();
-    for (const uint32_t link : links_)
-        if (growing_[link] > 0)
-            heap_.push_back({left_[link] / demand_[link], link});
-    std::make_heap(heap_.begin(), heap_.end());
-    while (!heap_.empty()) {
-        std::pop_heap(heap_.begin(), heap_.end());
-        const auto [share, link] = heap_.back();
-        if (growing_[link] == 0) {
-            heap_.pop_back();
-            continue;
-        }
-        const double now = std::max(left_[link], 0.0) / demand_[link];
-        if (now > share * (1 + 1e-12)) {
-            heap_.back().share = now;
-            std::push_heap(heap_.begin(), heap_.end());
-            continue;
-        }
-        heap_.pop_back();
-        if (now >= traffic_.flow_bandwidth) {
+    shares_.resize(links_.size());
+    for (size_t i = 0; i < links_.size(); ++i)
+        if (growing_[links_[i]] > 0)
+            shares_.set(i, left_[links_[i]] / demand_[links_[i]]);
+    size_t open = groups_.size();
+    while (open > 0) {
+        double share = 0;
+        const uint32_t link = links_[shares_.find(share)];
+        if (share >= traffic_.flow_bandwidth) {
             settle_rest();
             return;
         }
-        settle(link, now);
+        open -= settle(link, share);
     }
 }
 
@@ -136,20 +126,26 @@ void FairShare::settle_rest() {
             new_rate_[group] = traffic_.flow_bandwidth;
 }
 
-void FairShare::settle(uint32_t link, double share) {
+/** The flows of a full link have their rate; returns how many groups that are. */
+size_t FairShare::settle(uint32_t link, double share) {
+    size_t settled = 0;
     for (const Member &member : members_[link]) {
         if (settled_[member.group])
             continue;
         settled_[member.group] = 1;
+        ++settled;
         new_rate_[member.group] = share;
         const Group &route = traffic_.groups[member.group];
         for (const Hop &hop : std::span(&traffic_.hops[route.first_hop], route.hops)) {
             const double weight = hop.weight * flows_[member.group];
             left_[hop.link] -= weight * share;
             demand_[hop.link] -= weight;
-            --growing_[hop.link];
+            const bool grows = --growing_[hop.link] > 0;
+            shares_.set(place_of_link_[hop.link],
+                        grows ? std::max(left_[hop.link], 0.0) / demand_[hop.link] : never);
         }
     }
+    return settled;
 }
 
 } // namespace offbeat::evaluate

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "evaluate/queues.hpp"
 #include "evaluate/traffic.hpp"
 
 #include <cstdint>
@@ -48,19 +49,11 @@ class FairShare {
         uint32_t group;
         uint32_t hop;
     };
-    struct Candidate {
-        double share;
-        uint32_t link;
-        bool operator<(const Candidate &other) const {
-            return share > other.share; // a heap of the smallest
-        }
-    };
-    void touch(uint32_t group);
     void join(uint32_t group);
     void leave(uint32_t group);
     void collect();
     void fill();
-    void settle(uint32_t link, double share);
+    size_t settle(uint32_t link, double share);
     void settle_rest();
 
     const Traffic &traffic_;
@@ -74,12 +67,13 @@ class FairShare {
     std::vector<uint32_t> growing_;            /**< per link: groups whose rate still grows */
     std::vector<uint32_t> group_round_;        /**< round in which a group was last collected */
     std::vector<uint32_t> link_round_;
-    std::vector<uint8_t> settled_; /**< per group, in this round */
+    std::vector<uint32_t> place_of_link_; /**< in links_ */
+    std::vector<uint8_t> settled_;        /**< per group, in this round */
     uint32_t round_ = 0;
     std::vector<uint32_t> touched_; /**< groups whose number of flows changed */
     std::vector<uint32_t> links_;   /**< of the part being solved */
     std::vector<uint32_t> groups_;
-    std::vector<Candidate> heap_;
+    Smallest shares_; /**< of links_, what each flow that still grows would get */
 };
 
 } // namespace offbeat::evaluate

@@ -8,13 +8,16 @@
 namespace offbeat::evaluate {
 
 using schedule::Graph;
-using schedule::Message;
 using schedule::Target;
 
 namespace {
 
 /** Simultaneous, up to rounding. */
 constexpr double instant_s = 1e-13;
+
+/** A message whose latency ends so shortly after another event begins to move with it: SimGrid's precision of
+ * time, which keeps ranks in step that are in step but for rounding. */
+constexpr double together_s = 1e-9;
 
 /** Marks a post among the joints that wait for their time. */
 constexpr uint32_t post_bit = 1U << 31U;
@@ -30,7 +33,7 @@ bool later(const Due &a, const Due &b) {
 } // namespace
 
 Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-             std::span<const LengthCosts> costs, double bytes_per_element, double tolerance)
+             std::span<const SizeCosts> costs, double bytes_per_element, double tolerance)
     : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(costs),
       bytes_per_element_(bytes_per_element), tolerance_(tolerance),
       charges_(message_costs.send_overhead_s > 0 || !graph.work.empty()), state_(graph.messages.size()),
@@ -50,12 +53,14 @@ void Fluid::make_delays() {
             delay_s_.push_back(delay);
         return static_cast<uint32_t>(queue);
     };
-    for (const LengthCosts &length : costs_)
-        inside_delay_.push_back(queue_of(length.inside_s, 0));
-    first_route_delay_ = static_cast<uint32_t>(delay_s_.size());
-    for (const LengthCosts &length : costs_)
+    for (const SizeCosts &cost : costs_)
+        inside_transfer_.push_back(queue_of(cost.inside_transfer_s, 0));
+    first_latency_ = delay_s_.size();
+    for (const SizeCosts &cost : costs_) {
+        inside_latency_.push_back(queue_of(cost.inside_latency_s, first_latency_));
         for (const double latency_s : traffic_.latencies_s)
-            route_delay_.push_back(queue_of(length.latency_factor * latency_s, first_route_delay_));
+            route_latency_.push_back(queue_of(cost.latency_factor * latency_s, first_latency_));
+    }
     delays_.resize(delay_s_.size());
 }
 
@@ -118,14 +123,11 @@ bool Fluid::step() {
     }
     if (next == never)
         return false;
-    now_ = next;
+    const bool begins = next == delayed && queue >= first_latency_;
+    if (!begins || next > now_ + together_s)
+        now_ = next;
     if (next == delayed) {
-        const uint32_t message = delays_[queue].front().what;
-        delays_[queue].pop();
-        if (queue < first_route_delay_)
-            deliver(message);
-        else
-            activate(message);
+        take_delayed(queue);
     } else if (next == ended) {
         end_transfers(ends_.which());
     } else if (next == arrives) {
@@ -141,6 +143,20 @@ bool Fluid::step() {
     }
     fire_ready();
     return true;
+}
+
+/** All that is due in this queue at this time. */
+void Fluid::take_delayed(size_t queue) {
+    OrderedQueue &due = delays_[queue];
+    const bool delivers = queue < first_latency_;
+    do {
+        const uint32_t message = due.front().what;
+        due.pop();
+        if (delivers)
+            deliver(message);
+        else
+            activate(message);
+    } while (!due.empty() && due.front().at <= (delivers ? now_ : now_ + together_s));
 }
 
 void Fluid::signal(Target target) {
@@ -226,58 +242,70 @@ void Fluid::post(uint32_t post) {
 }
 
 void Fluid::post_send(uint32_t message) {
-    const Message &sending = graph_.messages[message];
-    const LengthCosts &length = costs_[sending.length];
+    const Leg &leg = traffic_.legs[message];
+    const SizeCosts &cost = costs_[leg.size];
     uint8_t &state = state_[message];
-    const bool eager = length.eager && !sending.synchronous;
     state |= sent;
-    if (eager || (state & expected))
+    if (cost.eager || (state & expected))
         begin(message);
-    if (length.detached && !sending.synchronous)
-        signal(sending.sender_next);
+    if (cost.detached)
+        signal(leg.sender_next);
 }
 
 void Fluid::post_receive(uint32_t message) {
-    const Message &receiving = graph_.messages[message];
+    const Leg &leg = traffic_.legs[message];
     uint8_t &state = state_[message];
     state |= expected;
     if (!(state & sent))
         return;
-    if (!costs_[receiving.length].eager || receiving.synchronous)
+    if (!costs_[leg.size].eager)
         begin(message);
     else if (state & arrived)
-        signal(receiving.receiver_next);
+        signal(leg.receiver_next);
 }
 
 void Fluid::begin(uint32_t message) {
-    const uint32_t group = traffic_.group_of[message];
-    const uint32_t length = graph_.messages[message].length;
+    const Leg &leg = traffic_.legs[message];
     const uint32_t queue =
-        group == inside_node
-            ? inside_delay_[length]
-            : route_delay_[length * traffic_.latencies_s.size() + traffic_.groups[group].latency];
+        leg.group == inside_node
+            ? inside_latency_[leg.size]
+            : route_latency_[leg.size * traffic_.latencies_s.size() + traffic_.groups[leg.group].latency];
+    delay(message, queue);
+}
+
+void Fluid::delay(uint32_t message, uint32_t queue) {
     delays_[queue].push(now_ + delay_s_[queue], message);
 }
 
+/** Its latency is over: it begins to move. */
 void Fluid::activate(uint32_t message) {
-    const uint32_t group = traffic_.group_of[message];
-    const uint32_t length = graph_.messages[message].length;
+    const uint32_t group = traffic_.legs[message].group;
+    const uint32_t size = traffic_.legs[message].size;
+    if (group == inside_node) {
+        delay(message, inside_transfer_[size]);
+        return;
+    }
     Transfer &transfer = transfers_[group];
     if (shares_.flows(group) == 0) {
         transfer.moved = 0;
         transfer.updated = now_;
     }
     const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
-    transfer.ends.push(moved + costs_[length].work, message);
-    ++moving_[length];
+    transfer.ends.push(moved + costs_[size].work, message);
+    ++moving_[size];
     shares_.add_flow(group);
     mark_dirty();
 }
 
 void Fluid::mark_dirty() {
-    last_change_ = now_;
-    if (deadline_ == never)
+    if (deadline_ == never) {
         deadline_ = now_ + window_;
+        first_change_ = now_;
+        changes_ = changes_after_first_s_ = 0;
+    }
+    last_change_ = now_;
+    changes_ += 1;
+    changes_after_first_s_ += now_ - first_change_;
 }
 
 /** Every flow of the group that is through by now. */
@@ -287,7 +315,7 @@ void Fluid::end_transfers(uint32_t group) {
     do {
         const uint32_t message = transfer.ends.front().what;
         transfer.ends.pop();
-        --moving_[graph_.messages[message].length];
+        --moving_[traffic_.legs[message].size];
         shares_.remove_flow(group);
         deliver(message);
     } while (!transfer.ends.empty() && transfer.ends.front().at <= moved * (1 + 1e-12));
@@ -307,14 +335,13 @@ void Fluid::schedule_end(uint32_t group) {
 }
 
 void Fluid::deliver(uint32_t message) {
-    const Message &delivered = graph_.messages[message];
-    const LengthCosts &length = costs_[delivered.length];
+    const Leg &leg = traffic_.legs[message];
     uint8_t &state = state_[message];
     state |= arrived;
     if (state & expected)
-        signal(delivered.receiver_next);
-    if (!length.detached || delivered.synchronous)
-        signal(delivered.sender_next);
+        signal(leg.receiver_next);
+    if (!costs_[leg.size].detached)
+        signal(leg.sender_next);
 }
 
 /** Rates change at the last event that changed the flows. A group that was idle before is given what it would
@@ -324,6 +351,7 @@ void Fluid::solve() {
     now_ = last_change_;
     deadline_ = never;
     const auto groups = shares_.solve();
+    const double mean_change = first_change_ + changes_after_first_s_ / changes_;
     const bool many = groups.size() * 4 > ends_.size();
     double throughput = 0;
     double flows = 0;
@@ -335,7 +363,8 @@ void Fluid::solve() {
         flows += shares_.flows(group);
         if (before == after)
             continue;
-        transfer.moved += (before > 0 ? before : after) * (now_ - transfer.updated);
+        const double changed = before > 0 ? std::max(transfer.updated, mean_change) : transfer.updated;
+        transfer.moved += before * (changed - transfer.updated) + after * (now_ - changed);
         transfer.updated = now_;
         shares_.accept(group);
         const double ends = std::max(now_, now_ + (transfer.ends.front().at - transfer.moved) / after);
@@ -347,9 +376,9 @@ void Fluid::solve() {
     if (many)
         ends_.rebuild();
     double smallest = never;
-    for (size_t length = 0; length < moving_.size(); ++length)
-        if (moving_[length] > 0)
-            smallest = std::min(smallest, costs_[length].work);
+    for (size_t size = 0; size < moving_.size(); ++size)
+        if (moving_[size] > 0)
+            smallest = std::min(smallest, costs_[size].work);
     if (tolerance_ > 0 && throughput > 0 && smallest < never)
         window_ = std::max(instant_s, tolerance_ * smallest * flows / throughput);
 }

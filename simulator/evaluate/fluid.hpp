@@ -18,12 +18,12 @@ namespace offbeat::evaluate {
 class Fluid {
   public:
     /**
-     * @param costs by length, as costs_by_length() gives them
+     * @param costs by size, as costs_by_size() gives them
      * @param tolerance changes of rates within this share of the time that a typical transfer in flight takes
      * are put into effect together; with 0 only simultaneous ones are
      */
     Fluid(const schedule::Graph &graph, const Traffic &traffic, const platform::MessageCosts &message_costs,
-          std::span<const LengthCosts> costs, double bytes_per_element, double tolerance);
+          std::span<const SizeCosts> costs, double bytes_per_element, double tolerance);
 
     /** @param arrivals_s,exits_s one per rank. std::logic_error when ranks wait for each other for ever. */
     void run(std::span<const double> arrivals_s, std::span<double> exits_s);
@@ -47,6 +47,7 @@ class Fluid {
     void make_delays();
     [[nodiscard]] double next_delay(size_t &queue) const;
     [[nodiscard]] bool step();
+    void take_delayed(size_t queue);
 
     void signal(schedule::Target target);
     void fire_ready();
@@ -57,6 +58,7 @@ class Fluid {
     void post_send(uint32_t message);
     void post_receive(uint32_t message);
     void begin(uint32_t message);
+    void delay(uint32_t message, uint32_t queue);
     void activate(uint32_t message);
     void deliver(uint32_t message);
     void end_transfers(uint32_t group);
@@ -68,7 +70,7 @@ class Fluid {
     const schedule::Graph &graph_;
     const Traffic &traffic_;
     const platform::MessageCosts &message_costs_;
-    std::span<const LengthCosts> costs_;
+    std::span<const SizeCosts> costs_;
     double bytes_per_element_;
     double tolerance_;
     bool charges_; /**< ranks are busy for some time with posts or local work */
@@ -84,19 +86,23 @@ class Fluid {
     std::vector<uint32_t> arrivals_; /**< ranks by arrival */
     std::span<const double> arrivals_s_;
     size_t arrived_ = 0;
-    std::vector<OrderedQueue> delays_;   /**< one for each fixed delay: messages */
-    std::vector<double> delay_s_;        /**< the delay of each */
-    std::vector<uint32_t> inside_delay_; /**< per length: its queue */
-    std::vector<uint32_t> route_delay_;  /**< per length × latency: its queue */
-    uint32_t first_route_delay_ = 0;     /**< queues before it deliver, the others begin to move */
+    std::vector<OrderedQueue> delays_;      /**< messages, one queue for each fixed delay */
+    std::vector<double> delay_s_;           /**< the delay of each */
+    size_t first_latency_ = 0;              /**< queues before it end transfers, the others begin them */
+    std::vector<uint32_t> inside_transfer_; /**< per size: its queue */
+    std::vector<uint32_t> inside_latency_;  /**< per size */
+    std::vector<uint32_t> route_latency_;   /**< per size × latency of routes */
     std::vector<Due> later_; /**< a heap of joints and posts that wait for their rank to be free */
 
     FairShare shares_;
     std::vector<Transfer> transfers_;
     Earliest ends_;
-    std::vector<uint32_t> moving_; /**< per length: messages on links */
+    std::vector<uint32_t> moving_; /**< per size: messages on links */
+    double first_change_ = 0;      /**< of the flows, since rates were last worked out */
     double last_change_ = 0;
-    double deadline_ = never; /**< when rates must be brought up to date */
+    double changes_ = 0;
+    double changes_after_first_s_ = 0; /**< their sum */
+    double deadline_ = never;          /**< when rates must be brought up to date */
     double window_ = 0;
     uint64_t solves_ = 0;
     size_t exited_ = 0;

@@ -14,7 +14,6 @@ namespace offbeat::evaluate {
 
 using platform::MessageCosts;
 using schedule::Graph;
-using schedule::Message;
 using schedule::nobody;
 
 namespace {
@@ -40,7 +39,7 @@ bool LongestPath::possible(const Graph &graph, const MessageCosts &message_costs
 class LongestPath::Layout {
   public:
     Layout(const Graph &graph, const Traffic &traffic, const MessageCosts &message_costs,
-           std::span<const LengthCosts> costs, double bytes_per_element, LongestPath &path)
+           std::span<const SizeCosts> costs, double bytes_per_element, LongestPath &path)
         : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(costs),
           bytes_per_element_(bytes_per_element), path_(path), pending_(graph.needs),
           place_(graph.joints(), no_place), readers_(graph.joints()), sides_(graph.messages.size()) {
@@ -126,7 +125,7 @@ class LongestPath::Layout {
     [[nodiscard]] uint32_t followed_by_receive(uint32_t first, uint32_t last) const {
         for (uint32_t i = first; i < last; ++i)
             if (!is_send(graph_.posts[i]))
-                return graph_.messages[graph_.posts[i] / 2].receiver_next;
+                return traffic_.legs[graph_.posts[i] / 2].receiver_next;
         return nobody;
     }
 
@@ -153,11 +152,11 @@ class LongestPath::Layout {
 
     void post(uint32_t joint, uint32_t post, double busy_s, uint32_t implied) {
         const uint32_t message = post / 2;
-        const Message &posted = graph_.messages[message];
+        const Leg &posted = traffic_.legs[message];
         Sides &sides = sides_[message];
         (is_send(post) ? sides.sender : sides.receiver) = joint;
         (is_send(post) ? sides.sender_s : sides.receiver_s) = busy_s;
-        if (is_send(post) && detached(posted) && posted.sender_next != nobody) {
+        if (is_send(post) && costs_[posted.size].detached && posted.sender_next != nobody) {
             // Told at once, in a step of its own: the message may come much later.
             if (posted.sender_next != implied)
                 add_edge(joint, posted.sender_next, busy_s);
@@ -167,26 +166,21 @@ class LongestPath::Layout {
             add_message(message);
     }
 
-    [[nodiscard]] bool detached(const Message &message) const {
-        return costs_[message.length].detached && !message.synchronous;
-    }
-
     void add_message(uint32_t message) {
-        const Message &sent = graph_.messages[message];
-        const LengthCosts &length = costs_[sent.length];
+        const Leg &sent = traffic_.legs[message];
+        const SizeCosts &cost = costs_[sent.size];
         const Sides &sides = sides_[message];
-        const bool eager = length.eager && !sent.synchronous;
         Step step;
-        const double duration_s = duration(message, length, step.record);
+        const double duration_s = duration(sent, cost, step.record);
         step.sender = place_[sides.sender];
-        step.receiver = eager ? step.sender : place_[sides.receiver];
+        step.receiver = cost.eager ? step.sender : place_[sides.receiver];
         step.sender_s = sides.sender_s + duration_s;
-        step.receiver_s = eager ? step.sender_s : sides.receiver_s + duration_s;
-        const uint32_t released = detached(sent) ? nobody : sent.sender_next;
+        step.receiver_s = cost.eager ? step.sender_s : sides.receiver_s + duration_s;
+        const uint32_t released = cost.detached ? nobody : sent.sender_next;
         tell_or_drop(sent.receiver_next, step.told, step.told_before);
         tell_or_drop(released, step.released, step.released_before);
         path_.tape_.push_back(step);
-        if (eager && sent.receiver_next != nobody)
+        if (cost.eager && sent.receiver_next != nobody)
             add_edge(sides.receiver, sent.receiver_next, sides.receiver_s);
         signal(sent.receiver_next);
         signal(released);
@@ -194,16 +188,15 @@ class LongestPath::Layout {
         read(sides.receiver);
     }
 
-    double duration(uint32_t message, const LengthCosts &length, uint32_t &record) {
-        const uint32_t group = traffic_.group_of[message];
-        if (group == inside_node)
-            return length.inside_s;
-        const Group &route = traffic_.groups[group];
-        const double transfer_s = length.work / route.alone;
+    double duration(const Leg &leg, const SizeCosts &cost, uint32_t &record) {
+        if (leg.group == inside_node)
+            return cost.inside_latency_s + cost.inside_transfer_s;
+        const Group &route = traffic_.groups[leg.group];
+        const double transfer_s = cost.work / route.alone;
         record = static_cast<uint32_t>(path_.transfer_s_.size());
         path_.transfer_s_.push_back(transfer_s);
-        groups_.push_back(group);
-        return traffic_.latencies_s[route.latency] * length.latency_factor + transfer_s;
+        groups_.push_back(leg.group);
+        return traffic_.latencies_s[route.latency] * cost.latency_factor + transfer_s;
     }
 
     /** Nobody is told at a place that nobody reads. */
@@ -220,7 +213,7 @@ class LongestPath::Layout {
     const Graph &graph_;
     const Traffic &traffic_;
     const MessageCosts &message_costs_;
-    std::span<const LengthCosts> costs_;
+    std::span<const SizeCosts> costs_;
     double bytes_per_element_;
     LongestPath &path_;
     std::vector<uint32_t> pending_;
@@ -235,7 +228,7 @@ class LongestPath::Layout {
 };
 
 LongestPath::LongestPath(const Graph &graph, const Traffic &traffic, const MessageCosts &message_costs,
-                         std::span<const LengthCosts> costs, double bytes_per_element)
+                         std::span<const SizeCosts> costs, double bytes_per_element)
     : traffic_(traffic), p_(static_cast<size_t>(graph.p)) {
     Layout layout(graph, traffic, message_costs, costs, bytes_per_element, *this);
     list_links(layout.write());

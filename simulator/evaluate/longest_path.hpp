@@ -26,7 +26,7 @@ class LongestPath {
 
     /** Arguments as for Fluid; only `traffic` must outlive it. std::logic_error when ranks wait for ever. */
     LongestPath(const schedule::Graph &graph, const Traffic &traffic,
-                const platform::MessageCosts &message_costs, std::span<const LengthCosts> costs,
+                const platform::MessageCosts &message_costs, std::span<const SizeCosts> costs,
                 double bytes_per_element);
 
     /** @param arrivals_s,exits_s patterns × p, up to eight patterns. */

@@ -65,6 +65,64 @@ class OrderedQueue {
     uint64_t tail_ = 0;
 };
 
+/** The smallest of some numbers that change more often than they are asked for: the minimum of each block is
+ * kept. */
+class Smallest {
+  public:
+    /** So many numbers, not yet set. */
+    void resize(size_t count) {
+        const size_t blocks = (count + block - 1) / block;
+        numbers_.assign(blocks, {});
+        minima_.assign(blocks, never);
+        stale_.assign(blocks, 1);
+    }
+    void set(size_t which, double number) {
+        numbers_[which / block].of[which % block] = number;
+        stale_[which / block] = 1;
+    }
+    /** Its place; the number itself in `number`, which is `never` when all are. */
+    [[nodiscard]] size_t find(double &number) {
+        size_t best = 0;
+        for (size_t i = 0; i < minima_.size(); ++i) {
+            if (stale_[i]) {
+                minima_[i] = numbers_[i].minimum();
+                stale_[i] = 0;
+            }
+            if (minima_[i] < minima_[best])
+                best = i;
+        }
+        number = minima_[best];
+        return best * block + numbers_[best].place(number);
+    }
+
+  private:
+    static constexpr size_t block = 32;
+    typedef double Four __attribute__((vector_size(4 * sizeof(double))));
+    struct alignas(64) Block {
+        Block() {
+            std::ranges::fill(of, never);
+        }
+        [[nodiscard]] double minimum() const {
+            const auto *four = reinterpret_cast<const Four *>(of);
+            Four low = four[0];
+            for (size_t i = 1; i < block / 4; ++i)
+                low = four[i] < low ? four[i] : low;
+            return std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
+        }
+        [[nodiscard]] size_t place(double number) const {
+            size_t i = 0;
+            while (of[i] != number)
+                ++i;
+            return i;
+        }
+        double of[block];
+    };
+
+    std::vector<Block> numbers_;
+    std::vector<double> minima_;
+    std::vector<uint8_t> stale_;
+};
+
 /** The earliest of a fixed number of times, which change often: a tree of minima. */
 class Earliest {
   public:

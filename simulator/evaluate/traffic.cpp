@@ -68,34 +68,35 @@ Traffic route(const schedule::Graph &graph, const platform::Network &network) {
     if (network.node_of_rank.size() < static_cast<size_t>(graph.p))
         throw std::invalid_argument("the network has no place for some rank");
     Traffic traffic;
-    traffic.group_of.reserve(graph.messages.size());
+    traffic.legs.reserve(graph.messages.size());
     if (network.costs.flow_bandwidth > 0)
         traffic.flow_bandwidth = network.costs.flow_bandwidth;
     Router router(*network.topology, traffic.flow_bandwidth, traffic);
     for (const schedule::Message &message : graph.messages) {
         const int from = network.node_of_rank[message.source];
         const int to = network.node_of_rank[message.target];
-        traffic.group_of.push_back(from == to ? inside_node : router.group(from, to));
+        traffic.legs.push_back({from == to ? inside_node : router.group(from, to), message.size,
+                                message.sender_next, message.receiver_next});
     }
     return traffic;
 }
 
-std::vector<LengthCosts> costs_by_length(const schedule::Graph &graph, const platform::Network &network,
-                                         double bytes_per_element) {
+std::vector<SizeCosts> costs_by_size(const schedule::Graph &graph, const platform::Network &network,
+                                     double bytes_per_element) {
     const platform::MessageCosts &costs = network.costs;
-    std::vector<LengthCosts> all;
-    for (const int64_t elements : graph.lengths) {
-        const double bytes = static_cast<double>(elements) * bytes_per_element;
+    std::vector<SizeCosts> all;
+    for (const schedule::MessageSize &size : graph.sizes) {
+        const double bytes = static_cast<double>(size.elements) * bytes_per_element;
         const double carried = bytes + costs.header_bytes;
-        LengthCosts length;
-        length.work = carried / costs.bandwidth_factor.at(carried);
-        length.latency_factor = costs.latency_factor.at(carried);
+        SizeCosts cost;
+        cost.work = carried / costs.bandwidth_factor.at(carried);
+        cost.latency_factor = costs.latency_factor.at(carried);
         const platform::Loopback &inside = network.loopback;
-        length.inside_s = inside.latency_s * inside.latency_factor.at(carried) +
-                          carried / inside.bandwidth_factor.at(carried) / inside.bandwidth;
-        length.eager = bytes < costs.eager_below_bytes;
-        length.detached = length.eager || bytes < costs.detached_below_bytes;
-        all.push_back(length);
+        cost.inside_latency_s = inside.latency_s * inside.latency_factor.at(carried);
+        cost.inside_transfer_s = carried / inside.bandwidth_factor.at(carried) / inside.bandwidth;
+        cost.eager = !size.synchronous && bytes < costs.eager_below_bytes;
+        cost.detached = !size.synchronous && (cost.eager || bytes < costs.detached_below_bytes);
+        all.push_back(cost);
     }
     return all;
 }

@@ -1,6 +1,7 @@
-#include "algorithms/catalogue.hpp"
 #include "evaluate/evaluate.hpp"
 #include "python/bindings.hpp"
+#include "python/call_arguments.hpp"
+#include "python/programs.hpp"
 #include "schedule/graph.hpp"
 
 #include <nanobind/ndarray.h>
@@ -21,30 +22,30 @@ namespace {
 
 using Times = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/** A call's schedule, and its way over the network that it was last evaluated on. */
+/** What every rank does in one call, and its way over the network that it was last evaluated on. */
 class Schedule {
   public:
     Schedule(const std::string &collective, const std::string &family, const std::string &name,
-             const std::map<std::string, int64_t> &parameters, int p, int root, int64_t count,
+             const std::map<std::string, int64_t> &values, int p, int root, int64_t count,
              int64_t element_bytes, std::vector<int> node_of_rank, bool commutative, bool local_work) {
-        const auto kind = schedule::collective_of(collective);
-        const auto *algorithm = kind ? algorithms::find(*kind, family, name) : nullptr;
-        if (algorithm == nullptr)
-            throw std::invalid_argument("there is no algorithm '" + name + "' of " + collective +
-                                        " in the family '" + family + "'");
-        algorithms::Parameters values(algorithm->parameters);
-        for (const auto &[parameter, value] : parameters)
-            values.set(parameter, value);
-        if (p < 1 || root < 0 || root >= p)
-            throw std::invalid_argument("the root must be one of the ranks");
-        const schedule::Call call{*kind, p, root, count, element_bytes, node_of_rank, commutative};
+        const auto &algorithm = algorithm_named(collective, family, name);
+        const auto parameters = parameters_of(algorithm, values);
+        const OwnedCall owned(collective, p, root, count, element_bytes, std::move(node_of_rank),
+                              commutative);
+        const nb::gil_scoped_release unlocked;
         schedule::GraphBuilder builder(p, local_work);
         schedule::Program program;
-        const nb::gil_scoped_release release;
         for (int rank = 0; rank < p; ++rank) {
-            algorithms::write_program(*algorithm, values, call, rank, program);
+            algorithms::write_program(algorithm, parameters, owned.call, rank, program);
             builder.add(program);
         }
+        graph_ = builder.build();
+    }
+
+    Schedule(const Programs &programs, bool local_work) {
+        schedule::GraphBuilder builder(programs.owned.call.p, local_work);
+        for (const schedule::Program &program : programs.programs)
+            builder.add(program);
         graph_ = builder.build();
     }
 
@@ -117,7 +118,11 @@ void bind_evaluate(nb::module_ &module) {
                       bool, bool>(),
              nb::arg("collective"), nb::arg("family"), nb::arg("name"), nb::arg("parameters"), nb::arg("p"),
              nb::arg("root"), nb::arg("count"), nb::arg("element_bytes"), nb::arg("node_of_rank"),
-             nb::arg("commutative") = true, nb::arg("local_work") = false)
+             nb::arg("commutative") = true, nb::arg("local_work") = false,
+             "local_work: keep what reductions, copies and receipts cost, for a network that charges for "
+             "them.")
+        .def(nb::init<const Programs &, bool>(), nb::arg("programs"), nb::arg("local_work") = false,
+             "An algorithm that was written in Python.")
         .def_prop_ro("p", [](const Schedule &schedule) { return schedule.graph().p; })
         .def_prop_ro("messages", [](const Schedule &schedule) { return schedule.graph().messages.size(); })
         .def_prop_ro("joints", [](const Schedule &schedule) { return schedule.graph().joints(); })

@@ -32,7 +32,7 @@ template <class T> size_t bytes_of(const std::vector<T> &vector) {
 } // namespace
 
 size_t Graph::memory_bytes() const {
-    return bytes_of(messages) + bytes_of(lengths) + bytes_of(needs) + bytes_of(rank) + bytes_of(first_post) +
+    return bytes_of(messages) + bytes_of(sizes) + bytes_of(needs) + bytes_of(rank) + bytes_of(first_post) +
            bytes_of(posts) + bytes_of(first_next) + bytes_of(next) + bytes_of(work) + bytes_of(entry) +
            bytes_of(exit) + bytes_of(first_pop) + bytes_of(pops);
 }
@@ -42,16 +42,15 @@ GraphBuilder::GraphBuilder(int p, bool local_work) : local_work_(local_work) {
     graph_.first_pop.push_back(0);
 }
 
-uint32_t GraphBuilder::length_class(int64_t elements) {
-    if (elements == last_length_)
-        return last_class_;
-    auto &lengths = graph_.lengths;
-    const auto found = std::find(lengths.begin(), lengths.end(), elements);
-    last_class_ = static_cast<uint32_t>(found - lengths.begin());
-    last_length_ = elements;
-    if (found == lengths.end())
-        lengths.push_back(elements);
-    return last_class_;
+uint32_t GraphBuilder::size_class(MessageSize size) {
+    auto &sizes = graph_.sizes;
+    if (last_size_ < sizes.size() && sizes[last_size_] == size)
+        return last_size_;
+    const auto found = std::ranges::find(sizes, size);
+    last_size_ = static_cast<uint32_t>(found - sizes.begin());
+    if (found == sizes.end())
+        sizes.push_back(size);
+    return last_size_;
 }
 
 void GraphBuilder::add(const Program &program) {
@@ -92,8 +91,7 @@ void GraphBuilder::add_joints(const Program &program, const std::vector<uint32_t
                 // `next` holds the operation until add_needs() knows who waits for it.
                 side.push_back({receives ? peer : self, receives ? self : peer, operation.tag,
                                 static_cast<uint32_t>(graph_.posts.size()), order[at],
-                                length_class(operation.length),
-                                operation.kind == Kind::synchronous_send ? 1U : 0U});
+                                size_class({operation.length, operation.kind == Kind::synchronous_send})});
                 graph_.posts.push_back(0);
             } else if (local_work_ && operation.length > 0) {
                 if (graph_.posts.size() > graph_.first_post.back())
@@ -250,12 +248,11 @@ void GraphBuilder::match() {
                                    " to rank " + std::to_string(send.target));
         taken[j] = 1;
         const Endpoint &receive = receives_[j];
-        if (receive.length != send.length)
+        if (graph_.sizes[receive.size].elements != graph_.sizes[send.size].elements)
             throw std::logic_error("a message from rank " + std::to_string(send.source) + " to rank " +
                                    std::to_string(send.target) + " has two lengths");
         const uint32_t message = order[i];
-        graph_.messages[message] = {send.source,      send.target, send.length,
-                                    send.synchronous, send.next,   receive.next};
+        graph_.messages[message] = {send.source, send.target, send.size, send.next, receive.next};
         graph_.posts[send.post] = message * 2;
         graph_.posts[receive.post] = message * 2 + 1;
     }

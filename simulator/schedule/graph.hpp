@@ -21,10 +21,16 @@ inline constexpr Target queue_bit = 1U << 31U;
 struct Message {
     uint32_t source = 0;
     uint32_t target = 0;
-    uint32_t length = 0; /**< place in Graph::lengths */
-    uint32_t synchronous = 0;
+    uint32_t size = 0; /**< place in Graph::sizes */
     Target sender_next = nobody;
     Target receiver_next = nobody;
+};
+
+/** What a message costs depends on this alone, and on the ranks. */
+struct MessageSize {
+    int64_t elements = 0;
+    bool synchronous = false; /**< complete only when it is received, and never sent ahead */
+    bool operator==(const MessageSize &) const = default;
 };
 
 /** What a rank does itself when a joint fires, before the joint's posts; in elements. */
@@ -38,7 +44,7 @@ struct LocalWork {
 struct Graph {
     int p = 0;
     std::vector<Message> messages;
-    std::vector<int64_t> lengths;     /**< distinct message lengths, in elements */
+    std::vector<MessageSize> sizes;   /**< distinct ones */
     std::vector<uint32_t> needs;      /**< per joint: completions and joints that it waits for */
     std::vector<uint32_t> rank;       /**< per joint */
     std::vector<uint32_t> first_post; /**< per joint, and one more */
@@ -78,14 +84,13 @@ class GraphBuilder {
         int32_t tag;
         uint32_t post; /**< place in Graph::posts */
         Target next;
-        uint32_t length;
-        uint32_t synchronous;
+        uint32_t size;
     };
     struct Edge {
         uint32_t from;
         uint32_t to;
     };
-    uint32_t length_class(int64_t elements);
+    uint32_t size_class(MessageSize size);
     void add_joints(const Program &program, const std::vector<uint32_t> &order);
     void add_needs(const Program &program);
     std::vector<Target> relay_shared_requests(const Program &program);
@@ -102,8 +107,7 @@ class GraphBuilder {
     std::vector<uint32_t>
         segment_of_; /**< first graph joint of each program joint, of the program being added */
     std::vector<uint32_t> tail_of_; /**< last one: joints are split where local work follows posts */
-    int64_t last_length_ = -1;
-    uint32_t last_class_ = 0;
+    uint32_t last_size_ = 0;
 };
 
 } // namespace offbeat::schedule
