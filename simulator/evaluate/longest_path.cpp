@@ -21,6 +21,9 @@ namespace {
 constexpr size_t lanes = LongestPath::lanes;
 constexpr uint32_t no_place = UINT32_MAX;
 
+/** Share of a transfer by which two may overlap and still follow each other. */
+constexpr double rounding = 1e-9;
+
 /** The same quantity of all patterns that are read together. */
 typedef double Lanes __attribute__((vector_size(lanes * sizeof(double)), may_alias));
 
@@ -281,34 +284,66 @@ void LongestPath::read_tape() {
 }
 
 /** Two transfers share a link when their times on it overlap and one of them passes forward; what passes on
- * its way back takes too little to matter to others of its kind. */
-bool LongestPath::contended(size_t pattern) {
+ * its way back takes too little to matter to others of its kind. Looked at in the order of the tape first, in
+ * which transfers mostly follow each other; pattern by pattern and sorted where they don't. */
+uint32_t LongestPath::contended(size_t patterns) const {
+    uint32_t found = 0;
+    const uint32_t all = (1U << patterns) - 1;
+    for (size_t link = 0; link + 1 < first_passing_.size() && found != all; ++link) {
+        const uint32_t suspects = out_of_order(link) & all & ~found;
+        for (size_t pattern = 0; pattern < patterns; ++pattern)
+            if ((suspects >> pattern & 1U) != 0 && shares(link, pattern))
+                found |= 1U << pattern;
+    }
+    return found;
+}
+
+/** Patterns in which a transfer over the link begins before one that is before it on the tape has ended. */
+OFFBEAT_WIDEST_VECTORS
+uint32_t LongestPath::out_of_order(size_t link) const {
+    const Lanes *const ends = reinterpret_cast<const Lanes *>(ends_.data());
+    Lanes last_end = {};
+    Lanes last_forward_end = {};
+    Lanes earliest_by = {}; // how much too early the worst one is
+    for (uint32_t i = first_passing_[link]; i < first_passing_[link + 1]; ++i) {
+        const uint32_t record = passing_[i] / 2;
+        const bool forward = (passing_[i] & 1U) != 0;
+        const Lanes end = ends[record];
+        const Lanes early =
+            (forward ? last_end : last_forward_end) - (end - transfer_s_[record] * (1 - rounding));
+        earliest_by = early > earliest_by ? early : earliest_by;
+        last_end = end > last_end ? end : last_end;
+        if (forward)
+            last_forward_end = end > last_forward_end ? end : last_forward_end;
+    }
+    uint32_t patterns = 0;
+    for (size_t lane = 0; lane < lanes; ++lane)
+        if (earliest_by[lane] > 0)
+            patterns |= 1U << lane;
+    return patterns;
+}
+
+bool LongestPath::shares(size_t link, size_t pattern) const {
     struct Pass {
         double start;
         double end;
         bool forward;
     };
     std::vector<Pass> passes;
-    const auto earlier = [](const Pass &a, const Pass &b) { return a.start < b.start; };
-    for (size_t link = 0; link + 1 < first_passing_.size(); ++link) {
-        passes.clear();
-        for (uint32_t i = first_passing_[link]; i < first_passing_[link + 1]; ++i) {
-            const uint32_t record = passing_[i] / 2;
-            const double end = ends_[record].of[pattern];
-            passes.push_back({end - transfer_s_[record], end, (passing_[i] & 1U) != 0});
-        }
-        if (!std::is_sorted(passes.begin(), passes.end(), earlier))
-            std::sort(passes.begin(), passes.end(), earlier);
-        double last_end = 0;
-        double last_forward_end = 0;
-        for (const Pass &pass : passes) {
-            const double free = pass.forward ? last_end : last_forward_end;
-            if (pass.start < free - 1e-9 * (pass.end - pass.start))
-                return true;
-            last_end = std::max(last_end, pass.end);
-            if (pass.forward)
-                last_forward_end = std::max(last_forward_end, pass.end);
-        }
+    for (uint32_t i = first_passing_[link]; i < first_passing_[link + 1]; ++i) {
+        const uint32_t record = passing_[i] / 2;
+        const double end = ends_[record].of[pattern];
+        passes.push_back({end - transfer_s_[record] * (1 - rounding), end, (passing_[i] & 1U) != 0});
+    }
+    std::ranges::sort(passes, {}, &Pass::start);
+    double last_end = 0;
+    double last_forward_end = 0;
+    for (const Pass &pass : passes) {
+        if (pass.start < (pass.forward ? last_end : last_forward_end))
+            return true;
+        last_end = std::max(last_end, pass.end);
+        if (pass.forward)
+            last_forward_end = std::max(last_forward_end, pass.end);
     }
     return false;
 }

@@ -32,9 +32,9 @@ class LongestPath {
     /** @param arrivals_s,exits_s patterns × p, up to eight patterns. */
     void run(std::span<const double> arrivals_s, std::span<double> exits_s);
 
-    /** Whether two transfers of the last run() would have shared a link in one of its patterns: then its
-     * exits are too early. */
-    [[nodiscard]] bool contended(size_t pattern);
+    /** In which of the patterns of the last run() two transfers would have shared a link, a bit each: there,
+     * its exits are too early. */
+    [[nodiscard]] uint32_t contended(size_t patterns) const;
 
     [[nodiscard]] size_t memory_bytes() const;
 
@@ -60,6 +60,8 @@ class LongestPath {
     class Layout;
 
     void read_tape();
+    [[nodiscard]] uint32_t out_of_order(size_t link) const;
+    [[nodiscard]] bool shares(size_t link, size_t pattern) const;
     void list_links(std::span<const uint32_t> groups);
 
     const Traffic &traffic_;

@@ -6,12 +6,14 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 namespace nb = nanobind;
@@ -84,7 +86,8 @@ evaluate::Choice choice_of(const std::string &engine) {
 }
 
 nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network, const Times &arrivals_s,
-                            double bytes_per_element, const std::string &engine, double tolerance) {
+                            double bytes_per_element, const std::string &engine,
+                            std::optional<double> tolerance) {
     const auto p = static_cast<size_t>(schedule.graph().p);
     if (arrivals_s.shape(1) != p)
         throw std::invalid_argument("arrivals have " + std::to_string(arrivals_s.shape(1)) +
@@ -98,7 +101,7 @@ nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network
         const auto traffic = schedule.on(network);
         engines = evaluate::evaluate(schedule.graph(), *traffic, network, bytes_per_element,
                                      {arrivals_s.data(), patterns * p}, {exits.get(), patterns * p}, choice,
-                                     tolerance);
+                                     tolerance.value_or(evaluate::usual_tolerance(schedule.graph())));
     }
     nb::list names;
     for (const evaluate::Engine used : engines)
@@ -129,8 +132,7 @@ void bind_evaluate(nb::module_ &module) {
         .def_prop_ro("memory_bytes",
                      [](const Schedule &schedule) { return schedule.graph().memory_bytes(); });
     module.def("evaluate", evaluate_patterns, nb::arg("schedule"), nb::arg("network"), nb::arg("arrivals_s"),
-               nb::arg("bytes_per_element"), nb::arg("engine") = "best",
-               nb::arg("tolerance") = evaluate::default_tolerance,
+               nb::arg("bytes_per_element"), nb::arg("engine") = "best", nb::arg("tolerance") = nb::none(),
                "Exits in seconds (patterns × p) and the evaluation that each pattern had.");
 }
 
