@@ -1,9 +1,38 @@
-#include "algorithms/catalogue.hpp"
+#include "algorithms/reduce_scatter.hpp"
 
 namespace offbeat::algorithms {
 
+using namespace reduce_scatter;
+
 std::vector<Algorithm> reduce_scatter_algorithms() {
-    return {};
+    constexpr auto collective = schedule::Collective::reduce_scatter;
+    constexpr bool ordered = true;
+    constexpr bool not_always = false; // but where the operation doesn't commute, if it can
+    constexpr bool scales = true;
+    const Parameter k{"k", 2, 2};
+    return {
+        {collective, "openmpi", "non_overlapping", openmpi_reduce_scatterv},
+        {collective, "openmpi", "recursive_halving", recursive_halving, {}, not_always, scales},
+        {collective, "openmpi", "ring", ring, {}, not_always, scales},
+        {collective, "openmpi", "butterfly", butterfly, {}, ordered, scales},
+
+        {collective, "mpich", "nb(sched_noncommutative)", mpich_noncommutative},
+        {collective, "mpich", "nb(sched_recursive_doubling)", recursive_doubling, {}, not_always, scales},
+        {collective, "mpich", "nb(sched_pairwise)", mpich_pairwise, {}, not_always, scales},
+        {collective, "mpich", "nb(sched_recursive_halving)", mpich_recursive_halving, {}, not_always, scales},
+        {collective, "mpich", "nb(tsp_recexch)", task_exchange, {k}, not_always, scales},
+        {collective, "mpich", "noncommutative", mpich_noncommutative},
+        {collective, "mpich", "pairwise", mpich_pairwise, {}, not_always, scales},
+        {collective, "mpich", "recursive_doubling", recursive_doubling, {}, not_always, scales},
+        {collective, "mpich", "recursive_halving", mpich_recursive_halving, {}, not_always, scales},
+
+        {collective, "simgrid", "ompi_basic_recursivehalving", recursive_halving, {}, not_always, scales},
+        {collective, "simgrid", "ompi_ring", ring, {}, not_always, scales},
+        {collective, "simgrid", "ompi_butterfly", butterfly, {}, ordered, scales},
+        {collective, "simgrid", "mpich_pair", pairwise, {}, not_always, scales},
+        {collective, "simgrid", "mpich_rdb", recursive_doubling, {}, not_always, scales},
+        {collective, "simgrid", "mpich_noncomm", simgrid_noncommutative, {}, ordered, scales},
+    };
 }
 
 } // namespace offbeat::algorithms

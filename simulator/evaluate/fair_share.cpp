@@ -6,146 +6,196 @@ namespace offbeat::evaluate {
 
 using platform::Hop;
 
+namespace {
+
+constexpr uint32_t no_link = UINT32_MAX;
+
+} // namespace
+
 FairShare::FairShare(const Traffic &traffic)
-    : traffic_(traffic), flows_(traffic.groups.size()), rate_(traffic.groups.size()),
-      new_rate_(traffic.groups.size()), members_(traffic.capacities.size()), place_(traffic.hops.size()),
-      left_(traffic.capacities.size()), demand_(traffic.capacities.size()),
-      growing_(traffic.capacities.size()), group_round_(traffic.groups.size()),
-      link_round_(traffic.capacities.size()), place_of_link_(traffic.capacities.size()),
-      settled_(traffic.groups.size()) {
+    : traffic_(traffic), groups_(traffic.groups.size()), links_(traffic.capacities.size()),
+      members_(traffic.capacities.size()), place_(traffic.hops.size()) {
 }
 
 void FairShare::reset() {
-    std::ranges::fill(flows_, 0);
-    std::ranges::fill(rate_, 0);
+    for (GroupState &group : groups_) {
+        group.flows = 0;
+        group.rate = 0;
+    }
+    for (LinkState &link : links_)
+        link.asked = link.most_asked = 0;
     for (auto &members : members_)
         members.clear();
     touched_.clear();
 }
 
+std::span<const Hop> FairShare::hops(uint32_t group) const {
+    const Group &route = traffic_.groups[group];
+    return {traffic_.hops.data() + route.first_hop, route.hops};
+}
+
 void FairShare::add_flow(uint32_t group) {
-    if (flows_[group]++ == 0)
+    if (groups_[group].flows++ == 0)
         join(group);
+    ask(group, 1);
     touched_.push_back(group);
 }
 
 void FairShare::remove_flow(uint32_t group) {
+    ask(group, -1);
     touched_.push_back(group);
-    if (--flows_[group] == 0)
+    if (--groups_[group].flows == 0)
         leave(group);
 }
 
+void FairShare::ask(uint32_t group, double flows) {
+    const double rate = flows * traffic_.groups[group].alone;
+    for (const Hop &hop : hops(group)) {
+        LinkState &link = links_[hop.link];
+        link.asked += hop.weight * rate;
+        link.most_asked = std::max(link.most_asked, link.asked);
+    }
+}
+
 void FairShare::join(uint32_t group) {
-    const Group &route = traffic_.groups[group];
-    for (uint32_t hop = route.first_hop; hop < route.first_hop + route.hops; ++hop) {
-        auto &members = members_[traffic_.hops[hop].link];
+    uint32_t hop = traffic_.groups[group].first_hop;
+    for (const Hop &passed : hops(group)) {
+        auto &members = members_[passed.link];
         place_[hop] = static_cast<uint32_t>(members.size());
-        members.push_back({group, hop});
+        members.push_back({group, hop++});
     }
 }
 
 void FairShare::leave(uint32_t group) {
-    rate_[group] = 0;
-    const Group &route = traffic_.groups[group];
-    for (uint32_t hop = route.first_hop; hop < route.first_hop + route.hops; ++hop) {
-        auto &members = members_[traffic_.hops[hop].link];
+    groups_[group].rate = 0;
+    uint32_t hop = traffic_.groups[group].first_hop;
+    for (const Hop &passed : hops(group)) {
+        auto &members = members_[passed.link];
         members[place_[hop]] = members.back();
         place_[members.back().hop] = place_[hop];
         members.pop_back();
+        ++hop;
     }
 }
 
 /** Everything that a change can reach: links of the touched groups, groups on those links, and so on. */
 void FairShare::collect() {
     ++round_;
-    links_.clear();
-    groups_.clear();
-    const auto reach = [&](uint32_t group) {
-        const Group &route = traffic_.groups[group];
-        for (const Hop &hop : std::span(&traffic_.hops[route.first_hop], route.hops)) {
-            if (link_round_[hop.link] == round_)
-                continue;
-            link_round_[hop.link] = round_;
-            left_[hop.link] = traffic_.capacities[hop.link];
-            demand_[hop.link] = 0;
-            growing_[hop.link] = 0;
-            place_of_link_[hop.link] = static_cast<uint32_t>(links_.size());
-            links_.push_back(hop.link);
-        }
-    };
+    growing_ = 0;
+    part_links_.clear();
+    part_groups_.clear();
     for (const uint32_t group : touched_)
         reach(group);
-    touched_.clear();
-    for (size_t i = 0; i < links_.size(); ++i) {
-        for (const Member &member : members_[links_[i]]) {
-            if (group_round_[member.group] == round_)
+    for (size_t i = 0; i < part_links_.size(); ++i) {
+        for (const Member &member : members_[part_links_[i]]) {
+            if (groups_[member.group].listed == round_)
                 continue;
-            group_round_[member.group] = round_;
-            groups_.push_back(member.group);
-            settled_[member.group] = 0;
             reach(member.group);
+            list(member.group);
         }
+    }
+    for (const uint32_t group : touched_) {
+        if (groups_[group].listed == round_ || groups_[group].flows == 0)
+            continue;
+        groups_[group].listed = round_;
+        groups_[group].growing = false;
+        groups_[group].new_rate = traffic_.groups[group].alone;
+        part_groups_.push_back(group);
+    }
+    touched_.clear();
+}
+
+/** Starts the group's links afresh, those that may limit it. */
+void FairShare::reach(uint32_t group) {
+    if (groups_[group].reached == round_)
+        return;
+    groups_[group].reached = round_;
+    for (const Hop &hop : hops(group)) {
+        LinkState &link = links_[hop.link];
+        const double capacity = traffic_.capacities[hop.link];
+        if (link.round == round_ || link.most_asked <= capacity * (1 + 1e-9))
+            continue;
+        link.most_asked = link.asked;
+        link.left = capacity;
+        link.demand = 0;
+        link.growing = 0;
+        link.round = round_;
+        link.place = static_cast<uint32_t>(part_links_.size());
+        part_links_.push_back(hop.link);
+    }
+}
+
+void FairShare::list(uint32_t group_number) {
+    GroupState &group = groups_[group_number];
+    group.listed = round_;
+    group.growing = true;
+    ++growing_;
+    part_groups_.push_back(group_number);
+    for (const Hop &hop : hops(group_number)) {
+        LinkState &link = links_[hop.link];
+        if (link.round != round_)
+            continue;
+        link.demand += hop.weight * group.flows;
+        ++link.growing;
     }
 }
 
 std::span<const uint32_t> FairShare::solve() {
     collect();
-    for (const uint32_t group : groups_) {
-        const Group &route = traffic_.groups[group];
-        for (const Hop &hop : std::span(&traffic_.hops[route.first_hop], route.hops)) {
-            demand_[hop.link] += hop.weight * flows_[group];
-            ++growing_[hop.link];
-        }
-    }
     fill();
-    return groups_;
+    return part_groups_;
 }
 
 /** Link by link, the one next that has the least to give to each of its flows. */
 void FairShare::fill() {
-    shares_.resize(links_.size());
-    for (size_t i = 0; i < links_.size(); ++i)
-        if (growing_[links_[i]] > 0)
-            shares_.set(i, left_[links_[i]] / demand_[links_[i]]);
-    size_t open = groups_.size();
-    while (open > 0) {
+    shares_.resize(part_links_.size());
+    for (size_t i = 0; i < part_links_.size(); ++i) {
+        const LinkState &link = links_[part_links_[i]];
+        if (link.growing > 0)
+            shares_.set(i, link.left / link.demand);
+    }
+    while (growing_ > 0) {
         double share = 0;
-        const uint32_t link = links_[shares_.find(share)];
-        if (share >= traffic_.flow_bandwidth) {
-            settle_rest();
-            return;
-        }
-        open -= settle(link, share);
+        const size_t place = shares_.find(share);
+        settle_link(part_links_[place], share);
     }
 }
 
-/** No link limits the others any more: they are as fast as flows can be. */
-void FairShare::settle_rest() {
-    for (const uint32_t group : groups_)
-        if (!settled_[group])
-            new_rate_[group] = traffic_.flow_bandwidth;
+/** The flows of a full link have their rate. Those that would not even alone be that fast leave more to the
+ * others: then only they are settled. */
+void FairShare::settle_link(uint32_t full, double share) {
+    bool slower = false;
+    for (const Member &member : members_[full]) {
+        const double alone = traffic_.groups[member.group].alone;
+        if (groups_[member.group].growing && alone < share * (1 - 1e-12)) {
+            settle(member.group, alone, no_link);
+            slower = true;
+        }
+    }
+    if (slower)
+        return;
+    for (const Member &member : members_[full])
+        if (groups_[member.group].growing)
+            settle(member.group, share, full);
+    shares_.set(links_[full].place, never);
 }
 
-/** The flows of a full link have their rate; returns how many groups that are. */
-size_t FairShare::settle(uint32_t link, double share) {
-    size_t settled = 0;
-    for (const Member &member : members_[link]) {
-        if (settled_[member.group])
+void FairShare::settle(uint32_t group_number, double share, uint32_t full) {
+    GroupState &group = groups_[group_number];
+    group.growing = false;
+    group.new_rate = share;
+    --growing_;
+    for (const Hop &hop : hops(group_number)) {
+        LinkState &link = links_[hop.link];
+        if (link.round != round_)
             continue;
-        settled_[member.group] = 1;
-        ++settled;
-        new_rate_[member.group] = share;
-        const Group &route = traffic_.groups[member.group];
-        for (const Hop &hop : std::span(&traffic_.hops[route.first_hop], route.hops)) {
-            const double weight = hop.weight * flows_[member.group];
-            left_[hop.link] -= weight * share;
-            demand_[hop.link] -= weight;
-            const bool grows = --growing_[hop.link] > 0;
-            shares_.set(place_of_link_[hop.link],
-                        grows ? std::max(left_[hop.link], 0.0) / demand_[hop.link] : never);
-        }
+        const double weight = hop.weight * group.flows;
+        link.left -= weight * share;
+        link.demand -= weight;
+        --link.growing;
+        if (hop.link != full)
+            shares_.set(link.place, link.growing > 0 ? std::max(link.left, 0.0) / link.demand : never);
     }
-    return settled;
 }
 
 } // namespace offbeat::evaluate

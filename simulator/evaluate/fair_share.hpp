@@ -3,7 +3,8 @@
  *
  * All flows of a group have one rate. A flow of rate r takes weight × r of each link on its route. Rates grow
  * together until a link is full; its flows stay at that rate, the others grow on (Bertsekas and Gallager,
- * Data Networks, section 6.5.2: "Max-Min Flow Control").
+ * Data Networks, section 6.5.2: "Max-Min Flow Control"). A link that could carry all its flows as fast
+ * as each would go alone limits nobody, and is left out.
  */
 #pragma once
 
@@ -26,54 +27,66 @@ class FairShare {
     void add_flow(uint32_t group);
     void remove_flow(uint32_t group);
     [[nodiscard]] uint32_t flows(uint32_t group) const {
-        return flows_[group];
+        return groups_[group].flows;
     }
     [[nodiscard]] double rate(uint32_t group) const {
-        return rate_[group];
-    }
-    [[nodiscard]] bool dirty() const {
-        return !touched_.empty();
+        return groups_[group].rate;
     }
     /** Brings the rates up to date. Returns the groups with flows whose rate may have changed, with their new
      * rates in new_rate(): rate() stays what it was until accept(). */
     [[nodiscard]] std::span<const uint32_t> solve();
     [[nodiscard]] double new_rate(uint32_t group) const {
-        return new_rate_[group];
+        return groups_[group].new_rate;
     }
     void accept(uint32_t group) {
-        rate_[group] = new_rate_[group];
+        groups_[group].rate = groups_[group].new_rate;
     }
 
   private:
+    /** A group with flows, where it uses a link. */
     struct Member {
         uint32_t group;
         uint32_t hop;
     };
+    struct GroupState {
+        double rate = 0;
+        double new_rate = 0;
+        uint32_t flows = 0;
+        uint32_t reached = 0; /**< round in which its links were last looked at */
+        uint32_t listed = 0;  /**< round in which it was last a part of the part */
+        bool growing = false;
+    };
+    struct LinkState {
+        double asked = 0;      /**< what its flows would take if each were alone */
+        double most_asked = 0; /**< at any time since the link was last part of a solution */
+        double left = 0;       /**< capacity that is not yet given away */
+        double demand = 0;     /**< weights of the flows whose rate still grows */
+        uint32_t growing = 0;  /**< groups whose rate still grows */
+        uint32_t round = 0;
+        uint32_t place = 0; /**< in part_links_ */
+    };
+    [[nodiscard]] std::span<const platform::Hop> hops(uint32_t group) const;
+    void ask(uint32_t group, double flows);
     void join(uint32_t group);
     void leave(uint32_t group);
     void collect();
+    void reach(uint32_t group);
     void fill();
-    size_t settle(uint32_t link, double share);
-    void settle_rest();
+    void settle_link(uint32_t link, double share);
+    void settle(uint32_t group, double share, uint32_t full);
+    void list(uint32_t group);
 
     const Traffic &traffic_;
-    std::vector<uint32_t> flows_; /**< per group */
-    std::vector<double> rate_;
-    std::vector<double> new_rate_;
-    std::vector<std::vector<Member>> members_; /**< per link: groups with flows on it */
-    std::vector<uint32_t> place_;              /**< per hop: where it stands in its link's members */
-    std::vector<double> left_;                 /**< per link: capacity that is not yet given away */
-    std::vector<double> demand_;               /**< per link: weights of flows whose rate still grows */
-    std::vector<uint32_t> growing_;            /**< per link: groups whose rate still grows */
-    std::vector<uint32_t> group_round_;        /**< round in which a group was last collected */
-    std::vector<uint32_t> link_round_;
-    std::vector<uint32_t> place_of_link_; /**< in links_ */
-    std::vector<uint8_t> settled_;        /**< per group, in this round */
+    std::vector<GroupState> groups_;
+    std::vector<LinkState> links_;
+    std::vector<std::vector<Member>> members_; /**< per link */
+    std::vector<uint32_t> place_;              /**< per hop: where it stands among its link's members */
     uint32_t round_ = 0;
-    std::vector<uint32_t> touched_; /**< groups whose number of flows changed */
-    std::vector<uint32_t> links_;   /**< of the part being solved */
-    std::vector<uint32_t> groups_;
-    Smallest shares_; /**< of links_, what each flow that still grows would get */
+    size_t growing_ = 0;                /**< groups that are not settled yet */
+    std::vector<uint32_t> touched_;     /**< groups whose number of flows changed */
+    std::vector<uint32_t> part_links_;  /**< of the part that is being solved */
+    std::vector<uint32_t> part_groups_; /**< those with flows */
+    Smallest shares_;                   /**< of part_links_: what each flow that still grows would get */
 };
 
 } // namespace offbeat::evaluate

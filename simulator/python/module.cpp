@@ -5,5 +5,7 @@ NB_MODULE(_simulator, module) {
     module.doc() = "Algorithms of collectives as schedules, checked and simulated.";
     offbeat::python::bind_catalogue(module);
     offbeat::python::bind_check(module);
+    offbeat::python::bind_preview(module);
+    offbeat::python::bind_network(module);
     offbeat::python::bind_evaluate(module);
 }

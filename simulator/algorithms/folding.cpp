@@ -1,0 +1,136 @@
+#include "algorithms/folding.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace offbeat::algorithms {
+
+using namespace schedule;
+
+namespace {
+
+/** Values of lower ranks come first. */
+Order order_towards(const Rank &rank, int peer) {
+    return peer < rank.id ? Order::from_first : Order::into_first;
+}
+
+} // namespace
+
+Folding fold(const Rank &rank, Keep keep) {
+    Folding folding{.keep = keep};
+    while (2 * folding.size <= rank.p)
+        folding.size *= 2;
+    folding.pairs = rank.p - folding.size;
+    if (rank.id >= 2 * folding.pairs)
+        folding.me = rank.id - folding.pairs;
+    else
+        folding.me = (rank.id % 2 == 1) == (keep == Keep::odd) ? rank.id / 2 : -1;
+    return folding;
+}
+
+void fold_in(Rank &rank, const Folding &folding, Span result, Span incoming) {
+    const int partner = folding.partner(rank.id);
+    if (partner < 0)
+        return;
+    if (!folding.takes_part()) {
+        rank.send(partner, result);
+        return;
+    }
+    rank.recv(partner, incoming);
+    reduce_some(rank, result, incoming, order_towards(rank, partner));
+}
+
+void fold_in_halves(Rank &rank, const Folding &folding, Span result, Span incoming) {
+    if (folding.keep != Keep::even)
+        throw std::logic_error("halves are handed over to the even rank");
+    const int partner = folding.partner(rank.id);
+    if (partner < 0)
+        return;
+    const int64_t half = result.length / 2;
+    const int64_t rest = result.length - half;
+    if (folding.takes_part()) {
+        rank.sendrecv(partner, result.part(half, rest), partner, incoming.part(0, half));
+        reduce_some(rank, result.part(0, half), incoming.part(0, half), Order::into_first);
+        rank.recv(partner, result.part(half, rest));
+    } else {
+        rank.sendrecv(partner, result.part(0, half), partner, incoming.part(half, rest));
+        reduce_some(rank, result.part(half, rest), incoming.part(half, rest), Order::from_first);
+        rank.send(partner, result.part(half, rest));
+    }
+}
+
+void fold_out(Rank &rank, const Folding &folding, Span result) {
+    const int partner = folding.partner(rank.id);
+    if (partner < 0)
+        return;
+    if (folding.takes_part())
+        rank.send(partner, result);
+    else
+        rank.recv(partner, result);
+}
+
+void double_up(Rank &rank, const Folding &folding, Span result, Span incoming) {
+    if (!folding.takes_part())
+        return;
+    for (int distance = 1; distance < folding.size; distance *= 2) {
+        const int peer = folding.rank(folding.me ^ distance);
+        rank.sendrecv(peer, result, peer, incoming);
+        reduce_some(rank, result, incoming, order_towards(rank, peer));
+    }
+}
+
+std::vector<HalvingRound> halve_blocks(const Folding &folding, Distances distances,
+                                       const std::function<int64_t(int64_t)> &offset) {
+    std::vector<HalvingRound> rounds;
+    int64_t from = 0;
+    for (int half = folding.size / 2; folding.takes_part() && half > 0; half /= 2) {
+        const int distance = distances == Distances::growing ? folding.size / (2 * half) : half;
+        const int64_t start = offset(from);
+        const int64_t middle = offset(from + half);
+        const int64_t end = offset(from + 2 * half);
+        HalvingRound round{folding.rank(folding.me ^ distance), start, middle - start, middle, end - middle};
+        if (folding.me & distance) {
+            std::swap(round.kept, round.given);
+            std::swap(round.kept_length, round.given_length);
+            from += half;
+        }
+        rounds.push_back(round);
+    }
+    return rounds;
+}
+
+std::vector<HalvingRound> halve_elements(const Folding &folding, int64_t length) {
+    std::vector<HalvingRound> rounds;
+    int64_t from = 0;
+    for (int distance = 1; folding.takes_part() && distance < folding.size; distance *= 2) {
+        const int64_t lower = length / 2;
+        HalvingRound round{folding.rank(folding.me ^ distance), from, lower, from + lower, length - lower};
+        if (folding.me & distance) {
+            std::swap(round.kept, round.given);
+            std::swap(round.kept_length, round.given_length);
+        }
+        from = round.kept;
+        length = round.kept_length;
+        rounds.push_back(round);
+    }
+    return rounds;
+}
+
+void reduce_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result, Span incoming,
+                      bool in_order) {
+    for (const HalvingRound &round : rounds) {
+        rank.sendrecv(round.peer, result.part(round.given, round.given_length), round.peer,
+                      incoming.part(round.kept, round.kept_length));
+        reduce_some(rank, result.part(round.kept, round.kept_length),
+                    incoming.part(round.kept, round.kept_length),
+                    in_order ? order_towards(rank, round.peer) : Order::from_first);
+    }
+}
+
+void gather_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result) {
+    for (auto round = rounds.rbegin(); round != rounds.rend(); ++round)
+        rank.sendrecv(round->peer, result.part(round->kept, round->kept_length), round->peer,
+                      result.part(round->given, round->given_length));
+}
+
+} // namespace offbeat::algorithms

@@ -1,0 +1,52 @@
+#include "python/call_arguments.hpp"
+
+#include <stdexcept>
+
+namespace offbeat::python {
+
+schedule::Collective collective_named(const std::string &name) {
+    const auto collective = schedule::collective_of(name);
+    if (!collective)
+        throw std::invalid_argument("there is no collective '" + name + "'");
+    return *collective;
+}
+
+const algorithms::Algorithm &algorithm_named(const std::string &collective, const std::string &family,
+                                             const std::string &name) {
+    const auto *algorithm = algorithms::find(collective_named(collective), family, name);
+    if (algorithm == nullptr)
+        throw std::invalid_argument("there is no algorithm '" + name + "' of " + family + " for " +
+                                    collective);
+    return *algorithm;
+}
+
+algorithms::Parameters parameters_of(const algorithms::Algorithm &algorithm,
+                                     const std::map<std::string, int64_t> &values) {
+    algorithms::Parameters parameters(algorithm.parameters);
+    for (const auto &[name, value] : values)
+        parameters.set(name, value);
+    return parameters;
+}
+
+OwnedCall::OwnedCall(const std::string &collective, int p, int root, int64_t count, int64_t element_bytes,
+                     std::vector<int> node_of_rank, bool commutative)
+    : nodes(std::move(node_of_rank)),
+      call{collective_named(collective), p, root, count, element_bytes, nodes, commutative} {
+    if (p < 1)
+        throw std::invalid_argument("p is " + std::to_string(p) + "; a call has at least 1 process");
+    if (root < 0 || root >= p)
+        throw std::invalid_argument("the root is rank " + std::to_string(root) + " of " + std::to_string(p));
+    if (count < 0)
+        throw std::invalid_argument("the count is " + std::to_string(count) + "; it must be at least 0");
+    if (element_bytes < 1)
+        throw std::invalid_argument("an element has " + std::to_string(element_bytes) +
+                                    " bytes; it must have at least 1");
+    if (!nodes.empty() && nodes.size() != static_cast<size_t>(p))
+        throw std::invalid_argument("there are nodes for " + std::to_string(nodes.size()) + " ranks of " +
+                                    std::to_string(p));
+    for (const int node : nodes)
+        if (node < 0)
+            throw std::invalid_argument("there is no node " + std::to_string(node));
+}
+
+} // namespace offbeat::python

@@ -1,0 +1,263 @@
+"""What a program computes is held against what the collective promises, element by element."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_programs import block, checked, flat_bcast, flat_reduce, pairwise_alltoall
+
+from offbeat import _simulator
+
+
+def test_undefined_data_is_not_sent() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id == 0:
+            rank.send(1, rank.scratch(3))
+        else:
+            rank.recv(0, rank.output)
+
+    assert checked("bcast", write, 2) == (
+        "rank 0: a send to rank 1 reads element 0 of its scratch buffer 0 before anything was written there"
+    )
+
+
+def test_undefined_data_is_not_reduced() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        rank.copy(rank.output[:2], rank.input[:2])
+        rank.reduce(rank.output, rank.input, other_first=True)
+
+    assert (
+        checked("reduce", write, 1)
+        == "rank 0: a reduction reads element 2 of its output before anything was written there"
+    )
+
+
+def test_a_contribution_counts_once() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        flat_reduce(rank)
+        if rank.id == 0:
+            rank.reduce(rank.output[1:2], rank.input[1:2], other_first=False)
+
+    assert checked("reduce", write) == (
+        "rank 0 combines, in element 1 of its output: ranks 0 to 3 with rank 0, and so counts rank 0 twice"
+    )
+
+
+def test_a_contribution_that_is_missing_is_named() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id == 0:
+            rank.recv(1, rank.output)
+            rank.recv(2, rank.scratch(3))
+        else:
+            rank.send(0, rank.input)
+
+    assert checked("reduce", write, 3) == (
+        "rank 0: element 0 of its output is element 0 of rank 1; it should be element 0 of ranks 0 to 2"
+    )
+
+
+def test_an_element_is_combined_with_its_own_kind() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id == 1:
+            rank.send(0, [rank.input[1:2], rank.input[0:1]])
+            return
+        other = rank.scratch(2)
+        rank.recv(1, other)
+        rank.copy(rank.output, rank.input)
+        rank.reduce(rank.output, other, other_first=False)
+
+    assert checked("reduce", write, 2, count=2) == (
+        "rank 0 combines, in element 0 of its output: element 0 of rank 0 with element 1 of rank 1"
+    )
+
+
+def reversed_reduce(rank: _simulator.Rank) -> None:
+    if rank.id != rank.root:
+        rank.send(rank.root, rank.input)
+        return
+    other = rank.scratch(rank.count)
+    rank.copy(rank.output, rank.input)
+    for peer in range(1, rank.p):
+        rank.recv(peer, other)
+        rank.reduce(rank.output, other, other_first=True)
+
+
+def test_rank_order_is_asked_for_where_it_is_promised_or_the_operation_does_not_commute() -> None:
+    wrong = "rank 0 combines, in element 0 of its output: rank 1 before rank 0, which is not rank order"
+    assert checked("reduce", reversed_reduce, 3) == ""
+    assert checked("reduce", reversed_reduce, 3, ordered=True) == wrong
+    assert checked("reduce", reversed_reduce, 3, commutative=False) == wrong
+
+
+def test_an_output_that_was_never_written_is_named() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id == 0:
+            rank.send(1, rank.output[:2])
+        else:
+            rank.recv(0, rank.output[:2])
+
+    assert (
+        checked("bcast", write, 2)
+        == "rank 1: element 2 of its output was never written; it should be element 2 of rank 0"
+    )
+
+
+def test_a_block_in_the_wrong_place_is_named() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        pairwise_alltoall(rank)
+        if rank.id == 2:
+            kept = rank.scratch(rank.count)
+            rank.copy(kept, block(rank.output, rank, 0))
+            rank.copy(block(rank.output, rank, 0), block(rank.output, rank, 1))
+            rank.copy(block(rank.output, rank, 1), kept)
+
+    assert checked("alltoall", write) == (
+        "rank 2: element 0 of its output is element 6 of rank 1; it should be element 6 of rank 0"
+    )
+
+
+def test_the_first_rank_of_an_exscan_may_hold_anything() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id > 0:
+            rank.recv(rank.id - 1, rank.output)
+        if rank.id < rank.p - 1:
+            total = rank.scratch(rank.count)
+            rank.copy(total, rank.input)
+            if rank.id > 0:
+                rank.reduce(total, rank.output, other_first=True)
+            rank.send(rank.id + 1, total)
+
+    for p in (1, 2, 5):
+        assert checked("exscan", write, p, commutative=False) == ""
+    assert checked("scan", write, 2) == (
+        "rank 0: element 0 of its output was never written; it should be element 0 of rank 0"
+    )
+
+
+@pytest.mark.parametrize("collective", ["bcast", "scan", "allreduce", "reduce_scatter", "scatter", "gather"])
+def test_doing_nothing_is_no_collective(collective: str) -> None:
+    assert "was never written" in checked(collective, lambda rank: None)
+
+
+def test_a_bcast_holds_the_data_at_its_root_from_the_start() -> None:
+    assert checked("bcast", lambda rank: None, 1) == ""
+    assert checked("bcast", flat_bcast, 5, root=3) == ""
+
+
+Copy = tuple[int, int, int]
+"""Into, source and length, in elements of the input followed by the scratch buffer."""
+
+
+@st.composite
+def copies(draw: st.DrawFn) -> tuple[int, int, list[Copy]]:
+    """A count, a scratch length, and copies that neither overlap themselves nor read what nobody wrote."""
+    count = draw(st.integers(1, 8))
+    held: list[int | None] = [*range(count), *[None] * draw(st.integers(1, 12))]
+    plan = []
+    for _ in range(draw(st.integers(0, 15))):
+        into = draw(st.integers(count, len(held) - 1))
+        length = draw(st.integers(1, len(held) - into))
+        source = draw(st.integers(0, len(held) - length))
+        moved = held[source : source + length]
+        if None not in moved and abs(source - into) >= length and not source < count < source + length:
+            held[into : into + length] = moved
+            plan.append((into, source, length))
+    return count, len(held) - count, plan
+
+
+@given(copies(), st.data())
+def test_copies_move_what_an_array_of_elements_would_move(
+    case: tuple[int, int, list[Copy]], data: st.DataObject
+) -> None:
+    """Against an interpreter that moves one element after the other: the output is put together out of the
+    places where each element should be now; one wrong place, and the program is wrong."""
+    count, scratch_length, plan = case
+    held: list[int | None] = [*range(count), *[None] * scratch_length]
+    for into, source, length in plan:
+        held[into : into + length] = held[source : source + length]
+    places = [
+        data.draw(st.sampled_from([i for i, value in enumerate(held) if value == k])) for k in range(count)
+    ]
+
+    def write(rank: _simulator.Rank, chosen: list[int]) -> None:
+        scratch = rank.scratch(scratch_length)
+
+        def at(place: int, length: int) -> _simulator.Span:
+            return rank.input.part(place, length) if place < count else scratch.part(place - count, length)
+
+        for into, source, length in plan:
+            rank.copy(at(into, length), at(source, length))
+        for k, place in enumerate(chosen):
+            rank.copy(rank.output[k : k + 1], at(place, 1))
+
+    assert checked("allgather", lambda rank: write(rank, places), 1, count=count) == ""
+    k = data.draw(st.integers(0, count - 1))
+    wrong = data.draw(st.sampled_from([i for i, value in enumerate(held) if value != k] or [-1]))
+    if wrong >= 0:
+        sentence = checked(
+            "allgather", lambda rank: write(rank, [*places[:k], wrong, *places[k + 1 :]]), 1, count=count
+        )
+        if held[wrong] is None:
+            assert sentence.endswith("before anything was written there")
+        else:
+            assert f"element {k} of its output is element {held[wrong]} of rank 0" in sentence
+
+
+@st.composite
+def merges(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
+    """p, and p - 1 merges of two sets each, by the places of the sets: the first takes in the second."""
+    p = draw(st.integers(2, 150) | st.sampled_from([63, 64, 65, 128]))
+    alive = list(range(p))
+    plan = []
+    neighbours = draw(st.booleans())
+    while len(alive) > 1:
+        a = draw(st.integers(0, len(alive) - 2))
+        b = a + 1 if neighbours else draw(st.integers(0, len(alive) - 1).filter(lambda i, a=a: i != a))
+        plan.append((alive[a], alive[b]))
+        del alive[b]
+    return p, plan
+
+
+def merge(rank: _simulator.Rank, plan: list[tuple[int, int]], again: tuple[int, int] | None = None) -> None:
+    """Rank 0 gets a buffer of everybody and merges them."""
+    if rank.id != 0:
+        rank.send(0, rank.input)
+        return
+    held = [rank.scratch(rank.count) for _ in range(rank.p)]
+    rank.copy(held[0], rank.input)
+    for peer in range(1, rank.p):
+        rank.recv(peer, held[peer])
+    for into, other in plan:
+        rank.reduce(held[into], held[other], other_first=False)
+    if again:
+        rank.reduce(held[again[0]], held[again[1]], other_first=False)
+    rank.copy(rank.output, held[plan[-1][0]])
+
+
+@settings(deadline=None, max_examples=60)
+@given(merges())
+def test_any_way_of_combining_disjoint_sets_is_right_and_only_neighbours_are_in_order(
+    case: tuple[int, list[tuple[int, int]]],
+) -> None:
+    p, plan = case
+    assert checked("reduce", lambda rank: merge(rank, plan), p) == ""
+    sets = [[rank] for rank in range(p)]
+    in_order = True
+    for into, other in plan:
+        in_order = in_order and sets[into][-1] + 1 == sets[other][0]
+        sets[into] += sets[other]
+    sentence = checked("reduce", lambda rank: merge(rank, plan), p, commutative=False)
+    assert (sentence == "") == in_order
+    assert in_order or sentence.endswith("which is not rank order")
+
+
+@settings(deadline=None, max_examples=60)
+@given(merges(), st.data())
+def test_a_set_that_is_merged_again_counts_somebody_twice(
+    case: tuple[int, list[tuple[int, int]]], data: st.DataObject
+) -> None:
+    p, plan = case
+    other = data.draw(st.integers(0, p - 1).filter(lambda i: i != plan[-1][0]))
+    sentence = checked("reduce", lambda rank: merge(rank, plan, (plan[-1][0], other)), p)
+    assert sentence.endswith("twice")

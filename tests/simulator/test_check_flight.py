@@ -1,0 +1,238 @@
+"""Buffers in flight, branches that touch the same data, and requests that come in any order."""
+
+from __future__ import annotations
+
+import pytest
+from small_programs import block, checked, posted_allgather
+
+from offbeat import _simulator
+
+
+def test_what_a_send_reads_is_not_written_before_somebody_waited() -> None:
+    def write(rank: _simulator.Rank, wait_first: bool) -> None:
+        if rank.id == 1:
+            rank.recv(0, rank.output)
+            return
+        kept = rank.scratch(3)
+        rank.copy(kept, rank.output)
+        sent = rank.isend(1, kept)
+        if wait_first:
+            rank.wait(sent)
+        rank.copy(kept[1:2], rank.output[:1])
+
+    assert checked("bcast", lambda rank: write(rank, True), 2) == ""
+    assert checked("bcast", lambda rank: write(rank, False), 2) == (
+        "rank 0: a copy touches element 1 of its scratch buffer 0 while a send to rank 1 still reads it"
+    )
+
+
+@pytest.mark.parametrize("wait_first", [True, False])
+def test_what_a_receive_writes_is_not_read_before_somebody_waited(wait_first: bool) -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id == 0:
+            rank.send(1, rank.output)
+            return
+        received = rank.irecv(rank.id - 1, rank.output)
+        if wait_first:
+            rank.wait(received)
+        if rank.id + 1 < rank.p:
+            rank.isend(rank.id + 1, rank.output)
+
+    sentence = checked("bcast", write, 3)
+    assert sentence == (
+        ""
+        if wait_first
+        else "rank 1: a send to rank 2 touches element 0 of its output while a receive from rank 0 still "
+        "writes it"
+    )
+
+
+def test_waiting_for_another_request_does_not_help() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id == 0:
+            for peer in (1, 2):
+                rank.send(peer, rank.output)
+            return
+        if rank.id == 1:
+            rank.recv(0, rank.output)
+            rank.send(2, [])
+            return
+        late = rank.irecv(0, rank.output)
+        rank.recv(1, [])
+        rank.copy(rank.scratch(1), rank.output[2:])
+        rank.wait(late)
+
+    assert checked("bcast", write, 3) == (
+        "rank 2: a copy touches element 2 of its output while a receive from rank 0 still writes it"
+    )
+
+
+def test_two_receives_into_the_same_place_collide() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        posted_allgather(rank)
+        if rank.id == 0:
+            rank.irecv(1, rank.output[4:5], tag=1)
+        if rank.id == 1:
+            rank.isend(0, rank.input[:1], tag=1)
+
+    assert checked("allgather", write).startswith(
+        "rank 0: a receive from rank 1 with tag 1 touches element 4"
+    )
+
+
+def test_a_receive_that_names_a_place_twice_is_refused() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id == 0:
+            rank.send(1, [rank.output, rank.output[:1]])
+        else:
+            rank.recv(0, [rank.output, rank.output[:1]])
+
+    assert checked("bcast", write, 2) == ("rank 1: a receive from rank 0 names element 0 of its output twice")
+
+
+def test_a_copy_onto_itself_is_refused() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        rank.copy(rank.output[1:], rank.output[:2])
+
+    assert checked("bcast", write, 1) == "rank 0: a copy from and into element 1 of its output"
+
+
+def test_many_sends_may_read_the_same_data_at_once() -> None:
+    assert checked("allgather", posted_allgather, 40) == ""
+
+
+def halves_bcast(rank: _simulator.Rank, *, joined: bool = True, apart: bool = True) -> None:
+    """A chain in which both halves travel on their own, as a task graph.
+
+    apart: each half is passed on when it is there; joined: only the end waits for both."""
+    halves = [rank.output[:1], rank.output[1:]]
+    if rank.id == 0:
+        for tag, half in enumerate(halves):
+            rank.isend(1, half, tag)
+        return
+    start = rank.here()
+    for tag, half in enumerate(halves):
+        rank.at(start)
+        received = rank.irecv(rank.id - 1, half, tag)
+        rank.at(rank.when([received]) if apart else rank.here())
+        if rank.id + 1 < rank.p:
+            rank.isend(rank.id + 1, half, tag)
+    if joined:
+        rank.wait_all()
+        rank.copy(rank.scratch(rank.count), rank.output)
+
+
+def test_branches_of_a_task_graph_that_touch_different_data_are_right() -> None:
+    assert checked("bcast", lambda rank: halves_bcast(rank, joined=False)) == ""
+
+
+def test_a_branch_that_does_not_wait_is_found() -> None:
+    assert checked("bcast", lambda rank: halves_bcast(rank, joined=False, apart=False)) == (
+        "rank 1: a send to rank 2 touches element 0 of its output while a receive from rank 0 still writes it"
+    )
+
+
+def test_branches_that_write_the_same_data_are_found() -> None:
+    def write(rank: _simulator.Rank, one_after_the_other: bool) -> None:
+        if rank.id != 0:
+            rank.send(0, rank.input)
+            return
+        rank.copy(rank.output, rank.input)
+        start = last = rank.here()
+        for peer in range(1, rank.p):
+            rank.at(start)
+            arrived = rank.scratch(rank.count)
+            received = rank.irecv(peer, arrived)
+            last = rank.when([received], [last] if one_after_the_other else [])
+            rank.at(last)
+            rank.reduce(rank.output, arrived, other_first=False)
+
+    assert checked("reduce", lambda rank: write(rank, True), commutative=False) == ""
+    assert checked("reduce", lambda rank: write(rank, False)) == (
+        "rank 0: a reduction and a reduction touch element 0 of its output in an order that is left open"
+    )
+
+
+def test_messages_that_branches_post_in_any_order_are_found() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        halves = [rank.output[:1], rank.output[1:2]]
+        if rank.id == 0:
+            for half in halves:
+                rank.isend(1, half)
+            return
+        gates = [rank.irecv(0, [], 1 + k) for k in range(2)]
+        for half, gate in zip(halves, gates, strict=True):
+            rank.at(rank.when([gate]))
+            rank.irecv(0, half)
+
+    def whole(rank: _simulator.Rank) -> None:
+        if rank.id == 0:
+            for k in range(2):
+                rank.isend(1, [], 1 + k)
+        write(rank)
+
+    assert checked("bcast", whole, 2, count=2) == (
+        "rank 1: a receive from rank 0 is posted twice in an order that is left open"
+    )
+
+
+def waitany_reduce(rank: _simulator.Rank, *, pops: int | None = None, first: bool = False) -> None:
+    """The root combines what comes, as it comes."""
+    if rank.id != 0:
+        rank.send(0, rank.input)
+        return
+    rank.copy(rank.output, rank.input)
+    queue = rank.completion_queue()
+    arrived = []
+    for peer in range(1, rank.p):
+        arrived.append(rank.scratch(rank.count))
+        rank.tell(queue, rank.irecv(peer, arrived[-1]))
+    for k in range(rank.p - 1 if pops is None else pops):
+        if not first:
+            rank.pop(queue)
+        rank.reduce(rank.output, arrived[k], other_first=False)
+        if first:
+            rank.pop(queue)
+
+
+def test_what_comes_first_is_combined_first() -> None:
+    assert checked("reduce", waitany_reduce, 6) == ""
+
+
+def test_what_comes_in_any_order_is_not_in_rank_order() -> None:
+    assert checked("reduce", waitany_reduce, 6, commutative=False).endswith("which is not rank order")
+    assert checked("reduce", waitany_reduce, 2, commutative=False) == ""
+
+
+def test_what_has_not_come_is_not_combined() -> None:
+    assert "while a receive from rank" in checked("reduce", lambda rank: waitany_reduce(rank, first=True), 4)
+
+
+def test_a_queue_is_popped_as_often_as_it_is_told() -> None:
+    assert checked("reduce", lambda rank: waitany_reduce(rank, pops=2), 4) == (
+        "rank 0: completion queue 0 is told of 3 messages and popped 2 times"
+    )
+
+
+def test_only_the_last_pop_says_that_a_certain_message_is_there() -> None:
+    def write(rank: _simulator.Rank, after: int) -> None:
+        """Rank 0 passes the first message on after so many pops."""
+        if rank.id == rank.p - 1:
+            rank.send(0, rank.input)
+            rank.recv(0, rank.scratch(rank.count))
+        if rank.id not in (0, rank.p - 1):
+            rank.send(0, rank.input)
+        if rank.id != 0:
+            return
+        rank.copy(block(rank.output, rank, 0), rank.input)
+        queue = rank.completion_queue()
+        for peer in range(1, rank.p):
+            rank.tell(queue, rank.irecv(peer, block(rank.output, rank, peer)))
+        for k in range(1, rank.p):
+            rank.pop(queue)
+            if k == after:
+                gate = rank.isend(rank.p - 1, block(rank.output, rank, rank.p - 1))
+        rank.wait(gate)
+
+    assert checked("gather", lambda rank: write(rank, 3), 4) == ""
+    assert "still writes it" in checked("gather", lambda rank: write(rank, 1), 4)

@@ -1,0 +1,91 @@
+"""Scan and exscan algorithms send what the libraries they are named after send, and combine in rank order."""
+
+from __future__ import annotations
+
+import pytest
+
+from offbeat import _simulator
+
+ALGORITHMS = [
+    (entry["collective"], entry["family"], entry["name"])
+    for entry in _simulator.algorithms()
+    if entry["collective"] in ("scan", "exscan")
+]
+
+
+def sent(collective: str, family: str, name: str, p: int, **how: object) -> list[tuple[int, int]]:
+    drawn = _simulator.messages(collective, family, name, p=p, **how)
+    return list(zip(drawn["source"].tolist(), drawn["target"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(("collective", "family", "name"), ALGORITHMS)
+@pytest.mark.parametrize("ranks_per_node", [0, 3])
+def test_each_rank_has_the_sum_before_it(
+    collective: str, family: str, name: str, ranks_per_node: int
+) -> None:
+    found = _simulator.check_range(
+        collective,
+        family,
+        name,
+        p=[*range(1, 20), 33],
+        roots=[0],
+        counts=[0, 1, 5],
+        element_bytes=8,
+        ranks_per_node=ranks_per_node,
+    )
+    assert found["findings"] == []
+    assert found["proved"] > 0
+
+
+@pytest.mark.parametrize(
+    ("collective", "family", "name"), [entry for entry in ALGORITHMS if entry[1] != "simgrid"]
+)
+def test_the_order_of_the_ranks_is_kept(collective: str, family: str, name: str) -> None:
+    found = _simulator.check_range(
+        collective, family, name, p=range(1, 20), roots=[0], ranks_per_node=4, commutative=[False]
+    )
+    assert found["findings"] == []
+
+
+@pytest.mark.parametrize("collective", ["scan", "exscan"])
+def test_the_linear_one_is_a_chain(collective: str) -> None:
+    assert sent(collective, "openmpi", "linear", 4) == [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("collective", ["scan", "exscan"])
+def test_doubling_exchanges_with_all_partners_that_exist(collective: str) -> None:
+    pairs = {(0, 1), (2, 3), (0, 2), (1, 3), (0, 4)}
+    both_ways = pairs | {(target, source) for source, target in pairs}
+    messages = sent(collective, "mpich", "recursive_doubling", 5)
+    assert set(messages) == both_ways
+    assert len(messages) == len(both_ways)
+
+
+@pytest.mark.parametrize("collective", ["scan", "exscan"])
+def test_simgrids_ranks_send_to_all_behind_them(collective: str) -> None:
+    expected = {(source, target) for source in range(5) for target in range(source + 1, 5)}
+    assert set(sent(collective, "simgrid", "linear", 5)) == expected
+
+
+def test_mpichs_nodes_are_crossed_by_their_leaders_only() -> None:
+    nodes = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    for name in ("smp", "nb(sched_smp)"):
+        messages = sent("scan", "mpich", name, 9, node_of_rank=nodes)
+        between = [edge for edge in messages if nodes[edge[0]] != nodes[edge[1]]]
+        doubling = [(0, 3), (3, 0), (0, 6), (6, 0)]
+        handing_on = [(0, 3), (3, 6)]
+        assert sorted(between) == sorted(doubling + handing_on)
+
+
+def test_mpich_announces_what_follows_only_where_it_blocks() -> None:
+    nodes = [0, 0, 1, 1]
+    blocking = sent("scan", "mpich", "smp", 4, node_of_rank=nodes)
+    scheduled = sent("scan", "mpich", "nb(sched_smp)", 4, node_of_rank=nodes)
+    assert len(blocking) == len(scheduled) + 2
+
+
+@pytest.mark.parametrize("nodes", [[0, 1, 0, 1], [0, 1, 2, 3]])
+def test_nodes_of_scattered_or_single_ranks_are_ignored(nodes: list[int]) -> None:
+    assert sent("scan", "mpich", "smp", 4, node_of_rank=nodes) == sent(
+        "scan", "mpich", "recursive_doubling", 4
+    )

@@ -1,0 +1,179 @@
+"""The engine smpi: a study through SimGrid, beside the same study in the simulator."""
+
+from __future__ import annotations
+
+import pytest
+import smpi_here
+
+from offbeat.engines.open import open_engine_of
+from offbeat.engines.progress import RunProgress
+from offbeat.engines.resume import open_store
+from offbeat.engines.run import run
+from offbeat.errors import BadInput, RunFailed
+from offbeat.results.read import read_study
+from offbeat.study.load import loads, simulator_options
+
+TEXT = """
+name = "simgrid"
+[[collective]]
+names = ["reduce", "allreduce"]
+sizes = [64, "16 KiB"]
+datatype = "int"
+[[collective]]
+names = ["alltoall"]
+sizes = [512]
+algorithms = ["bruck", "ring", "pair"]
+[[collective]]
+names = ["scan", "barrier"]
+sizes = [64]
+[processes]
+p = [12]
+[patterns]
+shapes = ["no_delay", "ascending", "random"]
+[simulator]
+family = "simgrid"
+"""
+
+ONE = """
+[[collective]]
+names = ["reduce"]
+sizes = [64]
+algorithms = ["binomial"]
+[processes]
+p = [4]
+[patterns]
+shapes = ["no_delay"]
+"""
+
+
+def study(folder, text=TEXT, engine="smpi", **instead):
+    return loads(text, folder / "study.toml", instead=simulator_options(engine=engine, **instead))
+
+
+def go(loaded, directory):
+    with open_store(loaded, directory) as store:
+        engine = open_engine_of(loaded, directory, None)
+        try:
+            with RunProgress() as progress:
+                return run(loaded, store, engine, progress)
+        finally:
+            engine.close()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    smpi_here.program()
+    folder = tmp_path_factory.mktemp("smpi")
+    loaded = study(folder)
+    go(loaded, folder / "results")
+    return loaded, folder / "results"
+
+
+def last_delays(directory):
+    cases = read_study(directory).cases.filter(status="measured")
+    keys = cases.select("collective", "algorithm", "bytes", "pattern").rows()
+    return dict(zip(keys, cases["last_delay_s"], strict=True))
+
+
+def test_a_study_runs_through_simgrid_from_the_file_to_the_cases(whole):
+    _, directory = whole
+    results = read_study(directory)
+    assert results.notes == []
+    assert set(results.cases["status"]) == {"measured"}
+    assert set(results.cases["library"]) == {"smpi on paper"}
+    assert results.provenance["library"]["library"].startswith("SimGrid 3.")
+    assert "default" in set(results.cases["algorithm"])
+    assert results.cases["last_delay_s"].min() > 0
+    ranks = results.ranks()
+    assert (ranks["exit_s"] >= ranks["arrival_s"]).all()
+
+
+def test_what_simgrid_implements_wrongly_or_crashes_in_is_not_measured(whole):
+    _, directory = whole
+    found = {(one.collective, one.algorithm): one for one in read_study(directory).verdicts}
+    assert found["reduce", "binomial"].status == "proved"
+    assert found["reduce", "binomial"].evidence == "functions:simgrid::smpi::reduce__binomial"
+    assert found["reduce", "arrival_pattern_aware"].status == "quarantined"
+    assert "signal" in found["reduce", "arrival_pattern_aware"].reason
+    assert found["allreduce", "smp_rsag"].status == "wrong"
+    assert found["alltoall", "pair"].status in ("refused", "quarantined")  # p is no power of two
+    assert found["scan", "default"].status == "proved"
+
+
+def test_the_simulator_says_the_same(whole, tmp_path):
+    _, directory = whole
+    go(study(tmp_path, engine="sim"), tmp_path / "results")
+    theirs, ours = last_delays(directory), last_delays(tmp_path / "results")
+    both = theirs.keys() & ours.keys()
+    assert len({(collective, algorithm) for collective, algorithm, _, _ in both}) > 25
+    far = {key: ours[key] / theirs[key] - 1 for key in both if abs(ours[key] / theirs[key] - 1) > 1e-3}
+    assert far == {}
+
+
+def test_a_finished_study_is_not_simulated_again(whole):
+    loaded, directory = whole
+    again = go(loaded, directory)
+    assert (again.measured_now, again.done) == (0, len(read_study(directory).cases))
+
+
+def test_platform_files_and_programs_are_gone_at_the_end(whole):
+    _, directory = whole
+    assert not (directory / "scratch").exists()
+
+
+def test_a_case_that_takes_too_long_is_given_up_with_the_key_that_says_how_long(tmp_path):
+    smpi_here.program()
+    text = TEXT.replace('"pair"', '"mvapich2_scatter_dest"').replace("p = [12]", "p = [128]")
+    text = text.replace('names = ["reduce", "allreduce"]', 'names = ["bcast"]')
+    go(study(tmp_path, text + "[repetitions]\nhang_after = 0.05\n"), tmp_path / "results")
+    results = read_study(tmp_path / "results")
+    reasons = [one.reason for one in results.verdicts if one.status == "quarantined"]
+    assert any("repetitions.hang_after says how long to wait" in reason for reason in reasons)
+
+
+def test_a_crash_in_a_case_costs_that_case_alone(tmp_path, monkeypatch):
+    from offbeat.engines.smpi_program import Oracle
+
+    def crash(self, call, delays_s, *, copies=False):
+        if delays_s.max() > 0 and call.words["algorithm"] == "NTSL":
+            self._driver._process.kill()
+        return run_call(self, call, delays_s, copies=copies)
+
+    smpi_here.program()
+    run_call = Oracle.run
+    monkeypatch.setattr(Oracle, "run", crash)
+    text = ONE.replace('["binomial"]', '["binomial", "NTSL"]').replace(
+        '["no_delay"]', '["no_delay", "random"]'
+    )
+    go(study(tmp_path, text), tmp_path / "results")
+    cases = read_study(tmp_path / "results").cases
+    lost = cases.filter(status="quarantined")
+    assert lost.select("algorithm", "pattern").rows() == [("NTSL", "random")]
+    assert "SimGrid was killed by signal 9" in lost["reason"][0]
+    assert len(cases.filter(status="measured")) == 5
+
+
+def test_executors_of_clusters_are_refused(tmp_path):
+    with pytest.raises(
+        BadInput, match="simulator.executor: the engine smpi computes on this machine's cores"
+    ):
+        open_engine_of(study(tmp_path, ONE + "[simulator]\nexecutor = 'dask'\n"), tmp_path, None)
+
+
+def test_a_platform_that_simgrid_cannot_express_is_refused_with_its_line(tmp_path):
+    (tmp_path / "odd.toml").write_text(
+        "nodes = 2\ncores = 4\n[link]\nbandwidth = '1 GB/s'\nlatency = '1 us'\n"
+        "[inside]\nbandwidth = '1 GB/s'\n[messages]\nheader = 40\n"
+    )
+    with pytest.raises(
+        BadInput, match=r"odd\.toml:9: messages\.header: SMPI's messages have a header of 16 B"
+    ):
+        open_engine_of(study(tmp_path, ONE, platform="odd.toml"), tmp_path, None)
+
+
+def test_without_simgrid_nothing_is_begun(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "offbeat.engines.smpi.build_program", lambda: (_ for _ in ()).throw(RunFailed("none"))
+    )
+    with pytest.raises(RunFailed, match="none"):
+        open_engine_of(study(tmp_path, ONE), tmp_path, None)
