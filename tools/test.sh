@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Runs the test suite on every MPI library that can be had here. Further words go to pytest: tools/test.sh tests/study
 #
-# Debian's Open MPI and MPICH and a browser are installed where apt-get may; the MPI libraries from PyPI are in .mpi.
-# Tests whose library or browser is missing are skipped, counted and named; with CI=true they fail.
+# Debian's Open MPI, MPICH and SimGrid and a browser are installed where apt-get may; the MPI libraries from PyPI are in .mpi.
+# Tests whose library, simulator or browser is missing are skipped, counted and named; with CI=true they fail.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev chromium chromium-driver
+tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev libsimgrid-dev chromium chromium-driver
 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.
 export OFFBEAT_TEST_CACHE=${OFFBEAT_TEST_CACHE:-$PWD/build/test-cache}

@@ -14,6 +14,7 @@ import commands
 import driver
 import environment
 import patterns
+import platform_file
 import results
 import study
 
@@ -22,6 +23,7 @@ REFERENCE = Path(__file__).resolve().parents[1] / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands.page,
     "study.md": study.page,
+    "platform.md": platform_file.page,
     "results.md": results.page,
     "patterns.md": patterns.page,
     "environment.md": environment.page,

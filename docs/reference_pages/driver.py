@@ -17,20 +17,26 @@ NATIVE = Path(__file__).resolve().parents[2] / "native" / "benchmark"
 
 KEYS = {
     "attempts": "repetitions at most, those that missed their start included",
-    "bytes": "message size: bytes per process as the MPI call states it",
+    "bytes": "message size: bytes per process as the MPI call states it, or of one message",
     "collective": "the collective, by its MPI name in lower case",
     "datatype": "element type",
-    "delay_ns": "how late the delayed process is at least, in nanoseconds",
+    "delay_ns": "how late the delayed process is, at least, in nanoseconds",
     "delays": "one delay a rank, in nanoseconds, separated by commas; a rank without one has 0",
     "duration_ns": "begin no repetition after so many nanoseconds",
+    "from": "the rank that sends, or begins",
+    "messages": "messages, round trips or pieces of work in a repetition",
     "most": "at most so many processes are delayed in turn, evenly spread",
     "op": "reduction operation; `affine`, with the datatype of that name, does not commute: for the check",
+    "receivers": "the ranks that receive, one for each sender, separated by commas",
     "regex": "extended regular expression that the variables' names match",
     "repetitions": "valid repetitions that are wanted",
     "root": "root of a rooted collective",
+    "senders": "the ranks that send, separated by commas",
+    "to": "the rank that receives, or answers",
     "tolerance_ns": "a process that arrives later than this after its plan invalidates the repetition,"
     " in nanoseconds",
-    "warmups": "calls before the first repetition",
+    "warmups": "calls or repetitions that come first and do not count",
+    "work": "`reduce` or `copy`",
 }
 """What the keys mean."""
 

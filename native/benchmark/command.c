@@ -22,7 +22,8 @@ static const struct {
     {"bytes", 0, INT64_MAX, 0},        {"root", 0, INT_MAX, 0},        {"repetitions", 1, INT64_MAX, 0},
     {"attempts", 1, INT64_MAX, 0},     {"warmups", 0, INT_MAX, 0},     {"duration_ns", 0, INT64_MAX, 0},
     {"tolerance_ns", 0, INT64_MAX, 0}, {"delay_ns", 1, LONGEST_NS, 0}, {"most", 1, INT_MAX, 0},
-    {"delays", 0, LONGEST_NS, 1},
+    {"delays", 0, LONGEST_NS, 1},      {"from", 0, INT_MAX, 0},        {"to", 0, INT_MAX, 0},
+    {"messages", 1, INT_MAX, 0},       {"senders", 0, INT_MAX, 1},     {"receivers", 0, INT_MAX, 1},
 };
 
 int offbeat_command_parse(char *line, offbeat_command *command) {
@@ -89,6 +90,14 @@ int64_t offbeat_command_listed(const offbeat_command *command, const char *key, 
             text++;
     }
     return text ? strtoll(text, NULL, 10) : 0;
+}
+
+int offbeat_command_entries(const offbeat_command *command, const char *key) {
+    const char *text = offbeat_command_text(command, key, NULL);
+    int entries = text && *text ? 1 : 0;
+    for (; entries && *text; text++)
+        entries += *text == ',';
+    return entries;
 }
 
 void offbeat_command_free(offbeat_command *command) {

@@ -38,6 +38,9 @@ int64_t offbeat_command_number(const offbeat_command *command, const char *key, 
 /** The @p index-th number of a comma-separated list; 0 where the list is missing or shorter. */
 int64_t offbeat_command_listed(const offbeat_command *command, const char *key, int index);
 
+/** How many numbers a comma-separated list has; 0 where it is missing. */
+int offbeat_command_entries(const offbeat_command *command, const char *key);
+
 void offbeat_command_free(offbeat_command *command);
 
 #endif

@@ -28,6 +28,9 @@ static void words_are_found(void) {
     expect(offbeat_command_listed(&command, "delays", 1) == 15, "a list is read by index");
     expect(offbeat_command_listed(&command, "delays", 2) == 3, "the last number of a list is read");
     expect(offbeat_command_listed(&command, "delays", 3) == 0, "a list that is too short gives 0");
+    expect(offbeat_command_entries(&command, "delays") == 3, "the numbers of a list are counted");
+    expect(offbeat_command_entries(&command, "empty") == 0, "an empty list has no numbers");
+    expect(offbeat_command_entries(&command, "senders") == 0, "a list that is missing has no numbers");
     offbeat_command_free(&command);
 }
 
@@ -72,6 +75,9 @@ static void numbers_must_be_numbers(void) {
         "delays=5,-1",
         "delays=1;2",
         "delays=0,9223372036854775807",
+        "senders=0,x",
+        "messages=0",
+        "from=-1",
     };
     for (size_t i = 0; i < sizeof sound / sizeof *sound; i++)
         expect(fault_of(sound[i]) == NULL, sound[i]);

@@ -56,9 +56,11 @@ static void obey(offbeat_session *session, const offbeat_command *command) {
         const char *verb;
         void (*obey)(offbeat_session *session, const offbeat_command *command);
     } verbs[] = {
-        {"force", offbeat_force},     {"variables", offbeat_list_variables},
-        {"check", offbeat_check},     {"observe", offbeat_observe},
-        {"measure", offbeat_measure}, {"fingerprint", offbeat_fingerprint},
+        {"force", offbeat_force},       {"variables", offbeat_list_variables},
+        {"check", offbeat_check},       {"observe", offbeat_observe},
+        {"measure", offbeat_measure},   {"fingerprint", offbeat_fingerprint},
+        {"pingpong", offbeat_pingpong}, {"late", offbeat_late},
+        {"stream", offbeat_stream},     {"local", offbeat_local},
     };
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(command->verb, verbs[i].verb) != 0)

@@ -63,6 +63,22 @@ void offbeat_fingerprint(offbeat_session *session, const offbeat_command *comman
  */
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);
 
+/** "pingpong from=A to=B bytes=N messages=K": K round trips a repetition between two processes. Answers how
+ * long all of them took. */
+void offbeat_pingpong(offbeat_session *session, const offbeat_command *command);
+
+/** "late from=A to=B bytes=N delay_ns=D": one message a repetition, whose receiver comes D later than its
+ * sender. Answers how long the calls of both took: a send that is over before D did not wait. */
+void offbeat_late(offbeat_session *session, const offbeat_command *command);
+
+/** "stream senders=A,... receivers=B,... bytes=N messages=K": K messages from each sender to its receiver,
+ * all posted at a common start. Answers how long it took until the last one was there. */
+void offbeat_stream(offbeat_session *session, const offbeat_command *command);
+
+/** "local work=reduce bytes=N messages=K": K reductions (sums of doubles) or copies of N bytes on rank 0.
+ * Answers how long all of them took. */
+void offbeat_local(offbeat_session *session, const offbeat_command *command);
+
 /** "hello": library, clock, binding, and how late the latest of 20 harmonised starts was. */
 void offbeat_hello(offbeat_session *session);
 

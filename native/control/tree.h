@@ -11,7 +11,13 @@
 #include <stdint.h>
 
 /** Message tags of the driver on its control communicator. */
-enum { OFFBEAT_TAG_DOWN = 101, OFFBEAT_TAG_UP = 102, OFFBEAT_TAG_GATHER = 103, OFFBEAT_TAG_LEARN = 104 };
+enum {
+    OFFBEAT_TAG_DOWN = 101,
+    OFFBEAT_TAG_UP = 102,
+    OFFBEAT_TAG_GATHER = 103,
+    OFFBEAT_TAG_LEARN = 104,
+    OFFBEAT_TAG_TRANSFER = 105,
+};
 
 /** How values of processes are combined. */
 typedef enum { OFFBEAT_MIN, OFFBEAT_MAX, OFFBEAT_SUM } offbeat_combine;

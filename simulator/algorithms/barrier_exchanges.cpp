@@ -22,6 +22,7 @@ int far_around(const Rank &rank, int64_t places) {
 /** Posts `what` for all of some ranks. */
 template <typename Post> std::vector<Request> for_each(const std::vector<int> &ranks, Post post) {
     std::vector<Request> requests;
+    requests.reserve(ranks.size());
     for (const int other : ranks)
         requests.push_back(post(other));
     return requests;

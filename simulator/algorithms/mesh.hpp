@@ -33,6 +33,7 @@ std::vector<int> others_on_line(int first, int stride, int number, int self);
 template <typename What, typename Place>
 void exchange_with_all(schedule::Rank &rank, const std::vector<int> &peers, What what, Place place) {
     std::vector<schedule::Request> receives;
+    receives.reserve(peers.size());
     for (const int peer : peers)
         receives.push_back(rank.irecv(peer, place(peer)));
     for (const int peer : peers)

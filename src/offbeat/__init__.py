@@ -1,29 +1,44 @@
 """Tune MPI collectives for processes that do not arrive together.
 
 The Python API: :func:`read_study` reads a result directory whole, :func:`read_cases` its cases as one
-polars frame.
+polars frame; :func:`simulate` tells when the ranks of a simulated collective leave, given when they arrive.
 """
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results, read_cases, read_study
+    from offbeat.simulation.exits import simulate
 
-try:
-    __version__ = version("offbeat")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+unknown"
+    __version__: str
 
-__all__ = ["Results", "__version__", "read_cases", "read_study"]
+__all__ = ["Results", "__version__", "read_cases", "read_study", "simulate"]
+
+_PLACES = {
+    "Results": "offbeat.results.read",
+    "read_cases": "offbeat.results.read",
+    "read_study": "offbeat.results.read",
+    "simulate": "offbeat.simulation.exits",
+}
+"""Name of the Python API → where it is."""
 
 
 def __getattr__(name: str) -> object:
-    """Load the reading of results on first use, so that commands that need none of it start fast."""
-    if name in ("Results", "read_cases", "read_study"):
-        from offbeat.results import read
-
-        return getattr(read, name)
+    """Load what a name needs on first use, so that commands that need none of it start fast."""
+    if name in _PLACES:
+        return getattr(importlib.import_module(_PLACES[name]), name)
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module 'offbeat' has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("offbeat")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "0+unknown"

@@ -2,4 +2,5 @@
 
 from offbeat.cli.app import main
 
-main()
+if __name__ == "__main__":  # and not where MPI's workers look at it
+    main()

@@ -1,7 +1,7 @@
-"""Sizes and times as people write them: ``64 KiB``, ``1.5 ms``.
+"""Sizes, times and bandwidths as people write them: ``64 KiB``, ``1.5 ms``, ``10 Gbit/s``.
 
-Reading is exact: sizes are whole bytes, times the nearest double. Decimal and binary prefixes are told apart
-(kB is 1000 bytes, KiB 1024), and units are spelled one way only.
+Reading is exact: sizes are whole bytes, times and bandwidths the nearest double. Decimal and binary prefixes
+are told apart (kB is 1000 bytes, KiB 1024), and units are spelled one way only.
 """
 
 from __future__ import annotations
@@ -38,8 +38,16 @@ TIME_UNITS: dict[str, Fraction] = {
 }
 """Unit → seconds."""
 
+_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+BANDWIDTH_UNITS: dict[str, Fraction] = {
+    **{f"{prefix}bit/s": Fraction(scale, 8) for prefix, scale in _PREFIXES.items()},
+    **{f"{unit}/s": Fraction(scale) for unit, scale in SIZE_UNITS.items()},
+}
+"""Unit → bytes per second."""
+
 _QUANTITY = re.compile(
-    r"([+-]?)(\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})((?:[eE][+-]?\d{1,3})?)\s*([^\W\d]*)", re.ASCII
+    r"([+-]?)(\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})((?:[eE][+-]?\d{1,3})?)\s*([^\W\d]*(?:/s)?)", re.ASCII
 )
 _GREEK_MU, _MICRO_SIGN = "\u03bc", "\u00b5"
 
@@ -75,6 +83,27 @@ def parse_time(value: str | float) -> float:
         raise BadInput(f"{value!r} is longer than a number can hold") from None
 
 
+def parse_bandwidth(value: str | float) -> float:
+    """The bytes per second that ``"10 Gbit/s"``, ``"12.5 GB/s"`` or 1.25e9 means.
+
+    Raises :class:`BadInput` for anything that isn't a finite bandwidth, 0 or more.
+    """
+    mend = "write bytes per second, or text such as '10 Gbit/s'"
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise BadInput(f"{value!r} is not a bandwidth; {mend}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadInput(f"{value!r} is not a finite bandwidth; {mend}")
+    if isinstance(value, str):
+        exact = _parse(value, "bandwidth", "10 Gbit/s", BANDWIDTH_UNITS)
+    else:
+        exact = Fraction(value)
+    _refuse_negative(exact, value)
+    try:
+        return float(exact)
+    except OverflowError:
+        raise BadInput(f"{value!r} is more than a number can hold") from None
+
+
 def format_size(size_bytes: int) -> str:
     """A size for tables, exact and as short as that allows: ``8 B``, ``1.5 KiB``, ``1 MB``, ``1023 B``.
 
@@ -107,6 +136,17 @@ def format_time(time_s: float, digits: int = 3) -> str:
     return f"{_plain(rounded.scaleb(9))} ns"
 
 
+def format_bandwidth(bytes_per_second: float, digits: int = 3) -> str:
+    """A bandwidth for tables, rounded to ``digits`` significant digits: ``1.25 GB/s``, ``0 B/s``."""
+    if not math.isfinite(bytes_per_second):
+        return "–" if math.isnan(bytes_per_second) else "no limit"
+    rounded = Decimal(f"{bytes_per_second:.{digits - 1}e}")
+    for unit, exponent in (("TB", 12), ("GB", 9), ("MB", 6), ("kB", 3)):
+        if rounded >= Decimal(1).scaleb(exponent):
+            return f"{_plain(rounded.scaleb(-exponent))} {unit}/s"
+    return f"{_plain(rounded)} B/s"
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things: ``1 case``, ``2 cases``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -122,7 +162,7 @@ def exact_time_label(time_s: float) -> str:
 
 
 def _parse(text: str, noun: str, example: str, units: dict[str, int] | dict[str, Fraction]) -> Fraction:
-    """The number and unit of a text as one exact number; a missing unit means bytes or seconds."""
+    """The number and unit of a text as one exact number; a missing unit means bytes, seconds or both."""
     match = _QUANTITY.fullmatch(text.strip().replace(_GREEK_MU, "u").replace(_MICRO_SIGN, "u"))
     if match is None:
         raise BadInput(f"{text!r} is not a {noun}; write a number and a unit, such as '{example}'")

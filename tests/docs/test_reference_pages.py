@@ -16,6 +16,8 @@ from msgspec import inspect
 
 from offbeat.cli.app import VERBS
 from offbeat.pattern.shapes import SHAPES
+from offbeat.platform import presets
+from offbeat.platform.machine import FORM
 from offbeat.results import layout
 from offbeat.results.schema import CASES, RANKS, REPETITIONS
 from offbeat.study.schema import Study
@@ -92,6 +94,15 @@ def test_every_key_of_a_study_is_on_its_page_with_its_meaning() -> None:
         inner = kind.item_type if isinstance(kind, inspect.ListType) else kind
         if isinstance(inner, inspect.StructType):
             assert {entry.encode_name for entry in inner.fields} <= set(rows)
+    assert all(rows.values()), "a key without a meaning"
+
+
+def test_every_key_of_a_platform_and_every_preset_is_on_its_page() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*?) \|$", text("platform.md"), flags=re.MULTILINE))
+    tables = set(re.findall(r"^## \[(\w+)\]$", text("platform.md"), flags=re.MULTILINE))
+    for title, keys in FORM.sections().items():
+        assert set(keys) <= set(rows) | tables, title
+    assert set(presets.names()) <= set(rows)
     assert all(rows.values()), "a key without a meaning"
 
 

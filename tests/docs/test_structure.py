@@ -12,6 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 MAP = REPOSITORY / "docs" / "structure.md"
 PACKAGE = REPOSITORY / "src" / "offbeat"
 NATIVE = REPOSITORY / "native"
+SIMULATOR = REPOSITORY / "simulator"
 
 OUTSIDE = {"errors", "units", "whole_file", "__init__"}
 """Modules of the package that belong to no room and that every room may import."""
@@ -62,7 +63,13 @@ def test_every_room_of_the_driver_is_on_the_map() -> None:
     assert set(rooms("Rooms of the driver")) == folders(NATIVE)
 
 
-@pytest.mark.parametrize("heading", ["Rooms of the front end", "Rooms of the driver"])
+def test_every_room_of_the_simulator_is_on_the_map() -> None:
+    assert set(rooms("Rooms of the simulator")) == folders(SIMULATOR)
+
+
+@pytest.mark.parametrize(
+    "heading", ["Rooms of the front end", "Rooms of the driver", "Rooms of the simulator"]
+)
 def test_rooms_stand_on_each_other_in_one_direction(heading: str) -> None:
     listed = rooms(heading)
     placed: set[str] = set()
@@ -95,6 +102,17 @@ def test_a_room_of_the_driver_includes_only_what_it_stands_on(room: str) -> None
     assert strangers == set()
 
 
+@pytest.mark.parametrize("room", sorted(rooms("Rooms of the simulator")))
+def test_a_room_of_the_simulator_includes_only_what_it_stands_on(room: str) -> None:
+    allowed = rooms("Rooms of the simulator")[room] | {room}
+    strangers = {
+        f"{path.relative_to(REPOSITORY)} includes {name}"
+        for path in (SIMULATOR / room).rglob("*.[ch]pp")
+        for name in native_includes(path) - allowed
+    }
+    assert strangers == set()
+
+
 def test_modules_outside_of_rooms_import_from_no_room_while_they_are_loaded() -> None:
     for name in ("errors", "units"):
         assert python_imports(PACKAGE / f"{name}.py") <= OUTSIDE
@@ -105,11 +123,11 @@ def test_every_folder_of_the_repository_is_on_the_map() -> None:
     listed = set(re.findall(r"^\| `([\w./]+)/` \|", section, flags=re.MULTILINE))
     for folder in listed:
         assert (REPOSITORY / folder).is_dir(), f"{folder} is on the map and not in the repository"
-    tracked = {"src", "native", "tests", "benchmarks", "examples", "docs", "tools", ".ci"}
+    tracked = {"src", "simulator", "native", "tests", "benchmarks", "examples", "docs", "tools", ".ci"}
     assert {folder.split("/")[0] for folder in listed} == tracked
 
 
 def test_every_file_that_the_map_names_exists() -> None:
     text = MAP.read_text(encoding="utf-8")
-    for place in re.findall(r"`((?:src|native|docs|tests)/[\w./*]+)`", text):
+    for place in re.findall(r"`((?:src|simulator|native|docs|tests)/[\w./*]+)`", text):
         assert list(REPOSITORY.glob(place.rstrip("/"))), f"{place} is named and does not exist"

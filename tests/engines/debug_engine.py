@@ -18,6 +18,7 @@ from offbeat.engines.repeat import no_samples
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
+from offbeat.study.cases import Group
 from offbeat.study.schema import RepetitionsSection
 
 NAMES = ("fast", "slow", "odd")
@@ -48,6 +49,8 @@ class DebugEngine:
     ``before`` is called with each event before it happens; it may raise to interrupt the study there.
     """
 
+    deterministic = False
+
     def __init__(self, script: Script | None = None, before: Callable[[tuple], None] = lambda event: None):
         self.script = script or Script()
         self.events: list[tuple] = []
@@ -68,6 +71,9 @@ class DebugEngine:
     def named(self, collective: str, name: str) -> Algorithm | None:
         names = {one.name: one for one in self.algorithms(collective)}
         return names.get(self._names.get(name, name))
+
+    def place(self, group: Group) -> Group:
+        return group
 
     def adopt(self, algorithms: Iterable[Algorithm]) -> None:
         for one in algorithms:

@@ -44,6 +44,8 @@ class Silent:
         self.warned: list[str] = []
         self.begun: list[tuple[int, int]] = []
         self.ended: list[tuple[str, str]] = []
+        self.finished_cases: list[Case] = []
+        self.messages = 0
 
     def say(self, what: str) -> None:
         self.said.append(what)
@@ -54,8 +56,12 @@ class Silent:
     def begin(self, done: int, total: int) -> None:
         self.begun.append((done, total))
 
+    def simulated(self, messages: int) -> None:
+        self.messages += messages
+
     def finished(self, case: Case, status: str) -> None:
         self.ended.append((case.id, status))
+        self.finished_cases.append(case)
 
 
 def study(folder: Path, text: str = SMALL) -> LoadedStudy:

@@ -28,7 +28,7 @@ FORM = [
     ("seed = true #!", "seed", "true is true or false, but this must be a whole number"),
     ("name = 3 #!", "name", "3 is a whole number, but this must be text in quotation marks"),
     ('name = "" #!', "name", "write printable text"),
-    ('engine = "sim" #!', "engine", "'sim' is not known here. Known: mpi"),
+    ('engine = "simm" #!', "engine", "'simm' is not known here; did you mean 'sim'? Known: mpi, sim, smpi"),
     ("seed = 1979-05-27 #!", "seed", "is a date or time, but this must be a whole number"),
 ]
 

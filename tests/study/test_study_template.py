@@ -20,9 +20,9 @@ from offbeat.cli import init
 from offbeat.cli import schema as schema_verb
 from offbeat.errors import BadInput
 from offbeat.study.json_schema import schema, schema_text
+from offbeat.study.load import FORM as STUDY_FORM
 from offbeat.study.load import load, loads
 from offbeat.study.resolved import resolved_toml
-from offbeat.study.structure import SECTIONS
 from offbeat.study.template import TEMPLATE
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "study.schema.json"
@@ -41,7 +41,7 @@ def test_the_template_is_a_small_valid_study():
 
 
 def test_the_template_explains_every_key_of_every_section():
-    for title, keys in SECTIONS.items():
+    for title, keys in STUDY_FORM.sections().items():
         section = TEMPLATE.split(f"\n{title}\n")[-1].split("\n[")[0] if title.startswith("[") else TEMPLATE
         for key in keys:
             if f"[{key}]" not in TEMPLATE and f"[[{key}]]" not in TEMPLATE:

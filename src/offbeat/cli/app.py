@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+import offbeat
 from offbeat.cli.ending import ending
 from offbeat.cli.surroundings import check_names, settle
 
@@ -17,6 +17,8 @@ VERBS = (
     "doctor",
     "init",
     "pattern",
+    "platform",
+    "algorithm",
     "run",
     "status",
     "results",
@@ -25,6 +27,7 @@ VERBS = (
     "verify",
     "report",
     "script",
+    "reproduce",
     "schema",
 )
 """The verbs in the order of ``--help``; each is a module beside this one with a ``command`` or an ``app``."""
@@ -32,7 +35,7 @@ VERBS = (
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"offbeat {version('offbeat')}")
+        print(f"offbeat {offbeat.__version__}")
         raise typer.Exit
 
 

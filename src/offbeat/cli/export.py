@@ -12,7 +12,7 @@ from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
 from offbeat.tuning.manifest import write_manifest
-from offbeat.tuning.write import installation_for, measured_library, plan_of, write
+from offbeat.tuning.write import plan_for, write
 from offbeat.units import counted
 
 
@@ -38,15 +38,16 @@ def command(
         str,
         typer.Option(
             "--mpi",
-            help="The MPI installation to write for; the measured one if not given.",
+            help="The MPI installation to write for; if not given, the measured one, or the first one of the"
+            " family that was simulated.",
             metavar="PREFIX",
         ),
     ] = "",
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     results = read_study(directory)
-    made = plan_of(results, choose(results, rule, bootstrap=0, include_scenarios=include_scenarios))
-    installation = installation_for(made, measured_library(results.provenance), mpi)
+    choices = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
+    made, installation = plan_for(results, choices, mpi)
     folder = output or directory / "tuning"
     files = write(made, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)

@@ -9,19 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from offbeat.engines import resume
+from offbeat.engines import executors, resume
 from offbeat.engines.dry_run import describe
-from offbeat.engines.open import engine_of, with_mpi
+from offbeat.engines.open import installation_of, open_engine_of, with_mpi
 from offbeat.engines.outcome import closing_words
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
 from offbeat.engines.time_limit import time_limit
 from offbeat.errors import BadInput
-from offbeat.mpi.find import choose
-from offbeat.study.load import load
-
-PREFIX = ("mpi", "prefix")
-"""Where a study names its MPI."""
+from offbeat.study.load import load, simulator_options
 
 
 def command(
@@ -39,6 +35,27 @@ def command(
     isolate: Annotated[
         bool, typer.Option(help="Launch once for each algorithm, even where one launch would do.")
     ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="What measures, instead of the study's: mpi (this machine's library), sim (offbeat's"
+            " simulator) or smpi (SimGrid's)."
+        ),
+    ] = None,
+    platform: Annotated[
+        str | None,
+        typer.Option(help="The simulated machine, instead of the study's: a platform file, or a preset."),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(help="Whose algorithms are simulated, instead of the study's: openmpi, mpich, simgrid."),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            help="Where sim computes, instead of the study's: local (this machine's cores), mpi4py or dask."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Print the cases, the launch commands and an estimate of the time."),
@@ -54,21 +71,23 @@ def command(
     """
     if not stop_before_limit >= 0:
         raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
-    read = load(study)
-    installation = choose(mpi) if mpi is not None else choose(read.study.mpi.prefix, where=read.where(PREFIX))
-    loaded = with_mpi(read, mpi, isolate)
+    instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)
+    loaded = with_mpi(load(study, instead=instead), mpi, isolate)
+    installation = installation_of(loaded, mpi)
     directory = output or resume.default_directory(study)
     if dry_run:
         with tempfile.TemporaryDirectory() as scratch:
-            describe(loaded, engine_of(loaded, Path(scratch), installation), Console())
+            describe(loaded, open_engine_of(loaded, Path(scratch), installation), Console())
         return
+    if loaded.study.engine == "sim":
+        executors.check(loaded.study.simulator.executor)
     with resume.open_store(loaded, directory) as store:
-        engine = engine_of(loaded, directory, installation)
+        used = open_engine_of(loaded, directory, installation)
         try:
             with RunProgress() as progress:
-                outcome = run(loaded, store, engine, progress, time_limit(stop_before_limit))
+                outcome = run(loaded, store, used, progress, time_limit(stop_before_limit))
         finally:
-            engine.close()
+            used.close()
     print(closing_words(outcome, progress.counts, directory))
     if outcome.stopped:
         raise typer.Exit(1)

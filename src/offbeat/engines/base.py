@@ -1,12 +1,15 @@
 """What every engine offers to the rest: algorithms with verdicts, and samples for cases.
 
-An engine never writes results and never selects. :mod:`offbeat.engines.run` drives it through a study.
+An engine never writes results and never selects. :mod:`offbeat.engines.run` drives it through a study: one
+that measures is handed a case at a time, one that simulates is handed batches ahead of what it has finished
+(:class:`BatchEngine`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from concurrent.futures import Future
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from msgspec import Struct
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
+from offbeat.study.cases import Group
 from offbeat.study.schema import RepetitionsSection
 
 
@@ -26,7 +30,12 @@ class Proved(Struct, kw_only=True):
 
 
 class Engine(Protocol):
-    """A source of arrival and exit times."""
+    """A source of arrival and exit times.
+
+    ``deterministic`` says that measuring a case again gives the same numbers: one repetition is then enough.
+    """
+
+    deterministic: bool
 
     def describe(self) -> dict[str, object]:
         """Facts about the machine, the library and its settings for ``provenance.json``; has the key
@@ -34,11 +43,16 @@ class Engine(Protocol):
         ...
 
     def algorithms(self, collective: str) -> list[Algorithm]:
-        """Every algorithm that this engine has for a collective; ``default`` first."""
+        """Every algorithm that this engine has for a collective; ``default`` first where it has one."""
         ...
 
     def named(self, collective: str, name: str) -> Algorithm | None:
         """The algorithm of a name, parameters included (``chain(fanout=4)``); None if there is none."""
+        ...
+
+    def place(self, group: Group) -> Group:
+        """The group with its nodes and ppn filled in, where the engine places processes that the study did
+        not place. Raises BadInput where they cannot be placed."""
         ...
 
     def adopt(self, algorithms: Iterable[Algorithm]) -> None:
@@ -83,4 +97,42 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """End every process the engine started."""
+        ...
+
+
+class Batch(Struct, frozen=True, kw_only=True):
+    """Cases of one algorithm that differ in their patterns alone; ``delays_s`` is (cases × p), in seconds."""
+
+    algorithm: Algorithm
+    cases: list[Case]
+    delays_s: NDArray[np.float64]
+
+
+class Exits(Struct, frozen=True, kw_only=True):
+    """What a batch yields: ``exits_s`` is (cases × p), on the clock of the delays.
+
+    ``messages`` is how many messages were simulated, 0 where the engine doesn't count them. Where ``failure``
+    is not empty, it says why the cases must be quarantined, and there are no exits.
+    """
+
+    exits_s: NDArray[np.float64]
+    messages: int = 0
+    failure: str = ""
+
+
+@runtime_checkable
+class BatchEngine(Engine, Protocol):
+    """An engine of which many cases can be under way at once, in any order; always a deterministic one.
+
+    ``batches_ahead`` is how many batches keep it busy.
+    """
+
+    batches_ahead: int
+
+    def patterns_at_once(self, case: Case) -> int:
+        """How many cases a batch of cases like this one may hold, so that memory stays bounded."""
+        ...
+
+    def submit(self, batch: Batch) -> Future[Exits]:
+        """Begin a batch. The future raises RunFailed where nothing can be simulated at all."""
         ...

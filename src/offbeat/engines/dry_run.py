@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from offbeat.engines.base import Engine
-from offbeat.engines.run import asked_algorithms, check_names
+from offbeat.engines.run import asked_algorithms, check_names, placed_groups
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import cases, groups, pattern_rows
+from offbeat.study.cases import cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
 from offbeat.units import format_size, format_time
@@ -40,7 +42,7 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     commands: dict[str, None] = {}
     warnings: dict[str, None] = {}
     total = 0
-    for group in groups(loaded.study):
+    for group in placed_groups(loaded, engine):
         algorithms = asked_algorithms(group, engine)
         expanded = cases(group, [algorithm.name for algorithm in algorithms], loaded.study)
         total += len(expanded)
@@ -56,6 +58,12 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
         for algorithm in algorithms:
             _note(algorithm, cases(group, [algorithm.name], loaded.study)[0], engine, commands, warnings)
     console.print(table)
+    if engine.deterministic:
+        console.print(
+            f"{total} cases at most: algorithms that don't take a call drop out. Nothing is launched."
+        )
+        _print_warnings(warnings, console)
+        return
     console.print(
         f"{total} cases at most: duplicates, and algorithms that compute wrongly, drop out once they "
         f"are proved.\n"
@@ -66,6 +74,10 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     if len(commands) > COMMANDS_SHOWN:
         console.print(f"  … and {len(commands) - COMMANDS_SHOWN} more, which differ in the settings")
     _print_estimate(loaded, engine, len(commands), console)
+    _print_warnings(warnings, console)
+
+
+def _print_warnings(warnings: Iterable[str], console: Console) -> None:
     for sentence in warnings:
         console.print(f"warning: {sentence}", markup=False, highlight=False, soft_wrap=True)
 
@@ -79,7 +91,9 @@ def _note(
 
 
 def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console: Console) -> None:
-    counts = {group.collective: len(asked_algorithms(group, engine)) for group in groups(loaded.study)}
+    counts = {
+        group.collective: len(asked_algorithms(group, engine)) for group in placed_groups(loaded, engine)
+    }
     guess = estimate(loaded.study, counts, launches=launches)
     console.print(
         f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",

@@ -24,12 +24,12 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.steer_intelmpi import IntelMpiSteering
 from offbeat.mpi.steer_mpich import MpichSteering
 from offbeat.mpi.steer_openmpi import OpenMpiSteering
-from offbeat.mpi.steering import Steering, default_algorithm, split_name
+from offbeat.mpi.steering import Steering, default_algorithm
 from offbeat.mpi.variables import Variable, decode
 from offbeat.results.repetitions import Samples
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.study.case import Case
-from offbeat.study.cases import group_of
+from offbeat.study.cases import Group, group_of
 from offbeat.study.evidence import functions
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
@@ -54,6 +54,8 @@ class MpiEngine:
     ``hang_after_s`` is how long the driver may stay silent. Raises :class:`RunFailed` when the library cannot
     be asked for its algorithms at all.
     """
+
+    deterministic = False
 
     def __init__(
         self,
@@ -117,6 +119,10 @@ class MpiEngine:
                 ) from None
             self._variables = decode(answer)
         return self._variables
+
+    def place(self, group: Group) -> Group:
+        """As it is: the launcher places the processes."""
+        return group
 
     def adopt(self, algorithms: Iterable[Algorithm]) -> None:
         """Take over the names that an earlier run of the study gave to its algorithms."""

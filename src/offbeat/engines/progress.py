@@ -30,16 +30,18 @@ class RunProgress:
         self._total = self._done = 0
         self._began = self._last_line = time.monotonic()
         self._done_before = 0
+        self._messages = 0
         if self._console.is_terminal:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
+                TextColumn("{task.fields[rate]}"),
                 console=self._console,
                 transient=True,
             )
-            self._task = self._bar.add_task("asking the library", total=None)
+            self._task = self._bar.add_task("asking the library", total=None, rate="")
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -72,6 +74,12 @@ class RunProgress:
         else:
             self._print(f"{total - done} of {total} cases to {self._doing}")
 
+    def simulated(self, messages: int) -> None:
+        """So many more messages were simulated."""
+        self._messages += messages
+        if self._bar:
+            self._bar.update(self._task, rate=self.rate().removeprefix(", "))
+
     def finished(self, case: Case, status: str) -> None:
         """A case is on disk."""
         self._done += 1
@@ -79,7 +87,14 @@ class RunProgress:
         if self._bar:
             self._bar.update(self._task, completed=self._done)
         else:
-            self._line(f"{self._done} of {self._total} cases{self._left()}")
+            self._line(f"{self._done} of {self._total} cases{self._left()}{self.rate()}")
+
+    def rate(self) -> str:
+        """How fast messages are simulated: ``, 12.3 million messages/s``; empty where none are."""
+        seconds = time.monotonic() - self._began
+        if not self._messages or seconds <= 0:
+            return ""
+        return f", {self._messages / seconds / 1e6:.3g} million messages/s"
 
     def _left(self) -> str:
         here = self._done - self._done_before

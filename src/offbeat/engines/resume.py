@@ -13,8 +13,8 @@ from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
 from offbeat.study.load import LoadedStudy, changed_keys, read_resolved
 
-PREFIX = "mpi.prefix"
-"""The one key of a study that may change: whether it still names the same library, check_library tells."""
+MAY_CHANGE = ("mpi.prefix", "simulator.executor")
+"""Keys of a study that may change: whether the prefix still names the same library, check_library tells."""
 
 
 def default_directory(study: Path) -> Path:
@@ -88,7 +88,8 @@ def check_library(store: Store, engine: Engine) -> None:
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
     """Keys and files of the study that are no longer what they were."""
-    changed = [key for key in changed_keys(read_resolved(store.study_toml), loaded.study) if key != PREFIX]
+    keys = changed_keys(read_resolved(store.study_toml), loaded.study)
+    changed = [key for key in keys if key not in MAY_CHANGE]
     files = store.provenance.get("files")
     if isinstance(files, dict):
         changed += [

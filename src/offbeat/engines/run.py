@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from offbeat.engines.base import Engine
+from offbeat.engines.base import BatchEngine, Engine
+from offbeat.engines.batches import measure_in_batches
 from offbeat.engines.outcome import Outcome
-from offbeat.engines.repeat import last_delays_s, no_samples
 from offbeat.engines.resume import check_library
 from offbeat.engines.schedule import schedule
-from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
+from offbeat.engines.session import Session, algorithm_of
+from offbeat.engines.told import Told
 from offbeat.errors import RunFailed
-from offbeat.pattern.shapes import SHAPES
-from offbeat.results.read import read_cases
-from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
-from offbeat.study.cases import Group, cases, delays_s, group_of, groups
+from offbeat.study.cases import Group, cases, groups
 from offbeat.study.load import LoadedStudy, check_algorithms
 
 MEASURED_STATUSES = ("proved", "unproved")
-LOSSES_BEFORE_GIVING_UP = 2
-"""After so many crashes or hangs of an algorithm in a group, the group's other cases of it are not tried."""
-
-NOT_TRIED = "not tried again: "
-NO_SKEW = "its skew is unknown: "
-"""Beginnings of the reasons for cases that were never launched."""
-
-
-class Told(Protocol):
-    """Who hears how a run goes on."""
-
-    def say(self, what: str) -> None:
-        """What is being done now."""
-
-    def warn(self, sentence: str) -> None:
-        """Something that the user must know to judge the numbers."""
-
-    def begin(self, done: int, total: int) -> None:
-        """Measuring begins; so many cases of the total are there already."""
-
-    def finished(self, case: Case, status: str) -> None:
-        """A case is on disk."""
 
 
 def run(
@@ -75,35 +48,52 @@ def run(
         raise RunFailed(
             "no algorithm could be measured; 'offbeat status' tells what was found out about each"
         )
+    done = len(store.done.intersection(case.id for case in everything))
+    told.begin(done, len(everything))
+    session = Session(loaded, store, engine)
+    if isinstance(engine, BatchEngine):
+        measured = measure_in_batches(everything, store.done, session, engine, told, out_of_time)
+    else:
+        measured = _measure_each(
+            everything, store.done, session, engine, told, out_of_time, loaded.study.seed
+        )
+    now = done + measured
+    return Outcome(done=now, total=len(everything), measured_now=measured, stopped=now < len(everything))
+
+
+def _measure_each(
+    everything: Sequence[Case],
+    done: Collection[str],
+    session: Session,
+    engine: Engine,
+    told: Told,
+    out_of_time: Callable[[float], bool],
+    seed: int,
+) -> int:
+    """Measure the cases that are not done, one after another, until time runs out; how many were."""
     # the whole study is ordered, and then what is done left out: so a resumed one keeps its order
-    ordered = schedule(
-        everything, loaded.study.seed, lambda case: engine.group_key(_algorithm(engine, case), case)
-    )
-    todo = [case for case in ordered if case.id not in store.done]
-    told.begin(len(everything) - len(todo), len(everything))
-    session = _Session(loaded, store, engine)
+    ordered = schedule(everything, seed, lambda case: engine.group_key(algorithm_of(engine, case), case))
     longest_s = 0.0
-    for number, case in enumerate(todo):
+    measured = 0
+    for case in ordered:
+        if case.id in done:
+            continue
         if out_of_time(longest_s):
-            return Outcome(
-                done=len(everything) - len(todo) + number,
-                total=len(everything),
-                measured_now=number,
-                stopped=True,
-            )
+            break
         began = time.monotonic()
         told.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
         status = session.measure(case)
         longest_s = max(longest_s, time.monotonic() - began)
         told.finished(case, status)
-    return Outcome(done=len(everything), total=len(everything), measured_now=len(todo), stopped=False)
+        measured += 1
+    return measured
 
 
 def _warn(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None:
     """Say, and keep with the results, what the numbers will be worth here."""
     sentences = dict.fromkeys(
         sentence
-        for group in groups(loaded.study)
+        for group in placed_groups(loaded, engine)
         for sentence in engine.warnings(cases(group, [DEFAULT], loaded.study)[0])
     )
     store.update_provenance({"warnings": list(sentences), "launches": _launch_facts(loaded, engine)})
@@ -113,7 +103,7 @@ def _warn(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None
 
 def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
     """How the processes of each placement are launched and bound, and how well they start together."""
-    placements = {(group.p, group.nodes, group.ppn): group for group in groups(loaded.study)}
+    placements = {(group.p, group.nodes, group.ppn): group for group in placed_groups(loaded, engine)}
     return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
 
 
@@ -139,7 +129,7 @@ def prove(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None
     """
     requests: dict[tuple[int, str], list[tuple[Algorithm, Case]]] = {}
     unjudged: set[tuple[int, str]] = set()
-    for group in groups(loaded.study):
+    for group in placed_groups(loaded, engine):
         for algorithm in asked_algorithms(group, engine):
             case = cases(group, [algorithm.name], loaded.study)[0]
             together = (group.p, group.collective)
@@ -172,7 +162,7 @@ def _badness(verdict: Verdict) -> int:
 def plan(loaded: LoadedStudy, store: Store, engine: Engine) -> list[Case]:
     """Every case of the study: the algorithms that may be measured, under every pattern."""
     everything: list[Case] = []
-    for group in groups(loaded.study):
+    for group in placed_groups(loaded, engine):
         names = [
             one.name for one in asked_algorithms(group, engine) if _may_be_measured(store, group, one.name)
         ]
@@ -180,92 +170,9 @@ def plan(loaded: LoadedStudy, store: Store, engine: Engine) -> list[Case]:
     return everything
 
 
-class _Session:
-    """What measuring one case after another has to remember."""
-
-    def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
-        self._loaded = loaded
-        self._store = store
-        self._engine = engine
-        before = _cases_before(store)
-        self._runtimes = NoDelayRuntimes(_runtimes_of(before))
-        self._losses = _losses_of(before)
-
-    def measure(self, case: Case) -> str:
-        """Measure a case and put it on disk; its status."""
-        skew_s = 0.0
-        try:
-            skew_s = self._runtimes.skew_s(case)
-            delays = delays_s(self._loaded, case, skew_s)
-            skew_s = float(delays.max(initial=0.0))
-            samples = self._samples(case, delays)
-        except UnknownSkew as unknown:
-            samples = no_samples(case.p, f"{NO_SKEW}{unknown}")
-        status = self._status(samples)
-        self._store.append(case, self._facts(case, skew_s, status, samples), samples)
-        if status != "quarantined" and samples.valid.any():
-            self._runtimes.note(case, float(np.median(last_delays_s(samples))))
-        return status
-
-    def _samples(self, case: Case, delays: NDArray[np.float64]) -> Samples:
-        losses = self._losses.setdefault(_algorithm_in_group(case), [])
-        if len(losses) >= LOSSES_BEFORE_GIVING_UP:
-            return no_samples(case.p, f"{NOT_TRIED}{losses[-1]}")
-        samples = self._engine.measure(
-            _algorithm(self._engine, case), case, delays, self._loaded.study.repetitions
-        )
-        if samples.failure:
-            losses.append(samples.failure)
-        return samples
-
-    def _status(self, samples: Samples) -> str:
-        if samples.failure:
-            return "quarantined"
-        enough = int(samples.valid.sum()) >= self._loaded.study.repetitions.minimum
-        return "measured" if enough else "incomplete"
-
-    def _facts(self, case: Case, skew_s: float, status: str, samples: Samples) -> dict[str, object]:
-        verdict = self._store.verdict(case.collective, case.algorithm, case.p, case.bytes)
-        library = self._store.provenance["library"]
-        few = "too few starts were on time" if status == "incomplete" else ""
-        return {
-            "engine": self._loaded.study.engine,
-            "library": library["name"] if isinstance(library, dict) else str(library),
-            "pattern_kind": "shape" if case.shape in SHAPES else "scenario",
-            "skew_s": skew_s,
-            "status": status,
-            "reason": samples.failure or few,
-            "proof": verdict.status if verdict else "unproved",
-            "evidence": verdict.evidence if verdict else "",
-        }
-
-
-def _cases_before(store: Store) -> list[tuple[Case, dict[str, Any]]]:
-    """The cases that earlier runs of the study put on disk, each with its whole row, in their order."""
-    fields = Case.__struct_fields__
-    rows = read_cases(store.directory).iter_rows(named=True)
-    return [(Case(**{name: row[name] for name in fields}), row) for row in rows]
-
-
-def _runtimes_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Case, float]]:
-    return [
-        (case, row["last_delay_s"])
-        for case, row in before
-        if row["status"] != "quarantined" and row["last_delay_s"] is not None
-    ]
-
-
-def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
-    """What went wrong with each algorithm of each group when it was launched."""
-    losses: dict[tuple[str, str], list[str]] = {}
-    for case, row in before:
-        if row["status"] == "quarantined" and not row["reason"].startswith((NOT_TRIED, NO_SKEW)):
-            losses.setdefault(_algorithm_in_group(case), []).append(row["reason"])
-    return losses
-
-
-def _algorithm_in_group(case: Case) -> tuple[str, str]:
-    return repr(group_of(case)), case.algorithm
+def placed_groups(loaded: LoadedStudy, engine: Engine) -> list[Group]:
+    """Every group of the study, placed as the engine places processes."""
+    return [engine.place(group) for group in groups(loaded.study)]
 
 
 def asked_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
@@ -281,10 +188,3 @@ def asked_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
 def _may_be_measured(store: Store, group: Group, name: str) -> bool:
     verdict = store.verdict(group.collective, name, group.p, group.bytes)
     return verdict is not None and verdict.status in MEASURED_STATUSES
-
-
-def _algorithm(engine: Engine, case: Case) -> Algorithm:
-    algorithm = engine.named(case.collective, case.algorithm)
-    if algorithm is None:
-        raise RunFailed(f"the library no longer has {case.algorithm} for {case.collective}")
-    return algorithm

@@ -1,4 +1,4 @@
-"""Building the native parts for an installation, once: cached by library and by sources."""
+"""Building native programs once: cached by library and by sources. The first of them is the driver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import offbeat
@@ -38,22 +38,54 @@ def build_native(
     network.
     """
     driver = driver_path(installation, cache, environ)
-    if os.access(driver, os.X_OK):
-        return driver
-    place = driver.parents[1]
+    hints = configure_words(installation)
+    what = f"the native parts for {installation.version_text}"
+    try:
+        return build_once(driver, native_sources(), hints, what, echo, environ)
+    except BuildFailed as failed:
+        raise RunFailed(
+            f"the native parts could not be built for {installation.version_text}: {last_errors(failed.log)}"
+            f" (the whole log: {failed.log})"
+        ) from None
+
+
+class BuildFailed(Exception):
+    """A step of a build failed; ``log`` is the file with what it printed."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(str(log))
+        self.log = log
+
+
+def build_once(
+    program: Path,
+    sources: Path,
+    hints: Sequence[str],
+    what: str,
+    echo: Callable[[str], None] | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Path:
+    """The program ``PLACE/bin/NAME``, built from ``sources`` into its place where it is not there.
+
+    ``hints`` are further words for CMake, and ``what`` is for sentences. Raises :class:`BuildFailed` where a
+    step fails, and :class:`RunFailed` where there is no CMake or the place cannot be written.
+    """
+    if os.access(program, os.X_OK):
+        return program
+    place = program.parents[1]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with _only_one(place.with_name(f"{place.name}.lock")):
-            if not os.access(driver, os.X_OK):
+            if not os.access(program, os.X_OK):
                 if echo:
-                    echo(f"Building the native parts for {installation.version_text} in {place}")
-                _build(installation, place, environ)
+                    echo(f"Building {what} in {place}")
+                _build(sources, hints, place, environ)
     except OSError as reason:
         raise RunFailed(
-            f"the native parts cannot be built in {place.parent}: {reason.strerror or reason}; set"
+            f"{what} cannot be built in {place.parent}: {reason.strerror or reason}; set"
             " OFFBEAT_CACHE to a folder that can be written and that the compute nodes see"
         ) from None
-    return driver
+    return program
 
 
 def driver_path(
@@ -85,12 +117,14 @@ def native_sources() -> Path:
     )
 
 
-def source_digest(sources: Path, environ: Mapping[str, str] = os.environ) -> str:
+def source_digest(
+    sources: Path, environ: Mapping[str, str] = os.environ, endings: tuple[str, ...] = _SOURCES
+) -> str:
     """A short digest of what a build depends on beside the library: sources, machine, compiler settings."""
     digest = hashlib.sha256(platform.machine().encode())
-    for name in ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS"):
+    for name in ("CC", "CFLAGS", "CPPFLAGS", "CXX", "CXXFLAGS", "LDFLAGS"):
         digest.update(f"\0{name}={environ.get(name, '')}".encode())
-    for path in sorted(path for path in sources.rglob("*") if path.name.endswith(_SOURCES)):
+    for path in sorted(path for path in sources.rglob("*") if path.name.endswith(endings)):
         digest.update(f"\0{path.relative_to(sources)}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -101,8 +135,13 @@ def configure_words(installation: Installation) -> list[str]:
     return [
         f"-DOFFBEAT_MPI_INCLUDE={installation.include}",
         f"-DOFFBEAT_MPI_LIBRARY={installation.library}",
-        *(["-G", "Ninja"] if not shutil.which("make") and shutil.which("ninja") else []),
+        *generator_words(),
     ]
+
+
+def generator_words() -> list[str]:
+    """What tells CMake to use Ninja where there is no make."""
+    return ["-G", "Ninja"] if not shutil.which("make") and shutil.which("ninja") else []
 
 
 def find_cmake(environ: Mapping[str, str] = os.environ) -> str:
@@ -117,41 +156,7 @@ def find_cmake(environ: Mapping[str, str] = os.environ) -> str:
     return found
 
 
-def _build(installation: Installation, place: Path, environ: Mapping[str, str]) -> None:
-    """Build beside the final place and move the whole there, so that nobody ever sees half of it."""
-    cmake = find_cmake(environ)
-    log = place.with_name(f"{place.name}.log")
-    scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
-    build, install = scratch / "build", scratch / "install"
-    steps = (
-        [cmake, "-S", str(native_sources()), "-B", str(build), *configure_words(installation)],
-        [cmake, "--build", str(build), "--parallel", "2"],
-        [cmake, "--install", str(build), "--prefix", str(install)],
-    )
-    try:
-        with log.open("w", encoding="utf-8") as output:
-            for step in steps:
-                _run(step, output.fileno(), log, installation, environ)
-        _move(install, place)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _run(
-    words: list[str], output: int, log: Path, installation: Installation, environ: Mapping[str, str]
-) -> None:
-    os.write(output, f"$ {' '.join(words)}\n".encode())
-    done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=dict(environ), check=False
-    )
-    if done.returncode != 0:
-        raise RunFailed(
-            f"the native parts could not be built for {installation.version_text}: {_last_errors(log)}"
-            f" (the whole log: {log})"
-        )
-
-
-def _last_errors(log: Path) -> str:
+def last_errors(log: Path) -> str:
     """The lines that say why a build failed, or its last ones."""
     lines = [
         line.strip()
@@ -163,6 +168,35 @@ def _last_errors(log: Path) -> str:
     ]
     telling = [line for line in errors if not re.match(r"g?make(\[\d+\])?:", line)]
     return " | ".join((telling or lines)[-3:])
+
+
+def _build(sources: Path, hints: Sequence[str], place: Path, environ: Mapping[str, str]) -> None:
+    """Build beside the final place and move the whole there, so that nobody ever sees half of it."""
+    cmake = find_cmake(environ)
+    log = place.with_name(f"{place.name}.log")
+    scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    build, install = scratch / "build", scratch / "install"
+    steps = (
+        [cmake, "-S", str(sources), "-B", str(build), *hints],
+        [cmake, "--build", str(build), "--parallel", "2"],
+        [cmake, "--install", str(build), "--prefix", str(install)],
+    )
+    try:
+        with log.open("w", encoding="utf-8") as output:
+            for step in steps:
+                _run(step, output.fileno(), log, environ)
+        _move(install, place)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run(words: list[str], output: int, log: Path, environ: Mapping[str, str]) -> None:
+    os.write(output, f"$ {' '.join(words)}\n".encode())
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=dict(environ), check=False
+    )
+    if done.returncode != 0:
+        raise BuildFailed(log)
 
 
 def _move(install: Path, place: Path) -> None:

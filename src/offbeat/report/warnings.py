@@ -197,7 +197,7 @@ def governor(evidence: Evidence) -> Notice | None:
     """A frequency governor that lets the processors' clock rate drift."""
     frequency = evidence.results.provenance.get("frequency")
     governors = frequency.get("governors") if isinstance(frequency, dict) else None
-    if not governors or set(governors) == {"performance"}:
+    if not governors or set(governors) == {"performance"} or evidence.results.is_deterministic:
         return None
     return Notice(
         what=f"The processors’ frequency governor was {', '.join(governors)}.",

@@ -45,6 +45,11 @@ class Results(Struct, kw_only=True, eq=False):
     verdicts: list[Verdict]
     notes: list[str] = []
 
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether the engine gives the same numbers every time, as simulators do: then they are exact."""
+        return self.provenance.get("deterministic") is True
+
     def ranks(self) -> pl.DataFrame:
         """Every rank's times of these cases, read from disk now; empty for imported results."""
         return _of(self.cases, samples.read_ranks(self.directory))

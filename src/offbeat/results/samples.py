@@ -1,6 +1,6 @@
 """The samples of cases on disk: an Arrow stream while a session measures, Parquet afterwards.
 
-A session appends one record batch a case, with one row a repetition and the ranks' times as lists, to a
+A session appends record batches, with one row a repetition and the ranks' times as lists, to a
 stream ``samples/session-NNNN.arrows``. When it ends (or when the next one starts) the stream becomes the
 two Parquet files ``repetitions/part-NNNN.parquet`` and ``ranks/part-NNNN.parquet``, and is deleted. While
 the stream exists it is what counts, and Parquet files of its number are ignored: so a kill at any moment
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -44,13 +45,26 @@ STREAM_HEADER = STREAM.serialize().to_pybytes()
 _GROUP_ROWS = 1_000_000
 
 
-def encode(case: str, samples: Samples) -> bytes:
-    """The record batch of a case, as bytes to append to a stream; nothing for a case without repetitions."""
-    arrivals, exits = samples.arrivals_s, samples.exits_s
-    if len(arrivals) == 0:
-        return b""
-    last_s, total_s = delays(samples)
-    return _batch(case, samples.valid, last_s, total_s, _lists(arrivals), _lists(exits))
+def encode(cases: Sequence[tuple[str, Samples]]) -> bytes:
+    """The record batches of cases, as bytes to append to a stream.
+
+    Neighbours of the same p share one; there is nothing for cases without repetitions.
+    """
+    measured = [(case, samples) for case, samples in cases if len(samples.arrivals_s)]
+    by_p = groupby(measured, key=lambda entry: entry[1].arrivals_s.shape[1])
+    return b"".join(_encode_same_p(list(some)) for _, some in by_p)
+
+
+def _encode_same_p(cases: Sequence[tuple[str, Samples]]) -> bytes:
+    arrivals = np.concatenate([samples.arrivals_s for _, samples in cases])
+    exits = np.concatenate([samples.exits_s for _, samples in cases])
+    counts = [len(samples.valid) for _, samples in cases]
+    valid = np.concatenate([samples.valid for _, samples in cases])
+    every = Samples(arrivals_s=arrivals, exits_s=exits, valid=valid)
+    last_s, total_s = delays(every)
+    names = [case for (case, _), count in zip(cases, counts, strict=True) for _ in range(count)]
+    numbers = np.concatenate([np.arange(count) for count in counts])
+    return _batch(names, numbers, valid, last_s, total_s, _lists(arrivals), _lists(exits))
 
 
 def encode_delays(case: str, last_delay_s: Sequence[float], total_delay_s: Sequence[float | None]) -> bytes:
@@ -59,7 +73,8 @@ def encode_delays(case: str, last_delay_s: Sequence[float], total_delay_s: Seque
     if count == 0:
         return b""
     nothing = pa.array([[]] * count, type=pa.list_(pa.float64()))
-    return _batch(case, np.ones(count, dtype=np.bool_), last_delay_s, total_delay_s, nothing, nothing)
+    valid = np.ones(count, dtype=np.bool_)
+    return _batch([case] * count, np.arange(count), valid, last_delay_s, total_delay_s, nothing, nothing)
 
 
 def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -71,7 +86,8 @@ def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _batch(
-    case: str,
+    cases: Sequence[str],
+    numbers: NDArray[np.int64],
     valid: NDArray[np.bool_],
     last_s: object,
     total_s: object,
@@ -79,8 +95,8 @@ def _batch(
     exits: pa.Array,
 ) -> bytes:
     columns = [
-        pa.array([case] * len(valid)),
-        pa.array(np.arange(len(valid))),
+        pa.array(cases),
+        pa.array(numbers, type=pa.int64()),
         pa.array(np.asarray(valid, dtype=np.bool_)),
         pa.array(last_s, type=pa.float64(), from_pandas=True),
         pa.array(total_s, type=pa.float64(), from_pandas=True),
@@ -162,7 +178,7 @@ def _write_part(
 ) -> None:
     """Write one Parquet file from a stream; none if nothing of the stream counts. Raises OSError."""
     unfinished = part.with_name(part.name + layout.UNFINISHED)
-    batches = (batch for batch in read_batches(stream) if batch["case"][0].as_py() in committed)
+    batches = (_committed(batch, committed) for batch in read_batches(stream))
     tables = (table for batch in batches if (table := table_of(batch)).num_rows)
     first = next(tables, None)
     if first is None:
@@ -178,6 +194,14 @@ def _write_part(
     except OSError:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _committed(batch: pa.RecordBatch, committed: Collection[str]) -> pa.RecordBatch:
+    """The rows of committed cases; a killed writer may have left a batch of which only some are."""
+    cases = batch["case"].to_pylist()
+    if all(case in committed for case in cases):
+        return batch
+    return batch.filter(pa.array([case in committed for case in cases], type=pa.bool_()))
 
 
 def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -13,8 +13,11 @@ SCHEMA_VERSION = 1
 
 CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case: joins the three frames"),
-    "engine": (pl.String, "what measured: mpi, or import"),
-    "library": (pl.String, "MPI library and version, or the machine that an import names"),
+    "engine": (pl.String, "what measured: mpi, sim, smpi, or import"),
+    "library": (
+        pl.String,
+        "MPI library and version, the simulator with its algorithms and platform, or an import's machine",
+    ),
     "p": (pl.Int64, "number of processes"),
     "nodes": (pl.Int64, "nodes; 0 where the launcher placed the processes"),
     "ppn": (pl.Int64, "processes per node; 0 where the launcher placed the processes"),

@@ -121,7 +121,7 @@ def select(
         )
     tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
     _refuse_unknown_scenario(terms.rule, tables)
-    samples = samples_of(results.repetitions)
+    samples = None if results.is_deterministic else samples_of(results.repetitions)
     outcomes = [_decide(table, terms, samples, results.verdicts) for table in tables]
     return Selection(
         terms=terms,
@@ -133,9 +133,12 @@ def select(
 
 
 def _decide(
-    table: DelayTable, terms: Terms, samples: dict[str, NDArray[np.float64]], verdicts: Sequence[Verdict]
+    table: DelayTable,
+    terms: Terms,
+    samples: dict[str, NDArray[np.float64]] | None,
+    verdicts: Sequence[Verdict],
 ) -> Choice | LeftOut:
-    """Apply the rule to one cell."""
+    """Apply the rule to one cell; without samples, numbers are exact and the choice is certain."""
     rule = terms.rule
     scores = rule.scores(table)
     if not scores:
@@ -144,7 +147,9 @@ def _decide(
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
-    sure = certainty(table, rule, samples, algorithm, terms.bootstrap, terms.seed)
+    sure: float | None = 1.0
+    if samples is not None:
+        sure = certainty(table, rule, samples, algorithm, terms.bootstrap, terms.seed)
     return Choice(
         cell=table.cell,
         rule=str(rule),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 DEFAULT = "default"
@@ -19,6 +21,24 @@ class Algorithm(Struct, frozen=True, kw_only=True):
     collective: str
     name: str
     settings: dict[str, str] = {}
+
+
+PARAMETERS = re.compile(r"^(?P<name>[^=]+)\((?P<list>[^()]*)\)$")
+
+
+def split_name(name: str) -> tuple[str, dict[str, str]]:
+    """``chain(fanout=4, segment=65536)`` → ``chain`` and its parameters.
+
+    A name without brackets, or with anything else in them (``nb(tsp_tree)``), is given back as it is.
+    """
+    match = PARAMETERS.match(name)
+    if not match:
+        return name, {}
+    pairs = [part.partition("=") for part in match["list"].split(",")]
+    parameters = {key.strip(): value.strip() for key, _, value in pairs}
+    if len(parameters) < len(pairs) or not all(key.strip() and value.strip() for key, _, value in pairs):
+        return name, {}
+    return match["name"].strip(), parameters
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

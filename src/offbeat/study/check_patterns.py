@@ -9,9 +9,10 @@ from offbeat.errors import BadInput
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern.shapes import MAX_DELAY_S
 from offbeat.study.choices import choices
-from offbeat.study.faults import Faults, check_duplicates
-from offbeat.study.positions import Key
-from offbeat.study.tree import INVALID, Tree, items, placements
+from offbeat.study.tree import placements
+from offbeat.toml.faults import Faults, check_duplicates
+from offbeat.toml.positions import Key
+from offbeat.toml.tree import INVALID, Tree, items
 from offbeat.units import format_time
 
 

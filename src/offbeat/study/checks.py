@@ -1,6 +1,6 @@
 """What the values of a study mean together: everything that can be known before a launch.
 
-Works on the tree of :mod:`offbeat.study.structure`: plain values with every default filled in.
+Works on the tree of :mod:`offbeat.toml.structure`: plain values with every default filled in.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ from typing import Any
 
 from offbeat.study.check_collectives import check_collectives, check_processes, check_room
 from offbeat.study.check_patterns import check_patterns, check_skew
-from offbeat.study.faults import Faults
-from offbeat.study.tree import INVALID, Tree, items
+from offbeat.study.check_simulator import check_simulator
+from offbeat.study.schema import SIMULATING
+from offbeat.toml.faults import Faults
+from offbeat.toml.tree import INVALID, Tree, items
 
 
 def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, elsewhere: bool = False) -> None:
     """Note every fault of meaning.
 
     ``raw`` is the file as it was written (it shows which keys are given), ``base`` the folder that file names
-    are relative to. ``elsewhere`` leaves out what depends on this machine: its memory.
+    are relative to. ``elsewhere`` leaves out what depends on this machine: its memory. Engines that simulate
+    don't need it, either.
     """
+    simulating = tree["engine"] in SIMULATING
+    elsewhere = elsewhere or simulating
     _check_name(tree, faults)
     check_processes(tree["processes"], faults)
     check_collectives(tree, faults, elsewhere=elsewhere)
@@ -29,7 +34,10 @@ def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, elsewhere: bool 
     check_patterns(tree, base, faults)
     check_skew(tree["skew"], _given(raw, "skew"), faults)
     _check_repetitions(tree["repetitions"], faults)
-    _check_mpi(tree["mpi"], base, faults)
+    if simulating:
+        check_simulator(tree, base, faults)
+    else:
+        _check_mpi(tree["mpi"], base, faults)
 
 
 def _given(raw: Tree, section: str) -> Tree:

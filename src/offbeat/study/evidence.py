@@ -2,7 +2,8 @@
 
 Three kinds, the strongest that a library allows: ``functions:`` names of the library's own algorithm
 functions in the order of entry; ``messages:`` a digest of how many messages and bytes each rank sent to each
-other; ``late:`` who left late when one rank after another was delayed.
+other; ``late:`` who left late when one rank after another was delayed. Of a simulated algorithm there is
+nothing to see: ``schedule:`` names the schedule that was run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from offbeat.units import counted
 FUNCTIONS = "functions:"
 MESSAGES = "messages:"
 LATE = "late:"
+SCHEDULE = "schedule:"
 EDGES_SHOWN = 8
 
 
@@ -47,7 +49,7 @@ def identity(evidence: str) -> str:
 
 
 def kind(evidence: str) -> str:
-    """Which of the three kinds the evidence is; empty where nothing was seen."""
+    """Which of the three kinds the evidence is; empty where nothing was seen, as in a simulation."""
     return next((one for one in (FUNCTIONS, MESSAGES, LATE) if evidence.startswith(one)), "")
 
 
@@ -64,6 +66,8 @@ def short(evidence: str) -> str:
         return first + (f" and {len(names) - 1} inside" if len(names) > 1 else "")
     if evidence.startswith(MESSAGES):
         return " ".join(evidence.split(":")[1].split()[1:])
+    if evidence.startswith(SCHEDULE):
+        return "its schedule, simulated"
     return "who leaves late" if is_fingerprint(evidence) else "nothing"
 
 

@@ -7,8 +7,6 @@ file and line, the key, what is wrong, and what would be right.
 from __future__ import annotations
 
 import hashlib
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,21 +14,23 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from offbeat.errors import BadInput
+from offbeat.platform.machine import Platform
+from offbeat.platform.machine import load as load_platform
+from offbeat.study.check_simulator import platform_place
 from offbeat.study.checks import check
-from offbeat.study.choices import hint
-from offbeat.study.faults import Faults
-from offbeat.study.positions import Key, dotted, key_lines, line_of
+from offbeat.study.choices import VOCABULARY
 from offbeat.study.resolved import changed_keys, read_resolved, resolved_toml
-from offbeat.study.schema import Study
-from offbeat.study.structure import read
+from offbeat.study.schema import SIMULATING, Study
+from offbeat.toml.faults import Faults
+from offbeat.toml.positions import Key, dotted, key_lines, line_of
+from offbeat.toml.structure import Form, read
+from offbeat.toml.text import parse, read_text
+from offbeat.toml.words import hint
 
 __all__ = ["LoadedStudy", "changed_keys", "check_algorithms", "load", "loads", "read_resolved"]
 
-_AT_LINE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
-
-_MENDS = {"Cannot overwrite a value": "this key stands there already; keep one of the two"}
-"""What the TOML reader says, where that says nothing to people."""
+FORM = Form(Study, VOCABULARY)
+"""What a study file may hold."""
 
 
 class LoadedStudy(Struct, frozen=True, kw_only=True):
@@ -62,43 +62,97 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
         """Label of a pattern file (its name without suffix) → where it is."""
         return {Path(name).stem: self.base / name for name in self.study.patterns.files}
 
+    def platform(self) -> Platform:
+        """The machine that is simulated; raises BadInput where its file can no longer be read."""
+        return load_platform(platform_place(self.study.simulator.platform, self.base))
+
     def file_digests(self) -> dict[str, str]:
-        """File name as the study writes it → SHA-256 of the pattern file's or host file's content."""
-        hostfile = [self.study.mpi.hostfile] if self.study.mpi.hostfile else []
-        names = [*self.study.patterns.files, *hostfile]
+        """File name as the study writes it → SHA-256 of its content: pattern files, and the host file or the
+        platform file where one is used."""
+        names = list(self.study.patterns.files)
+        if self.study.engine in SIMULATING:
+            platform = platform_place(self.study.simulator.platform, self.base)
+            names += [str(platform)] if isinstance(platform, Path) else []
+        elif self.study.mpi.hostfile:
+            names.append(self.study.mpi.hostfile)
         return {name: hashlib.sha256((self.base / name).read_bytes()).hexdigest() for name in names}
 
 
-def load(path: Path | str, *, elsewhere: bool = False) -> LoadedStudy:
+def simulator_options(
+    *,
+    engine: str | None = None,
+    platform: str | None = None,
+    family: str | None = None,
+    executor: str | None = None,
+) -> dict[Key, str]:
+    """What a command line says instead of the study file, as :func:`load` takes it.
+
+    A platform file is named relative to the current folder there.
+    """
+    if platform is not None and Path(platform).is_file():
+        platform = str(Path(platform).absolute())
+    said: dict[Key, str | None] = {
+        ("engine",): engine,
+        ("simulator", "platform"): platform,
+        ("simulator", "family"): family,
+        ("simulator", "executor"): executor,
+    }
+    return {key: word for key, word in said.items() if word is not None}
+
+
+def load(
+    path: Path | str, *, elsewhere: bool = False, instead: Mapping[Key, str] | None = None
+) -> LoadedStudy:
     """Read and check a study file.
 
-    ``elsewhere`` says that the study will run on another machine: then this one's memory is no bound. Raises
-    :class:`BadInput` with a line for every fault.
+    ``elsewhere`` says that the study will run on another machine: then this one's memory is no bound.
+    ``instead`` holds values that stand in place of the file's. Raises :class:`BadInput` with a line for every
+    fault.
     """
     path = Path(path)
-    return loads(_text(path), path, elsewhere=elsewhere)
+    mend = f"'offbeat init {path}' writes one to start from"
+    return loads(read_text(path, "the study file", mend), path, elsewhere=elsewhere, instead=instead)
 
 
-def loads(text: str, path: Path | str, *, elsewhere: bool = False) -> LoadedStudy:
+def loads(
+    text: str, path: Path | str, *, elsewhere: bool = False, instead: Mapping[Key, str] | None = None
+) -> LoadedStudy:
     """Check the text of a study file; ``path`` is for the sentences, its folder for relative file names."""
     path = Path(path)
-    raw = _parsed(text, path)
+    raw = parse(text, path, "the study is empty; 'offbeat init' writes one to start from")
     lines = key_lines(text)
+    for key, value in (instead or {}).items():
+        _put(raw, key, value)
     faults = Faults(path, lines)
-    tree = read(raw, faults)
+    tree = read(raw, FORM, faults)
     check(tree, raw, path.parent, faults, elsewhere=elsewhere)
     faults.raise_all()
     return LoadedStudy(study=msgspec.convert(tree, Study), path=path, text=text, lines=lines)
 
 
+def _put(raw: dict[str, Any], key: Key, value: str) -> None:
+    """Put a value in its place; a table that is something else is left to the checks."""
+    table: Any = raw
+    for part in key[:-1]:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            return
+    table[key[-1]] = value
+
+
 def check_algorithms(loaded: LoadedStudy, known: Mapping[str, Sequence[str]]) -> None:
-    """Refuse algorithm names that the library doesn't have.
+    """Refuse collectives and algorithm names that the library, or the simulator, doesn't have.
 
     ``known`` lists the library's names for each collective of the study. Raises :class:`BadInput` with the
     lines.
     """
     faults = Faults(loaded.path, loaded.lines)
     for index, section in enumerate(loaded.study.collective):
+        for position, name in enumerate(section.names):
+            if loaded.study.engine in SIMULATING and not known.get(name):
+                family = loaded.study.simulator.family
+                sentence = f"there is no algorithm of {family} for {name} to simulate; leave it out"
+                faults.add(("collective", index, "names", position), sentence)
         for position, algorithm in enumerate(section.algorithms):
             for name in section.names:
                 if algorithm != "all" and algorithm not in known.get(name, ()):
@@ -114,38 +168,3 @@ def _hint(algorithm: str, known: Mapping[str, Sequence[str]], collective: str) -
     if plain != algorithm and plain in names:
         return f"; {plain!r} is there, but not with these parameters. They are whole numbers: NAME(KEY=8)"
     return hint(algorithm, names)
-
-
-def _text(path: Path) -> str:
-    """The file's text; a byte order mark is taken off."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        mend = f"'offbeat init {path}' writes one to start from"
-        raise BadInput(f"{path}: there is no such file; {mend}") from None
-    except IsADirectoryError:
-        raise BadInput(f"{path}: this is a directory; give the study file in it") from None
-    except OSError as error:
-        raise BadInput(f"{path}: the file cannot be read: {error.strerror}") from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        sentence = f"the byte 0x{data[error.start]:02x} is not UTF-8 text; save the file as UTF-8"
-        raise BadInput(f"{path}:{line}: {sentence}") from None
-
-
-def _parsed(text: str, path: Path) -> dict[str, Any]:
-    """The text as TOML; BadInput with the line where it isn't."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = _AT_LINE.match(str(error))
-        sentence, line = (match[1], match[2]) if match else (str(error), None)
-        line = line or str(len(text.splitlines()) or 1)
-        raise BadInput(f"{path}:{line}: this is not TOML: {_MENDS.get(sentence, sentence)}") from None
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: this cannot be read as TOML: {error}") from None
-    if not raw:
-        raise BadInput(f"{path}:1: the study is empty; 'offbeat init' writes one to start from")
-    return raw

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
+
+from offbeat.toml.quantities import PositiveSeconds, Seconds, Section, Size, choice
 
 INT32_MAX = 2**31 - 1
 """The largest count and the largest rank that the MPI calls of the driver can state."""
@@ -27,38 +29,15 @@ OPS = ARITHMETIC + BITWISE
 """Every reduction operation of a study; all are commutative."""
 
 
-def _quantity(unit: str, *, positive: bool = False) -> Meta:
-    """A number that may be written as text with a unit: the loader and the JSON Schema look for ``unit``."""
-    text = {
-        "bytes": "bytes; an integer or text such as '64 KiB'",
-        "seconds": "seconds; a number or text such as '100 us'",
-    }[unit]
-    if positive:
-        return Meta(gt=0, description=text, extra={"unit": unit}, extra_json_schema={"x-unit": unit})
-    return Meta(ge=0, description=text, extra={"unit": unit}, extra_json_schema={"x-unit": unit})
-
-
-def _choice(noun: str) -> Meta:
-    """A word out of a list: :func:`offbeat.study.choices.choices` has the list of each noun."""
-    return Meta(extra={"choice": noun}, extra_json_schema={"x-choice": noun})
-
-
-Size = Annotated[int, _quantity("bytes")]
-Seconds = Annotated[float, _quantity("seconds")]
-PositiveSeconds = Annotated[float, _quantity("seconds", positive=True)]
 Count = Annotated[int, Meta(ge=1, le=INT32_MAX)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-CollectiveName = Annotated[str, _choice("collective")]
-ShapeName = Annotated[str, _choice("shape")]
-Op = Annotated[str, _choice("op")]
-Datatype = Annotated[str, _choice("datatype")]
+CollectiveName = Annotated[str, choice("collective")]
+ShapeName = Annotated[str, choice("shape")]
+Op = Annotated[str, choice("op")]
+Datatype = Annotated[str, choice("datatype")]
 
 
-class _Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of all sections: immutable, keyword-only, unknown keys refused."""
-
-
-class CollectiveSection(_Section, frozen=True, kw_only=True):
+class CollectiveSection(Section, frozen=True, kw_only=True):
     """What is measured of one or several collectives."""
 
     names: Annotated[
@@ -66,7 +45,7 @@ class CollectiveSection(_Section, frozen=True, kw_only=True):
     ]
     sizes: Annotated[
         list[Size], Meta(description="message sizes: bytes per process, as the MPI call states it")
-    ] = []
+    ] = field(default_factory=list)
     algorithms: Annotated[
         list[str],
         Meta(
@@ -81,12 +60,16 @@ class CollectiveSection(_Section, frozen=True, kw_only=True):
     root: Annotated[int, Meta(ge=0, le=INT32_MAX, description="root of rooted collectives")] = 0
 
 
-class ProcessesSection(_Section, frozen=True, kw_only=True):
+class ProcessesSection(Section, frozen=True, kw_only=True):
     """How many processes, and where. Either ``p``, or ``nodes`` and ``ppn``."""
 
-    p: Annotated[list[Count], Meta(description="numbers of processes, placed as the launcher likes")] = []
-    nodes: Annotated[list[Count], Meta(description="numbers of nodes; each is combined with each ppn")] = []
-    ppn: Annotated[list[Count], Meta(description="processes per node")] = []
+    p: Annotated[list[Count], Meta(description="numbers of processes, placed as the launcher likes")] = field(
+        default_factory=list
+    )
+    nodes: Annotated[list[Count], Meta(description="numbers of nodes; each is combined with each ppn")] = (
+        field(default_factory=list)
+    )
+    ppn: Annotated[list[Count], Meta(description="processes per node")] = field(default_factory=list)
 
 
 DEFAULT_SHAPES = (
@@ -101,7 +84,7 @@ DEFAULT_SHAPES = (
 """The shapes that are measured when a study names none."""
 
 
-class PatternsSection(_Section, frozen=True, kw_only=True):
+class PatternsSection(Section, frozen=True, kw_only=True):
     """The arrival patterns."""
 
     shapes: Annotated[list[ShapeName], Meta(description="shapes, as 'offbeat pattern make' knows them")] = (
@@ -109,14 +92,14 @@ class PatternsSection(_Section, frozen=True, kw_only=True):
     )
     files: Annotated[
         list[str], Meta(description="pattern files: one delay in seconds a line; relative to the study file")
-    ] = []
+    ] = field(default_factory=list)
     scale_files: Annotated[
         bool, Meta(description="scale the files' delays to the skew policy instead of using them as they are")
     ] = False
     seed: Annotated[Seed, Meta(description="seed of the random shape")] = 1
 
 
-class SkewSection(_Section, frozen=True, kw_only=True):
+class SkewSection(Section, frozen=True, kw_only=True):
     """How large the largest delay of a pattern is."""
 
     policy: Annotated[
@@ -131,10 +114,10 @@ class SkewSection(_Section, frozen=True, kw_only=True):
     ] = field(default_factory=lambda: [1.5])
     times: Annotated[
         list[PositiveSeconds], Meta(description="for the policy fixed: the largest delays, in seconds")
-    ] = []
+    ] = field(default_factory=list)
 
 
-class RepetitionsSection(_Section, frozen=True, kw_only=True):
+class RepetitionsSection(Section, frozen=True, kw_only=True):
     """When a case has been measured often enough."""
 
     confidence_width: Annotated[
@@ -153,7 +136,7 @@ class RepetitionsSection(_Section, frozen=True, kw_only=True):
     ] = 60.0
 
 
-class MpiSection(_Section, frozen=True, kw_only=True):
+class MpiSection(Section, frozen=True, kw_only=True):
     """Which MPI library, and how it is launched."""
 
     prefix: Annotated[
@@ -164,12 +147,40 @@ class MpiSection(_Section, frozen=True, kw_only=True):
         Meta(description="the launch command: auto, mpirun, mpiexec or srun"),
     ] = "auto"
     hostfile: Annotated[str, Meta(description="passed to the launcher; relative to the study file")] = ""
-    options: Annotated[list[str], Meta(description="further launcher options, a word each")] = []
-    environment: Annotated[dict[str, str], Meta(description="environment variables for the processes")] = {}
+    options: Annotated[list[str], Meta(description="further launcher options, a word each")] = field(
+        default_factory=list
+    )
+    environment: Annotated[dict[str, str], Meta(description="environment variables for the processes")] = (
+        field(default_factory=dict)
+    )
     isolate: Annotated[bool, Meta(description="a launch of its own for each algorithm")] = False
 
 
-class StartSection(_Section, frozen=True, kw_only=True):
+FAMILIES = ("openmpi", "mpich", "simgrid")
+"""Whose algorithms the simulator has."""
+
+SIMULATING = ("sim", "smpi")
+"""The engines that simulate; one repetition of a case is all there is to know."""
+
+
+class SimulatorSection(Section, frozen=True, kw_only=True):
+    """What the engines sim and smpi simulate: a machine, and whose algorithms run on it."""
+
+    platform: Annotated[
+        str,
+        Meta(description="a platform file, relative to the study file, or a preset of 'offbeat platform'"),
+    ] = "paper"
+    family: Annotated[
+        Literal["openmpi", "mpich", "simgrid"],
+        Meta(description="whose algorithms, under the names that they have there: openmpi, mpich or simgrid"),
+    ] = "openmpi"
+    executor: Annotated[
+        Literal["local", "mpi4py", "dask"],
+        Meta(description="where sim computes: local (this machine's cores), mpi4py or dask"),
+    ] = "local"
+
+
+class StartSection(Section, frozen=True, kw_only=True):
     """The harmonised start."""
 
     tolerance: Annotated[
@@ -181,16 +192,23 @@ class StartSection(_Section, frozen=True, kw_only=True):
     ] = "auto"
 
 
-class Study(_Section, frozen=True, kw_only=True):
+class Study(Section, frozen=True, kw_only=True):
     """A whole study file."""
 
     collective: Annotated[list[CollectiveSection], Meta(min_length=1)]
     processes: ProcessesSection
     name: Annotated[str, Meta(description="a word for tables and the report")] = "study"
-    engine: Annotated[Literal["mpi"], Meta(description="what measures: mpi, this machine's library")] = "mpi"
+    engine: Annotated[
+        Literal["mpi", "sim", "smpi"],
+        Meta(
+            description="what measures: mpi, this machine's library; sim, offbeat's simulator; or smpi,"
+            " SimGrid's"
+        ),
+    ] = "mpi"
     seed: Annotated[Seed, Meta(description="seed of the order in which cases are measured")] = 1
     patterns: PatternsSection = PatternsSection()
     skew: SkewSection = SkewSection()
     repetitions: RepetitionsSection = RepetitionsSection()
     mpi: MpiSection = MpiSection()
+    simulator: SimulatorSection = SimulatorSection()
     start: StartSection = StartSection()

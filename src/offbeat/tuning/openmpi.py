@@ -225,7 +225,7 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
     """The file's text."""
     lines = ["rule-file-version-2"] if format_version == 2 else []
     lines += [
-        f"# Written by offbeat from measurements with {plan.library}.",
+        f"# Written by offbeat from {plan.origin}.",
         "# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size"
         + (", requests." if format_version == 2 else "."),
         *_warning_lines(rules),
@@ -319,6 +319,7 @@ def _notes(plan: TuningPlan, installation: Installation | None, rules: dict[str,
     if _is_at_least(plan, installation, (5,)):
         mend = "add --mca coll_han_priority 0 (or OMPI_MCA_coll_han_priority=0) there"
         if plan.several_nodes:
-            mend = "coll_han_priority 0 turns han off for every collective, as it was in the measurements"
+            mend = "coll_han_priority 0 turns han off for every collective"
+            mend += "" if plan.simulator else ", as it was in the measurements"
         notes.append(f"With processes on several nodes, Open MPI 5 lets its component han decide; {mend}.")
     return notes

@@ -67,7 +67,8 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     ``family`` is ``openmpi``, ``mpich`` or ``intelmpi`` (empty without any rule); ``version`` the version
     that was measured, as text, empty if unknown. ``rules`` maps each collective to its rules, ordered by p
     and size, which never overlap. ``several_nodes`` says that processes of more than one node were measured.
-    ``notes`` are sentences for the user.
+    ``notes`` are sentences for the user. ``simulator`` names what simulated the library, and is empty where
+    it was measured.
     """
 
     family: str
@@ -75,6 +76,12 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     rules: dict[str, list[Rule]]
     several_nodes: bool = False
     notes: list[str] = []
+    simulator: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Where the choices come from, in a sentence: ``measurements with Open MPI 5.0.11``."""
+        return f"simulations ({self.simulator})" if self.simulator else f"measurements with {self.library}"
 
     @property
     def library(self) -> str:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from offbeat.engines.launches import Launches
 from offbeat.engines.mpi import STEERING
-from offbeat.engines.run import Told
+from offbeat.engines.told import Told
 from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.build import build_native
@@ -22,6 +22,7 @@ from offbeat.tuning.manifest import Manifest
 from offbeat.tuning.plan import family_of
 from offbeat.tuning.probes import Probe, probes
 from offbeat.tuning.proofs import Proofs
+from offbeat.tuning.simulated import is_simulated
 from offbeat.tuning.verify import Proof, Verifier
 from offbeat.tuning.write import measured_library
 
@@ -78,7 +79,7 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
     if not any(kind(verdict.evidence) for verdict in results.verdicts):
         raise BadInput(
             f"{results.directory} does not tell what its algorithms run, so nothing can be compared with it:"
-            " its measurements were made elsewhere. A study of 'offbeat run' on this machine tells"
+            f" {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine tells"
         )
     if not mpi and not Path(manifest.mpirun).exists():
         raise BadInput(
@@ -93,6 +94,12 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
             " name an installation of that family with --mpi, or none"
         )
     return installation
+
+
+def _origin(results: Results) -> str:
+    if is_simulated(measured_library(results.provenance)):
+        return "they were simulated"
+    return "its measurements were made elsewhere"
 
 
 def _scratch(folder: Path) -> TemporaryDirectory[str]:

@@ -11,13 +11,30 @@ import msgspec
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
-from offbeat.tuning import intelmpi, mpich, openmpi
+from offbeat.tuning import intelmpi, mpich, openmpi, simulated
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
     from offbeat.select.choose import Choice
+
+
+def plan_for(
+    results: Results, choices: Sequence[Choice], wanted: str = ""
+) -> tuple[TuningPlan, Installation]:
+    """The plan of ``choices``, and the installation that it is for: ``wanted``, as ``--mpi`` takes it, or the
+    measured one.
+
+    Raises what :func:`plan_of` and :func:`installation_for` raise.
+    """
+    library = measured_library(results.provenance)
+    if simulated.is_simulated(library):
+        made, installation = simulated.plan_for(results, choices, library, wanted)
+        _refuse_empty(results, made)
+        return made, installation
+    made = plan_of(results, choices)
+    return made, installation_for(made, library, wanted)
 
 
 def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
@@ -32,10 +49,14 @@ def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
         library=measured_library(results.provenance),
         environment=study_environment(results.study),
     )
+    _refuse_empty(results, made)
+    return made
+
+
+def _refuse_empty(results: Results, made: TuningPlan) -> None:
     if not made.rules:
         why = " ".join(made.notes) or f"nothing was selected; 'offbeat select {results.directory}' says why."
         raise RunFailed(f"there is nothing to write for {results.directory}: {why}")
-    return made
 
 
 def study_environment(study: Mapping[str, object]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a study file, collected to be told at once."""
+"""Everything that is wrong with a file, collected to be told at once."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from offbeat.errors import BadInput
-from offbeat.study.positions import Key, dotted, line_of
-from offbeat.study.tree import items
+from offbeat.toml.positions import Key, dotted, line_of
+from offbeat.toml.tree import items
 
 
 class Faults:

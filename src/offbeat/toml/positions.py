@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 Key = tuple[str | int, ...]
-"""A place in a study: keys, and positions in arrays from 0: ``("collective", 0, "names", 1)``."""
+"""A place in a file: keys, and positions in arrays from 0: ``("collective", 0, "names", 1)``."""
 
 _TOKEN = re.compile(
     r"""(?P<string>\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""

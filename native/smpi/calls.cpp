@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "calls.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <map>
+
+// SimGrid's library exports what switches between its algorithms, but no header declares it.
+namespace simgrid::smpi::colls {
+void set_allgather(const std::string &name);
+void set_allreduce(const std::string &name);
+void set_alltoall(const std::string &name);
+void set_barrier(const std::string &name);
+void set_bcast(const std::string &name);
+void set_gather(const std::string &name);
+void set_reduce(const std::string &name);
+void set_reduce_scatter(const std::string &name);
+void set_scatter(const std::string &name);
+} // namespace simgrid::smpi::colls
+
+namespace offbeat::smpi {
+
+namespace {
+
+/** A collective whose algorithm SMPI lets one choose. */
+struct Choice {
+    void (*set)(const std::string &name);
+    const char *parameters; /**< of each algorithm's function, as the compiler writes them into its symbol */
+    std::vector<const char *> names;
+};
+
+const std::map<std::string, Choice> &choices() {
+    namespace colls = simgrid::smpi::colls;
+    static const std::map<std::string, Choice> all = {
+        {"allgather",
+         {colls::set_allgather,
+          "PKviPNS0_8DatatypeEPviS4_PNS0_4CommE",
+          {"2dmesh", "3dmesh", "GB", "NTSLR", "NTSLR_NB", "SMP_NTS", "bruck", "loosely_lr", "mvapich2_smp",
+           "ompi_neighborexchange", "pair", "rdb", "rhv", "ring", "smp_simple", "spreading_simple"}}},
+        {"allreduce",
+         {colls::set_allreduce,
+          "PKvPviPNS0_8DatatypeEPNS0_2OpEPNS0_4CommE",
+          {"lr", "mvapich2_rs", "mvapich2_two_level", "ompi_ring_segmented", "rab", "rab1", "rab2", "rab_rdb",
+           "rdb", "redbcast", "smp_binomial", "smp_binomial_pipeline", "smp_rdb", "smp_rsag", "smp_rsag_lr",
+           "smp_rsag_rab"}}},
+        {"alltoall",
+         {colls::set_alltoall,
+          "PKviPNS0_8DatatypeEPviS4_PNS0_4CommE",
+          {"2dmesh", "3dmesh", "basic_linear", "bruck", "mvapich2_scatter_dest", "pair", "pair_light_barrier",
+           "pair_mpi_barrier", "pair_one_barrier", "pair_rma", "rdb", "ring", "ring_light_barrier",
+           "ring_mpi_barrier", "ring_one_barrier"}}},
+        {"barrier",
+         {colls::set_barrier,
+          "PNS0_4CommE",
+          {"mpich_smp", "mvapich2_pair", "ompi_basic_linear", "ompi_bruck", "ompi_doublering",
+           "ompi_recursivedoubling", "ompi_tree", "ompi_two_procs"}}},
+        {"bcast",
+         {colls::set_bcast,
+          "PviPNS0_8DatatypeEiPNS0_4CommE",
+          {"NTSB", "NTSL", "NTSL_Isend", "SMP_binary", "SMP_binomial", "SMP_linear", "arrival_pattern_aware",
+           "arrival_pattern_aware_wait", "arrival_scatter", "binomial_tree", "flattree", "flattree_pipeline",
+           "mvapich2_inter_node", "mvapich2_intra_node", "mvapich2_knomial_intra_node", "ompi_pipeline",
+           "ompi_split_bintree", "scatter_LR_allgather", "scatter_rdb_allgather"}}},
+        {"gather",
+         {colls::set_gather,
+          "PKviPNS0_8DatatypeEPviS4_iPNS0_4CommE",
+          {"mvapich2_two_level", "ompi_basic_linear", "ompi_binomial", "ompi_linear_sync"}}},
+        {"reduce",
+         {colls::set_reduce,
+          "PKvPviPNS0_8DatatypeEPNS0_2OpEiPNS0_4CommE",
+          {"NTSL", "arrival_pattern_aware", "binomial", "flat_tree", "mvapich2_knomial", "mvapich2_two_level",
+           "ompi_basic_linear", "ompi_binary", "ompi_binomial", "ompi_chain", "ompi_in_order_binary",
+           "ompi_pipeline", "rab", "scatter_gather"}}},
+        {"reduce_scatter",
+         {colls::set_reduce_scatter,
+          "PKvPvPKiPNS0_8DatatypeEPNS0_2OpEPNS0_4CommE",
+          {"mpich_noncomm", "mpich_pair", "mpich_rdb", "ompi_basic_recursivehalving", "ompi_butterfly",
+           "ompi_ring"}}},
+        {"scatter",
+         {colls::set_scatter,
+          "PKviPNS0_8DatatypeEPviS4_iPNS0_4CommE",
+          {"mvapich2_two_level_binomial", "mvapich2_two_level_direct", "ompi_basic_linear", "ompi_binomial",
+           "ompi_linear_nb"}}},
+    };
+    return all;
+}
+
+/** Whether this SimGrid has the function: asking it for an algorithm that it lacks would end the process. */
+bool exists(const std::string &collective, const std::string &algorithm, const char *parameters) {
+    const std::string function = collective + "__" + algorithm;
+    const std::string symbol =
+        "_ZN7simgrid4smpi" + std::to_string(function.size()) + function + "E" + parameters;
+    return dlsym(RTLD_DEFAULT, symbol.c_str()) != nullptr;
+}
+
+struct Element {
+    MPI_Datatype datatype;
+    int64_t bytes;
+    bool fractions = false; /**< has no operations on bits */
+};
+
+Element element_of(const std::string &name) {
+    const std::map<std::string, Element> elements = {
+        {"byte", {MPI_BYTE, 1}},         {"char", {MPI_CHAR, 1}},           {"int8", {MPI_INT8_T, 1}},
+        {"short", {MPI_SHORT, 2}},       {"int16", {MPI_INT16_T, 2}},       {"int", {MPI_INT, 4}},
+        {"int32", {MPI_INT32_T, 4}},     {"int64", {MPI_INT64_T, 8}},       {"long", {MPI_LONG, 8}},
+        {"float", {MPI_FLOAT, 4, true}}, {"double", {MPI_DOUBLE, 8, true}},
+    };
+    const auto found = elements.find(name);
+    if (found == elements.end()) {
+        throw Fault("there is no datatype '" + name +
+                    "' here; there are byte, char, int8, int16, int32,"
+                    " int64, short, int, long, float and double");
+    }
+    return found->second;
+}
+
+MPI_Op operation_of(const std::string &name) {
+    const std::map<std::string, MPI_Op> operations = {
+        {"sum", MPI_SUM},   {"prod", MPI_PROD}, {"max", MPI_MAX},   {"min", MPI_MIN},
+        {"band", MPI_BAND}, {"bor", MPI_BOR},   {"bxor", MPI_BXOR},
+    };
+    const auto found = operations.find(name);
+    if (found == operations.end()) {
+        throw Fault("there is no operation '" + name +
+                    "' here; there are sum, prod, max, min, band, bor, bxor");
+    }
+    return found->second;
+}
+
+/** SMPI counts elements in int, over all blocks of a buffer, and goes on with whatever that overflows to. */
+void check_count(const std::string &collective, const std::string &algorithm, int64_t count, int64_t p) {
+    int64_t blocks = p;
+    if (collective == "alltoall" && algorithm == "rdb") { // lays out the blocks of all pairs of processes
+        blocks = p * p;
+    } else if (collective == "alltoall" && algorithm == "3dmesh") { // those that pass a plane of its mesh
+        blocks = p * static_cast<int64_t>(std::cbrt(static_cast<double>(p * p)));
+    }
+    if (count > INT_MAX / blocks) {
+        throw Fault("SMPI cannot count so many elements: take a datatype with larger ones, or fewer bytes");
+    }
+}
+
+bool one_of(const std::string &name, std::initializer_list<const char *> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char *other) { return name == other; });
+}
+
+} // namespace
+
+Call call_of(const Command &command, int p) {
+    Call call;
+    call.collective = command.text("collective");
+    if (choices().count(call.collective) == 0 &&
+        !one_of(call.collective, {"scan", "exscan", "reduce_scatter_block"})) {
+        throw Fault("SMPI has no collective '" + call.collective + "'");
+    }
+    const Element element = element_of(command.text("datatype", "byte"));
+    call.datatype = element.datatype;
+    call.op = operation_of(command.text("op", element.fractions ? "sum" : "bor"));
+    const int64_t bytes = command.number("bytes", 0);
+    if (bytes % element.bytes != 0) {
+        throw Fault("bytes=" + std::to_string(bytes) + " is no whole number of elements of " +
+                    std::to_string(element.bytes) + " bytes");
+    }
+    check_count(call.collective, command.text("algorithm"), bytes / element.bytes, p);
+    call.count = static_cast<int>(bytes / element.bytes);
+    const int64_t root = command.number("root", 0);
+    if (root >= p) {
+        throw Fault("root=" + std::to_string(root) + " is not one of the " + std::to_string(p) +
+                    " processes");
+    }
+    call.root = static_cast<int>(root);
+    call.counts.assign(call.collective == "reduce_scatter" ? static_cast<size_t>(p) : 0, call.count);
+    return call;
+}
+
+size_t buffer_bytes(const Call &call, int p) {
+    int element = 1;
+    MPI_Type_size(call.datatype, &element);
+    const bool blocks = one_of(call.collective, {"allgather", "alltoall", "gather", "reduce_scatter",
+                                                 "reduce_scatter_block", "scatter"});
+    return static_cast<size_t>(call.count) * static_cast<size_t>(element) *
+           (blocks ? static_cast<size_t>(p) : 1);
+}
+
+int make(const Call &call, void *input, void *output) {
+    const MPI_Datatype type = call.datatype;
+    const int n = call.count;
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    if (call.collective == "allgather") {
+        return MPI_Allgather(input, n, type, output, n, type, comm);
+    }
+    if (call.collective == "allreduce") {
+        return MPI_Allreduce(input, output, n, type, call.op, comm);
+    }
+    if (call.collective == "alltoall") {
+        return MPI_Alltoall(input, n, type, output, n, type, comm);
+    }
+    if (call.collective == "barrier") {
+        return MPI_Barrier(comm);
+    }
+    if (call.collective == "bcast") {
+        return MPI_Bcast(output, n, type, call.root, comm);
+    }
+    if (call.collective == "exscan") {
+        return MPI_Exscan(input, output, n, type, call.op, comm);
+    }
+    if (call.collective == "gather") {
+        return MPI_Gather(input, n, type, output, n, type, call.root, comm);
+    }
+    if (call.collective == "reduce") {
+        return MPI_Reduce(input, output, n, type, call.op, call.root, comm);
+    }
+    if (call.collective == "reduce_scatter") {
+        return MPI_Reduce_scatter(input, output, call.counts.data(), type, call.op, comm);
+    }
+    if (call.collective == "reduce_scatter_block") {
+        return MPI_Reduce_scatter_block(input, output, n, type, call.op, comm);
+    }
+    if (call.collective == "scan") {
+        return MPI_Scan(input, output, n, type, call.op, comm);
+    }
+    return MPI_Scatter(input, n, type, output, n, type, call.root, comm);
+}
+
+std::vector<std::string> algorithms(const std::string &collective) {
+    std::vector<std::string> names;
+    const auto found = choices().find(collective);
+    if (found != choices().end()) {
+        for (const char *name : found->second.names) {
+            if (exists(collective, name, found->second.parameters)) {
+                names.emplace_back(name);
+            }
+        }
+    }
+    return names;
+}
+
+void choose(const std::string &collective, const std::string &algorithm) {
+    const auto found = choices().find(collective);
+    if (found == choices().end() && algorithm != "default") {
+        throw Fault("SMPI has a single algorithm for " + collective + ", default, and no '" + algorithm +
+                    "'");
+    }
+    if (found != choices().end() && !exists(collective, algorithm, found->second.parameters)) {
+        throw Fault("this SimGrid has no algorithm '" + algorithm + "' for " + collective);
+    }
+    for (const auto &[name, choice] : choices()) { // algorithms call other collectives as they are set
+        choice.set(name == collective ? algorithm : "default");
+    }
+}
+
+} // namespace offbeat::smpi

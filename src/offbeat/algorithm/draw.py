@@ -1,0 +1,201 @@
+"""Drawing the messages of a call in the terminal: a column a rank, a block of lines a round.
+
+Messages share a line where their arrows don't meet. Two messages that cross between the same two ranks in
+one round are one arrow with two heads. Rounds with the same messages are drawn once. What does not fit beside
+each other is told in words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from offbeat.algorithm.rounds import Message, Pattern
+from offbeat.units import counted, format_size
+
+MOST_BLOCKS = 24
+"""Different rounds that are drawn one by one."""
+
+MOST_LINES = 20
+"""Lines of one round; rounds with more are told in words."""
+
+_HEADING = "round"
+
+
+class Arrow(Struct, frozen=True, kw_only=True):
+    """From the left to the right rank (the same one: a message to itself); heads where data arrives."""
+
+    left: int
+    right: int
+    head_left: bool
+    head_right: bool
+    bytes: int
+
+
+def drawn(pattern: Pattern, *, width: int = 80, unicode: bool = True) -> list[str]:
+    """The pattern as lines of text at most ``width`` wide; without ``unicode`` all characters are ASCII."""
+    lines = [heading(pattern)]
+    if not pattern.messages:
+        return lines
+    column = _column_width(pattern, width)
+    lines.append("")
+    if column:
+        ranks = "".join(f"{rank:<{column}}" for rank in range(pattern.p)).rstrip()
+        lines.append(f"{_HEADING}  {ranks}")
+    blocks = _blocks(pattern)
+    for label, messages in blocks[:MOST_BLOCKS]:
+        lanes = _lanes(_arrows(messages)) if column else []
+        if column and len(lanes) <= MOST_LINES:
+            lines += _round(label, lanes, pattern.p, column, unicode)
+        else:
+            lines.append(f"{label:>{len(_HEADING)}}  {in_words(messages, pattern.p)}")
+    if len(blocks) > MOST_BLOCKS:
+        first = blocks[MOST_BLOCKS][1][0].round
+        count = sum(message.round >= first for message in pattern.messages)
+        lines.append(
+            f"{'...':>{len(_HEADING)}}  {counted(count, 'message')} in rounds {first} to {pattern.rounds}"
+        )
+    return lines
+
+
+def _blocks(pattern: Pattern) -> list[tuple[str, list[Message]]]:
+    """Rounds that follow each other with the same messages: ``2`` or ``2-7``, and their messages."""
+    blocks: list[tuple[str, list[Message]]] = []
+    by_round = groupby(pattern.messages, key=lambda message: message.round)
+
+    def carried(entry: tuple[int, list[Message]]) -> list[tuple[int, int, int]]:
+        return [(message.source, message.target, message.bytes) for message in entry[1]]
+
+    rounds = [(number, list(own)) for number, own in by_round]
+    for _, alike in groupby(rounds, key=carried):
+        numbers = list(alike)
+        first, last = numbers[0][0], numbers[-1][0]
+        blocks.append((str(first) if first == last else f"{first}-{last}", numbers[0][1]))
+    return blocks
+
+
+def heading(pattern: Pattern) -> str:
+    """One line: what is called, and how many messages and rounds it takes."""
+    root = "" if pattern.root is None else f", root {pattern.root}"
+    size = f", {format_size(pattern.bytes)}" if pattern.bytes else ""
+    total = sum(message.bytes for message in pattern.messages)
+    carried = f" of {format_size(total)} in all" if total else ""
+    many = f"{counted(len(pattern.messages), 'message')}{carried} in {counted(pattern.rounds, 'round')}"
+    return f"{pattern.title}, p = {pattern.p}{root}{size}: {many}"
+
+
+def in_words(messages: Sequence[Message], p: int) -> str:
+    """``64 messages of 1 KiB: every rank to the next, and to rank + 2``; how far they go, and how large."""
+    sizes = sorted({message.bytes for message in messages})
+    size = _sizes(sizes)
+    apart = {abs(message.source - message.target) for message in messages}
+    steps = Counter((message.target - message.source) % p for message in messages)
+    every = [step for step, count in sorted(steps.items()) if count >= p]
+    if len(every) == len(steps) and len(every) == p - 1 > 3:
+        told = ": every rank to every other"
+    elif len(apart) == 1 and len(messages) > 4:
+        told = f": between ranks {apart.pop()} apart"
+    elif len(every) == len(steps) and len(every) <= 4:
+        told = ": every rank to " + ", ".join(f"rank + {step}" for step in every)
+    else:
+        told = _between(messages)
+    return f"{counted(len(messages), 'message')}{size}{told}"
+
+
+def _between(messages: Sequence[Message]) -> str:
+    sources = {message.source for message in messages}
+    targets = {message.target for message in messages}
+    if len(messages) <= 4:
+        return ": " + ", ".join(f"{message.source} to {message.target}" for message in messages)
+    return f", from {_ranks(sources)} to {_ranks(targets)}"
+
+
+def _ranks(ranks: set[int]) -> str:
+    return f"rank {min(ranks)}" if len(ranks) == 1 else f"{len(ranks)} ranks"
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    if sizes == [0]:
+        return ""
+    if len(sizes) == 1:
+        return f" of {format_size(sizes[0])}"
+    return f" of {format_size(sizes[0])} to {format_size(sizes[-1])}"
+
+
+def _column_width(pattern: Pattern, width: int) -> int:
+    """Characters a rank; 0 where the ranks don't fit beside each other. Sizes stand behind the columns."""
+    room = width - len(_HEADING) - 2 - len("  1023 KiB to 1023 KiB")
+    digits = len(str(pattern.p - 1))
+    widest = min(room // pattern.p, max(4, digits + 2))
+    return widest if widest >= max(3, digits + 1) else 0
+
+
+def _arrows(messages: Iterable[Message]) -> list[Arrow]:
+    """One a message, or one for two that cross; the shorter ones first, so that they share lines."""
+    arrows = []
+
+    def ends(message: Message) -> tuple[int, int, int]:
+        return min(message.source, message.target), max(message.source, message.target), message.bytes
+
+    for (left, right, size), group in groupby(sorted(messages, key=ends), key=ends):
+        own = list(group)
+        rightward = sum(message.target == right for message in own)
+        leftward = len(own) - rightward
+        if left == right:
+            rightward, leftward = len(own), 0
+        for index in range(max(rightward, leftward)):
+            arrows.append(
+                Arrow(
+                    left=left,
+                    right=right,
+                    head_left=index < leftward,
+                    head_right=index < rightward,
+                    bytes=size,
+                )
+            )
+    return sorted(arrows, key=lambda arrow: (arrow.right - arrow.left, arrow.left))
+
+
+def _lanes(arrows: Iterable[Arrow]) -> list[list[Arrow]]:
+    """Arrows line by line: of one size, and none touches another one of its line."""
+    lanes: list[list[Arrow]] = []
+    for arrow in arrows:
+        for lane in lanes:
+            apart = all(arrow.left > other.right or arrow.right < other.left for other in lane)
+            if lane[0].bytes == arrow.bytes and apart:
+                lane.append(arrow)
+                break
+        else:
+            lanes.append([arrow])
+    return lanes
+
+
+def _round(number: str, lanes: Sequence[Sequence[Arrow]], p: int, column: int, unicode: bool) -> list[str]:
+    lines = []
+    sizes = {lane[0].bytes for lane in lanes}
+    for index, lane in enumerate(lanes):
+        label = number if index == 0 else ""
+        size = format_size(lane[0].bytes) if lane[0].bytes and (index == 0 or len(sizes) > 1) else ""
+        each = " each" if size and len(lane) + (len(lanes) if len(sizes) == 1 else 1) > 2 else ""
+        cells = _line(lane, p, column, unicode)
+        text = f"{label:>{len(_HEADING)}}  {cells:<{p * column}}  {size}{each}"
+        lines.append(text.rstrip())
+    return lines
+
+
+def _line(lane: Sequence[Arrow], p: int, column: int, unicode: bool) -> str:
+    bar, start, to_left, to_right, itself, idle = "─●◀▶↻·" if unicode else "-o<>@."
+    cells = [" "] * (p * column)
+    for rank in range(p):
+        cells[rank * column] = idle
+    for arrow in lane:
+        first, last = arrow.left * column, arrow.right * column
+        cells[first : last + 1] = [bar] * (last - first + 1)
+        cells[last] = to_right if arrow.head_right else start
+        cells[first] = to_left if arrow.head_left else start
+        if arrow.left == arrow.right:
+            cells[first] = itself
+    return "".join(cells).rstrip()

@@ -1,0 +1,165 @@
+"""A picture of a call's messages, and of its exits beside them: PNG, SVG or PDF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from offbeat.algorithm.draw import heading
+from offbeat.algorithm.exits import Timed, summary
+from offbeat.algorithm.rounds import Message, Pattern
+from offbeat.errors import BadInput
+from offbeat.pattern.draw import time_unit
+from offbeat.units import format_size
+from offbeat.whole_file import whole_file
+
+SUFFIXES = (".png", ".svg", ".pdf")
+"""The kinds of picture that can be written."""
+
+MOST_MESSAGES = 20_000
+"""More arrows than this are a black page, and take minutes to draw."""
+
+MOST_LABELS = 32
+"""Ranks, or rounds, that all have their number at the axis."""
+
+_BLUE, _ORANGE, _GRID, _INK = "#0072B2", "#E69F00", "#d0d7de", "#1b1f24"
+
+
+def picture(pattern: Pattern, timed: Timed | None, path: Path) -> None:
+    """Write a picture: a row a rank, a column a round; with ``timed`` a second panel with its time axis.
+
+    Raises :class:`BadInput` for another suffix, too many messages, or where the file cannot be written.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
+    if len(pattern.messages) > MOST_MESSAGES:
+        raise BadInput(
+            f"{len(pattern.messages)} messages are too many for a picture, which can hold {MOST_MESSAGES};"
+            " take a smaller p"
+        )
+    figure = Figure(figsize=_size(pattern, timed), layout="constrained")
+    axes = figure.subplots(
+        1, 2 if timed else 1, sharey=True, squeeze=False, width_ratios=_widths(pattern, timed)
+    )
+    _messages(axes[0, 0], pattern, figure)
+    if timed:
+        _times(axes[0, 1], timed)
+    try:
+        with whole_file(path) as stream:
+            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
+    except OSError as error:
+        raise BadInput(
+            f"cannot write the picture {path}: {error.strerror}; give a file in a folder that you can write"
+            " to"
+        ) from error
+
+
+def _rounds_width(pattern: Pattern) -> float:
+    return min(max(pattern.rounds * 0.8, 4.5), 13.0)
+
+
+def _size(pattern: Pattern, timed: Timed | None) -> tuple[float, float]:
+    height = min(max(pattern.p * 0.32, 2.6), 12.0) + 1.2
+    return _rounds_width(pattern) + 1.6 + (5.5 if timed else 0), height
+
+
+def _widths(pattern: Pattern, timed: Timed | None) -> list[float]:
+    return [_rounds_width(pattern), 5.0] if timed else [1.0]
+
+
+def _messages(axes: Axes, pattern: Pattern, figure: Figure) -> None:
+    """Arrows from the left edge of their round at the source to its right edge at the target."""
+    axes.hlines(range(pattern.p), 0.5, pattern.rounds + 0.5, color=_GRID, linewidth=0.8, zorder=1)
+    sizes = sorted({message.bytes for message in pattern.messages})
+    norm = LogNorm(max(sizes[0], 1), sizes[-1]) if len(sizes) > 1 and sizes[-1] > 1 else None
+    dense = len(pattern.messages) > 4 * pattern.p * pattern.rounds
+    for start in range(0, len(pattern.messages), 1000):
+        _arrows(axes, pattern.messages[start : start + 1000], norm, dense)
+    if norm:
+        mappable = LineCollection([], cmap=_sizes_map(), norm=norm)
+        bar = figure.colorbar(mappable, ax=axes, pad=0.02, fraction=0.05)
+        shown = sizes if len(sizes) <= 6 else sizes[:: -(-len(sizes) // 6)]
+        bar.set_ticks([max(size, 1) for size in shown], labels=[format_size(size) for size in shown])
+        bar.minorticks_off()
+        bar.set_label("message size", fontsize=9)
+        bar.ax.tick_params(labelsize=8)
+    axes.set_title(_wrapped(heading(pattern)), fontsize=10, loc="left")
+    axes.set_xlabel("round", fontsize=9)
+    axes.set_xlim(0.5, pattern.rounds + 0.5 if pattern.rounds else 1.5)
+    if pattern.rounds <= MOST_LABELS:
+        axes.set_xticks(range(1, pattern.rounds + 1))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=20, integer=True))
+    axes.set_ylabel("rank", fontsize=9)
+    axes.set_ylim(pattern.p - 0.5, -0.5)
+    if pattern.p <= MOST_LABELS:
+        axes.set_yticks(range(pattern.p))
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=16, integer=True))
+    for edge in np.arange(1.5, pattern.rounds + 0.5):
+        if pattern.rounds <= 60:
+            axes.axvline(edge, color=_GRID, linewidth=0.6, linestyle=(0, (2, 3)), zorder=0)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _sizes_map() -> ListedColormap:
+    """Larger is darker, without the palest end; told apart by people with any kind of colour vision."""
+    return ListedColormap(colormaps["cividis_r"](np.linspace(0.18, 1, 256)))
+
+
+def _wrapped(text: str) -> str:
+    first, _, rest = text.partition(": ")
+    return f"{first}:\n{rest}"
+
+
+def _arrows(axes: Axes, messages: list[Message], norm: LogNorm | None, dense: bool) -> None:
+    tails = np.array([(message.round - 0.4, message.source) for message in messages], dtype=float)
+    heads = np.array([(message.round + 0.4, message.target) for message in messages], dtype=float)
+    heads[:, 0] -= 0.1 * np.array([message.source > message.target for message in messages])  # heads apart
+    sizes = np.array([max(message.bytes, 1) for message in messages], dtype=float)
+    colours = _sizes_map()(norm(sizes)) if norm else _BLUE
+    axes.quiver(
+        tails[:, 0],
+        tails[:, 1],
+        heads[:, 0] - tails[:, 0],
+        heads[:, 1] - tails[:, 1],
+        color=colours,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        units="inches",
+        width=0.006 if dense else 0.018,
+        headwidth=6,
+        headlength=8,
+        headaxislength=7,
+        zorder=3,
+    )
+    axes.plot(tails[:, 0], tails[:, 1], "o", color=_INK, markersize=2.2, zorder=4)
+
+
+def _times(axes: Axes, timed: Timed) -> None:
+    """A bar a rank from its arrival to its exit, behind one for how late it arrives."""
+    scale_s, unit = time_unit(float(timed.exits_s.max()))
+    ranks = np.arange(len(timed.exits_s))
+    arrivals: NDArray[np.float64] = timed.arrivals_s / scale_s
+    exits: NDArray[np.float64] = timed.exits_s / scale_s
+    axes.barh(ranks, arrivals, height=0.18, color=_ORANGE, label="not yet there")
+    axes.barh(ranks, exits - arrivals, left=arrivals, height=0.6, color=_BLUE, label="in the call")
+    axes.plot(exits, ranks, "o", color=_INK, markersize=2.6, zorder=3, label="leaves")
+    axes.axvline(float(arrivals.max()), color=_INK, linewidth=1, linestyle=(0, (4, 3)))
+    axes.set_title(_wrapped(summary(timed)), fontsize=10, loc="left")
+    axes.set_xlabel(f"time [{unit}]   (dashed: the last arrival)", fontsize=9)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlim(0, float(exits.max()) * 1.03 or 1.0)
+    axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
+    axes.tick_params(labelsize=8, left=False)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,214 @@
+"""From measurements to a platform file's sections.
+
+A message takes send overhead + latency × factor + (bytes + header) / (bandwidth × factor) + receive overhead
+(:mod:`offbeat.platform.predict`). Overheads come from messages whose receiver is late: then the calls cost
+what the processes themselves do. What is left of a half round trip is fitted piece by piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from offbeat.calibrate.measurements import LatePoint, Measurements, Pair, Point, StreamPoint
+from offbeat.calibrate.pieces import Piece, fit_pieces
+from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
+
+LARGEST_OVERHEAD = 0.9
+"""Overheads are at most this share of the shortest half round trip: calls that are late find cold caches."""
+
+SATURATED = 0.9
+"""More flows that bring less than this share of their number's worth fill a link."""
+
+SAME = 0.95
+"""A message that gets this share of a link is not held back by anything else."""
+
+NEVER = 2**31 - 1
+"""A size that no message reaches: where every sender was done before its receiver came."""
+
+
+class Curve(Struct, frozen=True, kw_only=True):
+    """The figures of one distance: ``bandwidth`` is that of the largest messages, factors tell the others."""
+
+    latency_s: float
+    bandwidth: float
+    from_sizes: list[int]
+    latency_factors: list[float]
+    bandwidth_factors: list[float]
+
+
+class Overheads(Struct, frozen=True, kw_only=True):
+    """Seconds that each side of a message is busy."""
+
+    send_s: float
+    receive_s: float
+
+    @property
+    def both_s(self) -> float:
+        """What a half round trip contains of them."""
+        return self.send_s + self.receive_s
+
+
+def fit(
+    measured: Measurements, base: PlatformFile | None = None, *, name: str = "calibrated"
+) -> PlatformFile:
+    """The platform that fits best.
+
+    What was not measured is that of ``base``; without it, the platform has the nodes that were measured.
+    """
+    pairs = [pair for pair in (measured.between, measured.inside) if pair is not None]
+    is_base_between = base is not None and measured.between is None
+    messages = base.messages if base and is_base_between else _messages(pairs, measured)
+    busy = Overheads(send_s=messages.send_overhead, receive_s=messages.receive_overhead)
+    start = base or PlatformFile(
+        nodes=len(measured.hosts), cores=measured.cores, inside=InsideSection(bandwidth=0.0, latency=0.0)
+    )
+    link, inside = start.link, start.inside
+    if measured.between is not None:
+        link, messages = _between(measured.between, busy, messages)
+    if measured.inside is not None:
+        inside = _inside(curve(measured.inside.messages, busy, messages.header))
+    elif base is None:
+        inside = _like_link(link, messages)
+    fitted: PlatformFile = msgspec.structs.replace(
+        start, name=name, source=source(measured), inside=inside, link=link, messages=messages
+    )
+    return fitted
+
+
+def source(measured: Measurements) -> str:
+    """Where the figures come from, in a line."""
+    hosts = measured.hosts
+    where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} nodes, {hosts[0]} to {hosts[-1]}"
+    return f"offbeat platform calibrate on {where}, {measured.library}"
+
+
+def overheads(pairs: Sequence[Pair]) -> Overheads:
+    """What sender and receiver do themselves, from small messages to late receivers.
+
+    The first of ``pairs`` counts that has such messages; half round trips of all of them must have room
+    for them.
+    """
+    shortest_s = min(min(point.time_s for point in pair.messages) for pair in pairs)
+    small = next((eager for pair in pairs if (eager := _small_eager(pair))), [])
+    if not small:
+        return Overheads(send_s=0.0, receive_s=0.0)
+    send_s = float(np.median([point.send_s for point in small]))
+    receive_s = float(np.median([point.receive_s for point in small]))
+    room_s = LARGEST_OVERHEAD * shortest_s
+    send_s = min(send_s, room_s / 2)
+    return Overheads(send_s=send_s, receive_s=min(receive_s, room_s - send_s))
+
+
+def curve(points: Sequence[Point], busy: Overheads, header: int) -> Curve:
+    """Latency and bandwidth by size, from half round trips at ascending sizes."""
+    sizes = np.array([point.bytes for point in points], dtype=np.float64) + header
+    times_s = np.array([point.time_s for point in points])
+    shortest_s = float(times_s.min())
+    rest_s = max(shortest_s - busy.both_s, (1 - LARGEST_OVERHEAD) * shortest_s)
+    pieces = fit_pieces(sizes, times_s, floor_s=busy.both_s + 0.01 * rest_s, error=error_of(points))
+    latency_s = pieces[0].start_s - busy.both_s
+    bandwidth = 1 / pieces[-1].per_byte_s
+    return Curve(
+        latency_s=latency_s,
+        bandwidth=bandwidth,
+        from_sizes=[piece.from_bytes for piece in pieces],
+        latency_factors=[(piece.start_s - busy.both_s) / latency_s for piece in pieces],
+        bandwidth_factors=[1 / piece.per_byte_s / bandwidth for piece in pieces],
+    )
+
+
+def pieces_of(pair: Pair) -> list[Piece]:
+    """Where a pair's times bend, before anything else is known: for measuring more sizes there."""
+    sizes = np.array([point.bytes for point in pair.messages], dtype=np.float64)
+    times_s = np.array([point.time_s for point in pair.messages])
+    return fit_pieces(sizes, times_s, error=error_of(pair.messages))
+
+
+def error_of(points: Sequence[Point]) -> float:
+    """The relative error that the fit allows: 3%, or the typical error of the times where that is more."""
+    return max(0.03, float(np.median([point.error for point in points])))
+
+
+def link_capacity(streams: Sequence[StreamPoint], latency_s: float) -> tuple[float, bool]:
+    """Bytes per second that the link of a node carries at most, and whether the flows filled it."""
+    moved = {
+        point.flows: point.flows * point.bytes / max(point.time_s - latency_s, 1e-12) for point in streams
+    }
+    alone, most = moved.get(1, 0.0), max(moved)
+    capacity = max(moved.values())
+    return capacity, most > 1 and capacity < SATURATED * most * alone
+
+
+def _small_eager(pair: Pair) -> list[LatePoint]:
+    """The measurements of the four smallest sizes whose senders did not wait."""
+    return sorted((point for point in pair.late if point.is_eager), key=lambda point: point.bytes)[:4]
+
+
+def _messages(pairs: Sequence[Pair], measured: Measurements) -> MessagesSection:
+    """What does not depend on the distance."""
+    busy = overheads(pairs)
+    eager = eager_below(pairs[0])
+    return MessagesSection(
+        header=0,
+        eager_below=eager,
+        detached_below=eager,
+        send_overhead=busy.send_s,
+        receive_overhead=busy.receive_s,
+        reduce_bandwidth=_speed(measured.reduce),
+        copy_bandwidth=_speed(measured.copy),
+    )
+
+
+def eager_below(pair: Pair) -> int:
+    """The least size whose sender waits for its receiver; NEVER where none did."""
+    if pair.eager_below:
+        return pair.eager_below
+    return NEVER if any(point.is_eager for point in pair.late) else 0
+
+
+def _speed(points: Sequence[Point]) -> float:
+    """Bytes per second of local work: the median over sizes; 0 where nothing was measured."""
+    if not points:
+        return 0.0
+    return float(np.median([point.bytes / point.time_s for point in points]))
+
+
+def _inside(found: Curve) -> InsideSection:
+    return InsideSection(
+        bandwidth=found.bandwidth,
+        latency=found.latency_s,
+        from_sizes=found.from_sizes,
+        latency_factors=found.latency_factors,
+        bandwidth_factors=found.bandwidth_factors,
+    )
+
+
+def _like_link(link: LinkSection, messages: MessagesSection) -> InsideSection:
+    """Messages inside a node that were not measured: as between two."""
+    return InsideSection(
+        bandwidth=messages.flow_bandwidth or link.bandwidth,
+        latency=2 * link.latency,
+    )
+
+
+def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[LinkSection, MessagesSection]:
+    """A node's link, and what one message makes of it; the latency is that of two such links."""
+    found = curve(pair.messages, busy, messages.header)
+    capacity = found.bandwidth
+    if pair.streams:
+        latency_s = busy.both_s + found.latency_s * found.latency_factors[-1]
+        capacity = max(capacity, link_capacity(pair.streams, latency_s)[0])
+    alone = found.bandwidth if found.bandwidth < SAME * capacity else 0.0
+    link = LinkSection(bandwidth=capacity if alone else found.bandwidth, latency=found.latency_s / 2)
+    changed: MessagesSection = msgspec.structs.replace(
+        messages,
+        from_sizes=found.from_sizes,
+        latency_factors=found.latency_factors,
+        bandwidth_factors=found.bandwidth_factors,
+        flow_bandwidth=alone,
+    )
+    return link, changed

@@ -1,0 +1,124 @@
+"""What was measured between two processes, as figures that can be kept and fitted again.
+
+Every time is the median of the faster half of its repetitions, in seconds: whatever disturbs a message makes
+it longer, never shorter. Low and high are the first decile and the median of all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import ArrayLike
+
+from offbeat.errors import BadInput
+from offbeat.whole_file import write_whole_file
+
+FASTER_HALF = 0.25
+"""The quantile of all repetitions that is the median of their faster half."""
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """A time for a number of bytes."""
+
+    bytes: int
+    time_s: float
+    low_s: float
+    high_s: float
+    repetitions: int
+
+    @property
+    def error(self) -> float:
+        """Relative standard error of the time, as if times were normally distributed: low to high is 1.28 of
+        their deviation, and that of a quartile is 1.36 divided by the root of their number."""
+        deviation_s = (self.high_s - self.low_s) / 1.28
+        return 1.36 * deviation_s / self.time_s / self.repetitions**0.5
+
+
+class LatePoint(Struct, frozen=True, kw_only=True):
+    """One message whose receiver came ``delay_s`` after its sender: how long both calls took."""
+
+    bytes: int
+    delay_s: float
+    send_s: float
+    receive_s: float
+
+    @property
+    def is_eager(self) -> bool:
+        """The send was over before the receiver came."""
+        return self.send_s < self.delay_s / 2
+
+
+class StreamPoint(Struct, frozen=True, kw_only=True):
+    """One message from each of several senders to its receiver at once: when the last was there."""
+
+    flows: int
+    bytes: int
+    time_s: float
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes per second of all flows together."""
+        return self.flows * self.bytes / self.time_s
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Everything between two processes of one node, or of two nodes.
+
+    ``messages`` are half round trips. ``eager_below`` is the least size whose sender waited for its receiver;
+    0 where none did, as far as was tried.
+    """
+
+    messages: list[Point]
+    late: list[LatePoint]
+    streams: list[StreamPoint]
+    eager_below: int = 0
+
+
+class Measurements(Struct, frozen=True, kw_only=True):
+    """What was measured, and where. ``between`` is missing where there was one node."""
+
+    library: str
+    hosts: list[str]
+    cores: int
+    inside: Pair | None = None
+    between: Pair | None = None
+    reduce: list[Point] = []
+    copy: list[Point] = []
+    warnings: list[str] = []
+
+
+def point(size_bytes: int, times_s: ArrayLike) -> Point:
+    """The figures of one size from all its repetitions."""
+    times = np.asarray(times_s, dtype=np.float64)
+    low, fast, high = (float(time) for time in np.quantile(times, [0.1, FASTER_HALF, 0.5]))
+    return Point(bytes=size_bytes, time_s=fast, low_s=low, high_s=high, repetitions=times.size)
+
+
+def write(measured: Measurements, path: Path) -> None:
+    """Keep measurements as JSON. Raises :class:`BadInput` where the file cannot be written."""
+    text = msgspec.json.format(msgspec.json.encode(measured), indent=2)
+    try:
+        write_whole_file(path, text + b"\n")
+    except OSError as error:
+        mend = "give a file in a folder that you can write to"
+        raise BadInput(f"{path}: the measurements cannot be written: {error.strerror}; {mend}") from None
+
+
+def read(path: Path) -> Measurements:
+    """What :func:`write` wrote. Raises :class:`BadInput`."""
+    try:
+        measured = msgspec.json.decode(path.read_bytes(), type=Measurements)
+    except OSError as error:
+        raise BadInput(f"{path}: the measurements cannot be read: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        written = "'offbeat platform calibrate --measurements FILE' writes them"
+        raise BadInput(f"{path}: this holds no measurements ({error}); {written}") from None
+    for name, pair in (("inside", measured.inside), ("between", measured.between)):
+        if pair is not None and not pair.messages:
+            raise BadInput(f"{path}: {name}.messages is empty; measure again")
+    if measured.inside is None and measured.between is None:
+        raise BadInput(f"{path}: nothing was measured, neither inside a node nor between two; measure again")
+    return measured

@@ -1,0 +1,59 @@
+"""A calibration as a picture: what was measured, what the model makes of it, and how far both are apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from offbeat.calibrate.measurements import Measurements
+from offbeat.calibrate.residuals import Residual
+from offbeat.platform.picture import COLOURS, save
+
+
+def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
+    """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
+    several = any(residual.flows > 1 for residual in found)
+    figure = Figure(figsize=(12 if several else 8, 3.8), layout="constrained")
+    where = measured.hosts[0] if len(measured.hosts) == 1 else f"{len(measured.hosts)} nodes"
+    figure.suptitle(f"{where}, {measured.library}: dots are measured, lines are the model", fontsize=10)
+    times, errors, *together = figure.subplots(1, 3 if several else 2)
+    for name, colour in zip(dict.fromkeys(residual.where for residual in found), COLOURS, strict=False):
+        here = [residual for residual in found if residual.where == name]
+        _draw_alone(times, errors, [residual for residual in here if residual.flows == 1], colour)
+        for axes in together:
+            _draw_together(axes, here, colour)
+    times.legend(fontsize=8, frameon=False)
+    errors.axhline(0, color="0.5", linewidth=0.8)
+    errors.set(xlabel="message size [B]", ylabel="model − measured [%]", xscale="log")
+    for axes in together:
+        axes.set(xlabel="messages at once", ylabel="bytes per second of all [GB/s]", ylim=(0, None))
+    for axes in (times, errors, *together):
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    save(figure, path)
+
+
+def _draw_alone(times: Axes, errors: Axes, alone: list[Residual], colour: str) -> None:
+    """Half round trips against size, and how wrong the model is."""
+    sizes = [residual.bytes for residual in alone]
+    times.loglog(sizes, [residual.measured_s * 1e6 for residual in alone], "o", markersize=3, color=colour)
+    model_us = [residual.model_s * 1e6 for residual in alone]
+    times.loglog(sizes, model_us, linewidth=1, color=colour, label=alone[0].where)
+    times.set(xlabel="message size [B]", ylabel="half a round trip [µs]")
+    errors.plot(
+        sizes, [100 * residual.error for residual in alone], "o-", markersize=3, linewidth=0.6, color=colour
+    )
+
+
+def _draw_together(axes: Axes, here: list[Residual], colour: str) -> None:
+    """What several messages get together; of one message alone, the largest."""
+    largest = max((residual for residual in here if residual.flows == 1), key=lambda residual: residual.bytes)
+    rows = [largest, *(residual for residual in here if residual.flows > 1)]
+    flows = np.array([residual.flows for residual in rows])
+    moved = flows * np.array([residual.bytes for residual in rows]) / 1e9
+    axes.plot(flows, moved / [residual.measured_s for residual in rows], "o", markersize=4, color=colour)
+    axes.plot(flows, moved / [residual.model_s for residual in rows], linewidth=1, color=colour)
+    axes.set_xticks(flows)

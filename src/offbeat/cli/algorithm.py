@@ -1,0 +1,160 @@
+"""``offbeat algorithm``: the algorithms of collectives, their messages, and whether they are right."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.algorithm import breadth, check, choose, draw, exits, listing, show, verdict
+from offbeat.algorithm.sweep import wrong
+from offbeat.errors import BadInput, RunFailed
+from offbeat.platform import presets
+from offbeat.units import parse_size, parse_time
+
+app = typer.Typer(
+    help="List, draw and prove the algorithms of the simulator, and yours.", no_args_is_help=True
+)
+
+NAME = (
+    "COLLECTIVE/NAME, such as 'reduce/chain(fanout=2)', or FILE.py:FUNCTION for one that is written in Python"
+)
+
+Family = Annotated[
+    str,
+    typer.Option(help="Whose names: openmpi, mpich or simgrid; if not given, the first that has this name."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")]
+OfFunction = Annotated[str, typer.Option("--collective", help="The collective that a function computes.")]
+
+
+@app.command("list")
+def list_algorithms(
+    collective: Annotated[
+        str, typer.Argument(help="Only those of this collective.", metavar="[COLLECTIVE]")
+    ] = "",
+    family: Annotated[str, typer.Option(help="Only those of openmpi, mpich or simgrid.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List the algorithms that can be simulated, with their parameters."""
+    entries = choose.listed(collective, family)
+    if as_json:
+        print(listing.encoded(entries))
+        return
+    width = None if sys.stdout.isatty() else 160
+    Console(highlight=False, width=width).print(listing.table(entries))
+
+
+@app.command("show")
+def show_algorithm(
+    name: Annotated[str, typer.Argument(help=f"{NAME}.", metavar="ALGORITHM")],
+    p: Annotated[int, typer.Option("--p", min=1, help="Number of processes.")] = 8,
+    size: Annotated[
+        str, typer.Option(help="Message size as the MPI call states it, such as '64 KiB'.")
+    ] = "1 KiB",
+    root: Annotated[int, typer.Option(help="The root of a collective that has one.")] = 0,
+    element: Annotated[
+        str, typer.Option(help="Size of an element: what is split is split between elements.")
+    ] = "1 B",
+    family: Family = "",
+    collective: OfFunction = "",
+    pattern: Annotated[
+        str,
+        typer.Option(
+            help="Show when each rank leaves under this arrival pattern: a file, or a shape's name."
+        ),
+    ] = "",
+    skew: Annotated[
+        str,
+        typer.Option(
+            help="The largest delay of a shape: seconds, or a time such as '100 us'; if not given, as long as"
+            " the call takes when all ranks arrive together."
+        ),
+    ] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the shape 'random'.")] = 1,
+    platform: Annotated[
+        str, typer.Option(help="A platform file, or a name that 'offbeat platform list' prints.")
+    ] = presets.FIRST,
+    ppn: Annotated[
+        int, typer.Option(min=0, help="Processes per node, in blocks; 0: as the platform places them.")
+    ] = 0,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", "-o", help="Picture to write as well: a .png, .svg or .pdf file."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
+    if skew and not pattern:
+        raise BadInput("--skew is the largest delay of a shape: name the shape with --pattern")
+    shown = show.shown(
+        name,
+        family=family,
+        collective=collective,
+        p=p,
+        root=root,
+        bytes=parse_size(size),
+        element_bytes=max(parse_size(element), 1),
+        platform=platform,
+        ppn=ppn,
+        arrivals=pattern,
+        skew_s=parse_time(skew) if skew else None,
+        seed=seed,
+    )
+    console = Console(highlight=False, soft_wrap=True)
+    if as_json:
+        print(show.encoded(shown))
+    else:
+        unicode = console.encoding.lower().startswith("utf")
+        lines = draw.drawn(shown.messages, width=console.width, unicode=unicode)
+        if shown.timed:
+            lines += ["", *exits.bars(shown.timed, width=console.width, unicode=unicode)]
+        console.print("\n".join(lines), markup=False)
+    if picture is not None:
+        from offbeat.algorithm.picture import picture as draw_picture  # loading matplotlib takes its time
+
+        draw_picture(shown.messages, shown.timed, picture)
+        print(f"wrote {picture}", file=sys.stderr)
+
+
+@app.command("check")
+def check_algorithms(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help=f"{NAME}; or a COLLECTIVE, for all of its algorithms.", metavar="[ALGORITHM...]"),
+    ] = None,
+    family: Annotated[str, typer.Option(help="Only algorithms of openmpi, mpich or simgrid.")] = "",
+    collective: OfFunction = "",
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Check p from 1 to 70 with every root, more counts, placements and parameters, and some p up"
+            " to 1,100, instead of a sample.",
+        ),
+    ] = False,
+    p: Annotated[
+        str, typer.Option("--p", help="Numbers of processes to check, such as '1-16,64', instead of those.")
+    ] = "",
+    jobs: Annotated[int, typer.Option(min=0, help="Checks at the same time; 0: one a core.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Prove that algorithms compute their collective, for many p, roots, counts and parameters."""
+    outcomes = check.checked(
+        names or [],
+        family=family,
+        collective=collective,
+        every=every,
+        ps=breadth.parse_ps(p) if p else [],
+        jobs=jobs,
+        console=Console(stderr=True),
+    )
+    if as_json:
+        print(verdict.encoded(outcomes))
+    else:
+        Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(verdict.verdict(outcomes))
+    if wrong(outcomes):
+        raise RunFailed(verdict.summary(outcomes))

@@ -1,0 +1,192 @@
+"""``offbeat platform``: the machines that are simulated."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
+from offbeat.calibrate.measurements import read as read_measurements
+from offbeat.calibrate.measurements import write as write_measurements
+from offbeat.mpi.find import choose
+from offbeat.platform import machine, presets, show, template
+from offbeat.platform.json_schema import schema_text
+from offbeat.study.new_file import check_new, write_new
+from offbeat.units import format_time
+
+app = typer.Typer(
+    help="List, show, write and calibrate the machines that are simulated.", no_args_is_help=True
+)
+
+Picture = Annotated[
+    Path | None, typer.Option("--picture", help="Picture to write as well: a .png, .svg or .pdf file.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
+
+
+@app.command("list")
+def list_platforms() -> None:
+    """List the platforms that come with offbeat."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "nodes × cores", "joined by", "source"):
+        table.add_column(heading, no_wrap=heading == "name", overflow="fold")
+    for name in presets.names():
+        line = show.summary(machine.load(name))
+        table.add_row(line.name, line.machine, line.joined, line.source)
+    Console(highlight=False).print(table)
+
+
+@app.command("show")
+def show_platform(
+    platform: Annotated[
+        str, typer.Argument(help="A platform file, or a name that 'offbeat platform list' prints.")
+    ] = presets.FIRST,
+    picture: Picture = None,
+    route: Annotated[
+        tuple[int, int] | None,
+        typer.Option("--route", help="Two nodes: show which links a message takes from one to the other."),
+    ] = None,
+) -> None:
+    """Show what a platform holds, and what a message alone takes on it by size and distance."""
+    loaded = machine.load(platform)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"{loaded.name}", style="bold", markup=False)
+    facts = Table(box=None, pad_edge=False, show_header=False)
+    facts.add_column(no_wrap=True)
+    facts.add_column(overflow="fold")
+    for fact in show.facts(loaded):
+        facts.add_row(*fact)
+    console.print(facts)
+    headings, rows = show.by_size(loaded)
+    console.print("\nOne message alone: its time, and bytes over time")
+    console.print(_table(headings, rows))
+    if route:
+        latency_s, links = show.route(loaded, *route)
+        console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
+        console.print(_table(["link", "bandwidth", "share of the rate"], links))
+    if picture is not None:
+        from offbeat.platform.picture import picture as draw_picture  # loading matplotlib takes its time
+
+        draw_picture(loaded, picture)
+        console.print(f"wrote {picture}", markup=False)
+
+
+@app.command("init")
+def init_platform(
+    path: Annotated[Path, typer.Argument(help="The platform file to write.", metavar="PATH")] = Path(
+        "platform.toml"
+    ),
+    preset: Annotated[
+        str,
+        typer.Option("--from", help="A platform of 'offbeat platform list' to start from."),
+    ] = "",
+    force: Force = False,
+) -> None:
+    """Write a commented platform file that can be used as it is."""
+    text = machine.load(str(presets.path_of(preset))).text if preset else template.template()
+    write_new(path, text, "the platform file", force=force)
+    print(f"wrote {path}; see what it comes to with 'offbeat platform show {shlex.quote(str(path))}'")
+
+
+@app.command("schema")
+def platform_schema(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of platform files, for editors and other programs."""
+    if output is None:
+        sys.stdout.write(schema_text())
+    else:
+        write_new(output, schema_text(), "the schema", force=True)
+        print(f"wrote {output}")
+
+
+@app.command("calibrate")
+def calibrate_platform(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The platform file to write.", metavar="PATH")
+    ] = Path("platform.toml"),
+    mpi: Annotated[
+        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+    ] = "auto",
+    nodes: Annotated[
+        int,
+        typer.Option(
+            "--nodes", min=0, help="Nodes to measure on. [default: 2 in a batch job that has them, else 1]"
+        ),
+    ] = 0,
+    ppn: Annotated[
+        int,
+        typer.Option(
+            "--ppn",
+            min=0,
+            help="Processes a node, as many as it takes to fill a node's link. [default: its cores, 16 at"
+            " most]",
+        ),
+    ] = 0,
+    hostfile: Annotated[
+        Path | None, typer.Option("--hostfile", help="File with the hosts, passed to the launcher.")
+    ] = None,
+    largest: Annotated[
+        str, typer.Option("--largest", help="The largest message: bytes, or a size such as '8 MiB'.")
+    ] = "8 MiB",
+    base: Annotated[
+        str,
+        typer.Option(
+            "--base",
+            help="A platform, file or name, from which what cannot be measured here is taken: its nodes, and"
+            " on one node everything between nodes.",
+        ),
+    ] = "",
+    picture: Picture = None,
+    measurements: Annotated[
+        Path | None, typer.Option("--measurements", help="File to keep the measurements in, as JSON.")
+    ] = None,
+    refit: Annotated[
+        Path | None,
+        typer.Option("--refit", help="File of --measurements to fit again; nothing is measured then."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Measure this machine from point to point, and write the platform file that fits best.
+
+    Shows for each size how far the fitted model is from what was measured.
+    """
+    check_new(output, force=force)
+    told = Console(stderr=True, highlight=False, soft_wrap=True)
+    like = machine.load(base) if base else None
+    if refit is None:
+        wanted = Wanted(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=parse_largest(largest))
+        measured = measure_here(choose(mpi), wanted, lambda line: told.print(line, markup=False))
+    else:
+        measured = read_measurements(refit)
+    if measurements is not None:
+        write_measurements(measured, measurements)
+    found = calibrate(measured, like)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(_table(*found.table()))
+    for line in found.words():
+        console.print(line, markup=False)
+    write_new(output, found.text, "the platform file", force=force)
+    console.print(f"wrote {output}", markup=False)
+    if picture is not None:
+        from offbeat.calibrate.picture import picture as draw_picture
+
+        draw_picture(measured, found.residuals, picture)
+        console.print(f"wrote {picture}", markup=False)
+
+
+def _table(headings: list[str], rows: list[list[str]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table

@@ -1,0 +1,77 @@
+"""``offbeat reproduce``: figures of the paper, simulated anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.engines.progress import RunProgress
+from offbeat.engines.time_limit import time_limit
+from offbeat.reproduce import figure4
+from offbeat.reproduce.make import make
+
+app = typer.Typer(
+    no_args_is_help=True, help="Simulate figures of the paper, draw them, and check its claims."
+)
+
+
+@app.command("figure4")
+def figure_4(
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The result directory; the pictures go into its folder maps."),
+    ] = Path("figure4"),
+    collective: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this collective: reduce, allreduce or alltoall. May be given several times."),
+    ] = None,
+    factor: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Only this skew factor: 0.5, 1.0 and 1.5 unless given. May be given several times."
+        ),
+    ] = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this message size, such as '1 KiB': powers of two from 2 B to 1 MiB unless given. May"
+            " be given several times."
+        ),
+    ] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this algorithm, by SimGrid's name. May be given several times."),
+    ] = None,
+    platform: Annotated[
+        str, typer.Option(help="Another simulated machine: a platform file, or a preset.")
+    ] = "paper",
+    p: Annotated[int, typer.Option("--p", min=2, help="Number of processes.")] = 1024,
+    executor: Annotated[
+        str | None,
+        typer.Option(help="Where it is computed: local (this machine's cores), mpi4py or dask."),
+    ] = None,
+    stop_before_limit: Annotated[
+        float,
+        typer.Option(help="Minutes before the batch job's time limit at which nothing further is begun."),
+    ] = 5.0,
+) -> None:
+    """The best algorithm for each arrival pattern and message size, on 32 × 32 simulated processes.
+
+    An ordinary study: killed or out of time, the same command goes on where it stood.
+    """
+    wanted = figure4.part(collective or [], factor or [], size or [], algorithm or [], platform, p)
+    with RunProgress(doing="simulate") as progress:
+        made = make(wanted, output, progress, executor, time_limit(stop_before_limit))
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"{made.done} of {made.total} cases are in {output}.", markup=False)
+    if made.done < made.total:
+        console.print("Stopped before the job's time limit; the same command goes on from here.")
+        raise typer.Exit(1)
+    for path in made.pictures:
+        if path.suffix == ".png":
+            console.print(f"  {path} (and .pdf, .svg)", markup=False)
+    for claim in made.claims:
+        console.print(f"- {claim}", markup=False)

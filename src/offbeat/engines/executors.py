@@ -1,0 +1,150 @@
+"""Where batches are simulated: this machine's cores, MPI processes, or a Dask cluster.
+
+All three stand behind the interface of :mod:`concurrent.futures`. What is submitted is a function of a
+module and arguments that can be pickled, so that workers need nothing but offbeat.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi.cores import available
+
+BATCHES_A_WORKER = 3
+"""So many batches are on their way for each worker: one that runs, and others so that it never waits."""
+
+MPI_LINE = "mpirun -n 3 python -m mpi4py.futures -m offbeat run STUDY --executor mpi4py"
+
+
+class Workers(Struct, frozen=True, kw_only=True):
+    """An executor, how many batches it works on at once, and how it is ended."""
+
+    executor: Executor
+    count: int
+    end: Callable[[], object]
+
+    @property
+    def batches_ahead(self) -> int:
+        """How many batches keep every worker busy."""
+        return self.count * BATCHES_A_WORKER
+
+
+def open_workers(kind: str) -> Workers:
+    """The workers of an executor: ``local``, ``mpi4py`` or ``dask``.
+
+    Raises what :func:`check` raises, and :class:`RunFailed` where there are no workers.
+    """
+    check(kind)
+    return {"local": _local, "mpi4py": _mpi4py, "dask": _dask}[kind]()
+
+
+def check(kind: str) -> None:
+    """Raise :class:`BadInput` where an executor's package is missing, or it was not started as it must be."""
+    if kind == "dask":
+        _import("distributed", "dask")
+    if kind == "mpi4py":
+        _import("mpi4py.futures", "mpi4py")
+        world = importlib.import_module("mpi4py.MPI").COMM_WORLD.Get_size()
+        pool = getattr(importlib.import_module("mpi4py.futures._core"), "SharedPool", None)
+        if pool is None or world < 2:
+            raise BadInput(
+                "--executor mpi4py: rank 0 runs the study and the other ranks simulate; start it with two"
+                f" ranks or more, like this: {MPI_LINE}"
+            )
+
+
+_LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
+"""What Dask raises for work whose worker or scheduler is gone."""
+
+
+def submit(workers: Workers, work: Callable[[Any], Any], argument: object) -> Future[Any]:
+    """Begin ``work(argument)``. A future whose worker was lost raises :class:`RunFailed`, as this does."""
+    answer: Future[Any] = Future()
+
+    def hand_over(done: Future[Any]) -> None:
+        if done.cancelled():
+            answer.cancel()
+            return
+        error = done.exception()
+        if error is None:
+            answer.set_result(done.result())
+        else:
+            answer.set_exception(_lost(error) if _is_loss(error) else error)
+
+    try:
+        workers.executor.submit(work, argument).add_done_callback(hand_over)
+    except RuntimeError as error:
+        raise _lost(error) from error
+    return answer
+
+
+def _is_loss(error: BaseException) -> bool:
+    """Whether an error is about a worker, and not about what it worked on."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ in _LOST
+
+
+def _lost(error: BaseException) -> RunFailed:
+    return RunFailed(
+        f"a worker was lost ({type(error).__name__}: {error}); what was simulated is kept, and the same"
+        " command goes on from there"
+    )
+
+
+def _local() -> Workers:
+    count = available().logical
+    executor = ThreadPoolExecutor(count, thread_name_prefix="simulate")
+    return Workers(
+        executor=executor, count=count, end=lambda: executor.shutdown(wait=False, cancel_futures=True)
+    )
+
+
+def _mpi4py() -> Workers:
+    world = importlib.import_module("mpi4py.MPI").COMM_WORLD.Get_size()
+    executor = importlib.import_module("mpi4py.futures").MPIPoolExecutor(main=False)
+    executor.bootup(wait=True)
+    return Workers(
+        executor=executor,
+        count=world - 1,
+        end=lambda: executor.shutdown(wait=False, cancel_futures=True),
+    )
+
+
+def _dask() -> Workers:
+    distributed = importlib.import_module("distributed")
+    address = os.environ.get("DASK_SCHEDULER_ADDRESS", "")
+    try:
+        client = distributed.Client(address or None, set_as_default=False)
+        client.wait_for_workers(1, timeout=60)
+    except (OSError, TimeoutError, ValueError) as error:
+        where = f"at {address} (DASK_SCHEDULER_ADDRESS)" if address else "on this machine"
+        raise RunFailed(f"--executor dask: there are no workers of Dask {where}: {error}") from None
+    count = sum(client.nthreads().values())
+    executor = client.get_executor(pure=False)
+
+    def end() -> None:
+        executor.shutdown(wait=False)
+        client.close()
+
+    return Workers(executor=executor, count=count, end=end)
+
+
+def _import(module: str, extra: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        raise BadInput(
+            f"--executor {extra}: this Python has no {module.partition('.')[0]}; install it with"
+            f" pip install 'offbeat[{extra}]'"
+        ) from None
+    except RuntimeError as error:  # mpi4py, which looks for a library as soon as it is loaded
+        raise BadInput(
+            f"--executor {extra}: {extra} finds no MPI library ({str(error).splitlines()[0]}); load its"
+            " module, or name its libmpi.so in MPI4PY_LIBMPI"
+        ) from None

@@ -1,0 +1,147 @@
+"""What measuring one case after another has to remember: runtimes without delay, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offbeat.engines.base import Engine
+from offbeat.engines.repeat import last_delays_s, no_samples
+from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
+from offbeat.errors import RunFailed
+from offbeat.pattern.shapes import SHAPES
+from offbeat.results.read import read_cases
+from offbeat.results.repetitions import Samples
+from offbeat.results.store import Store
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import Case
+from offbeat.study.cases import delays_s, group_of
+from offbeat.study.load import LoadedStudy
+
+LOSSES_BEFORE_GIVING_UP = 2
+"""After so many crashes or hangs of an algorithm in a group, the group's other cases of it are not tried."""
+
+NOT_TRIED = "not tried again: "
+NO_SKEW = "its skew is unknown: "
+"""Beginnings of the reasons for cases that were never launched."""
+
+
+class Session:
+    """One run of a study: measures cases, and turns what was measured into what is kept."""
+
+    def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
+        self._loaded = loaded
+        self._store = store
+        self._engine = engine
+        before = _cases_before(store) if store.done else []
+        self._runtimes = NoDelayRuntimes(_runtimes_of(before))
+        self._losses = _losses_of(before)
+        self._library = library_name(store)
+
+    def measure(self, case: Case) -> str:
+        """Measure a case and put it on disk; its status."""
+        delays = np.zeros(case.p)
+        try:
+            delays = self.delays_s(case)
+            samples = self._samples(case, delays)
+        except UnknownSkew as unknown:
+            samples = no_samples(case.p, f"{NO_SKEW}{unknown}")
+        return self.keep([(case, delays, samples)])[0]
+
+    def delays_s(self, case: Case) -> NDArray[np.float64]:
+        """The delay of each rank, in seconds; raises :class:`UnknownSkew`."""
+        return delays_s(self._loaded, case, self._runtimes.skew_s(case))
+
+    def note(self, case: Case, samples: Samples) -> None:
+        """Remember what later skews multiply."""
+        if not samples.failure and samples.valid.any():
+            self._runtimes.note(case, float(np.median(last_delays_s(samples))))
+
+    def keep(self, measured: Sequence[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
+        """Put cases on disk, with the delays that were asked for; their statuses."""
+        statuses = [self._status(samples) for _, _, samples in measured]
+        self._store.append_all(
+            [
+                (case, self._facts(case, float(delays.max(initial=0.0)), status, samples), samples)
+                for (case, delays, samples), status in zip(measured, statuses, strict=True)
+            ]
+        )
+        for case, _, samples in measured:
+            self.note(case, samples)
+        return statuses
+
+    def _samples(self, case: Case, delays: NDArray[np.float64]) -> Samples:
+        losses = self._losses.setdefault(_algorithm_in_group(case), [])
+        if len(losses) >= LOSSES_BEFORE_GIVING_UP:
+            return no_samples(case.p, f"{NOT_TRIED}{losses[-1]}")
+        samples = self._engine.measure(
+            algorithm_of(self._engine, case), case, delays, self._loaded.study.repetitions
+        )
+        if samples.failure:
+            losses.append(samples.failure)
+        return samples
+
+    def _status(self, samples: Samples) -> str:
+        if samples.failure:
+            return "quarantined"
+        minimum = 1 if self._engine.deterministic else self._loaded.study.repetitions.minimum
+        return "measured" if int(samples.valid.sum()) >= minimum else "incomplete"
+
+    def _facts(self, case: Case, skew_s: float, status: str, samples: Samples) -> dict[str, object]:
+        verdict = self._store.verdict(case.collective, case.algorithm, case.p, case.bytes)
+        few = "too few starts were on time" if status == "incomplete" else ""
+        return {
+            "engine": self._loaded.study.engine,
+            "library": self._library,
+            "pattern_kind": "shape" if case.shape in SHAPES else "scenario",
+            "skew_s": skew_s,
+            "status": status,
+            "reason": samples.failure or few,
+            "proof": verdict.status if verdict else "unproved",
+            "evidence": verdict.evidence if verdict else "",
+        }
+
+
+def library_name(store: Store) -> str:
+    """The library that the results are of, as their provenance calls it."""
+    library = store.provenance["library"]
+    return str(library["name"]) if isinstance(library, dict) else str(library)
+
+
+def algorithm_of(engine: Engine, case: Case) -> Algorithm:
+    """The algorithm that a case names; raises RunFailed where the engine has it no longer."""
+    algorithm = engine.named(case.collective, case.algorithm)
+    if algorithm is None:
+        raise RunFailed(f"the library no longer has {case.algorithm} for {case.collective}")
+    return algorithm
+
+
+def _cases_before(store: Store) -> list[tuple[Case, dict[str, Any]]]:
+    """The cases that earlier runs of the study put on disk, each with its whole row, in their order."""
+    fields = Case.__struct_fields__
+    rows = read_cases(store.directory).iter_rows(named=True)
+    return [(Case(**{name: row[name] for name in fields}), row) for row in rows]
+
+
+def _runtimes_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Case, float]]:
+    return [
+        (case, row["last_delay_s"])
+        for case, row in before
+        if row["status"] != "quarantined" and row["last_delay_s"] is not None
+    ]
+
+
+def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
+    """What went wrong with each algorithm of each group when it was launched."""
+    losses: dict[tuple[str, str], list[str]] = {}
+    for case, row in before:
+        if row["status"] == "quarantined" and not row["reason"].startswith((NOT_TRIED, NO_SKEW)):
+            losses.setdefault(_algorithm_in_group(case), []).append(row["reason"])
+    return losses
+
+
+def _algorithm_in_group(case: Case) -> tuple[str, str]:
+    return repr(group_of(case)), case.algorithm

@@ -1,0 +1,185 @@
+"""A platform as SimGrid's files and settings, and what of it SimGrid cannot express."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from xml.sax.saxutils import quoteattr
+
+from offbeat.errors import BadInput
+from offbeat.platform.machine import Platform
+from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Steps, bandwidth_factors, inside_factors, latency_factors, topology
+from offbeat.toml.positions import Key
+
+HEADER_BYTES = 16
+"""What SMPI adds to every message."""
+
+CROSS_TRAFFIC = 0.05
+"""The share that SimGrid takes of the way back; it can be left out, too."""
+
+MOST_NODES = 512
+"""Nodes behind several switches whose routes are written one by one; at this number a file has 80 MB."""
+
+PLENTY = 1e18
+"""A bandwidth in bytes per second that never limits."""
+
+_HEAD = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+"""
+
+
+def host(node: int) -> str:
+    """SimGrid's name for a node."""
+    return f"node-{node}"
+
+
+def settings(platform: Platform) -> list[str]:
+    """SimGrid's options, ``name:value``, under which messages cost what the platform says."""
+    messages = platform.file.messages
+    sending = f"0:{messages.send_overhead!r}:0"
+    return [
+        f"network/crosstraffic:{int(platform.file.reverse_share > 0)}",
+        "network/TCP-gamma:0",  # no bound on what one message gets of a long route
+        f"smpi/lat-factor:{_steps(latency_factors(messages))}",
+        f"smpi/bw-factor:{_steps(bandwidth_factors(messages))}",
+        f"smpi/send-is-detached-thresh:{messages.detached_below}",
+        f"smpi/async-small-thresh:{messages.eager_below}",
+        f"smpi/os:{sending}",
+        f"smpi/ois:{sending}",
+        f"smpi/or:0:{messages.receive_overhead!r}:0",
+    ]
+
+
+def xml(platform: Platform, node_of_rank: Nodes) -> str:
+    """SimGrid's platform file with at least the nodes that have ranks. Raises BadInput where they are too
+    many for it."""
+    if platform.file.topology == "single_switch":
+        return f"{_HEAD}{_cluster(platform)}</platform>\n"
+    used = sorted({int(node) for node in node_of_rank})
+    if len(used) > MOST_NODES:
+        raise BadInput(
+            f"{platform.where(('topology',))} with the engine smpi ranks may be on {MOST_NODES} nodes of a"
+            f" {platform.file.topology} at most, not on {len(used)}: take fewer ranks, or the engine sim"
+        )
+    return f"{_HEAD}{''.join(_zone(platform, used))}</platform>\n"
+
+
+def refuse(platform: Platform) -> None:
+    """Raise BadInput, with a sentence for each key, for what SimGrid cannot express."""
+    faults = [f"{platform.where(key)} {sentence}" for key, sentence in _inexpressible(platform)]
+    if faults:
+        raise BadInput("\n".join(faults))
+
+
+def warnings(platform: Platform) -> list[str]:
+    """What SimGrid does differently on a platform like this."""
+    found = []
+    if platform.file.topology != "single_switch":
+        found.append(
+            "where messages with routes of different lengths share a link, SimGrid gives those on shorter"
+            " routes more of it, and the engine sim gives all the same"
+        )
+    messages = platform.file.messages
+    if messages.send_overhead or messages.receive_overhead:
+        found.append(
+            "SimGrid has overheads for detached messages alone, a receiver pays when it has waited for its"
+            " message, and a process that sends and receives at once pays before its receive is ready; in"
+            " the engine sim every message costs its sender and its receiver"
+        )
+    return found
+
+
+def _inexpressible(platform: Platform) -> Iterable[tuple[Key, str]]:
+    file, messages = platform.file, platform.file.messages
+    mend = "the engine sim knows it"
+    if file.reverse_share not in (0.0, CROSS_TRAFFIC):
+        yield (
+            ("reverse_share",),
+            f"SimGrid has 0 or {CROSS_TRAFFIC}, not {file.reverse_share:g}; write one of these",
+        )
+    if messages.header != HEADER_BYTES:
+        yield (
+            ("messages", "header"),
+            f"SMPI's messages have a header of {HEADER_BYTES} B, not {messages.header} B; {mend}",
+        )
+    if messages.flow_bandwidth:
+        yield (
+            ("messages", "flow_bandwidth"),
+            f"SimGrid has no largest share of a message; leave it out, or {mend}",
+        )
+    inside = inside_factors(platform.file)
+    if latency_factors(inside) != latency_factors(messages) or bandwidth_factors(inside) != bandwidth_factors(
+        messages
+    ):
+        yield (
+            ("inside", "from_sizes"),
+            f"SimGrid has the same factors inside nodes as between them; leave them out, or {mend}",
+        )
+    for key in ("reduce_bandwidth", "copy_bandwidth"):
+        if getattr(messages, key):
+            yield (
+                ("messages", key),
+                f"in SMPI reductions and copies take no simulated time; leave it out, or {mend}",
+            )
+    if messages.eager_below > messages.detached_below:
+        yield (
+            ("messages", "eager_below"),
+            f"SMPI's eager messages are detached, too: write at most detached_below, or {mend}",
+        )
+
+
+def _steps(steps: Steps) -> str:
+    return ";".join(f"{size:.0f}:{factor!r}" for size, factor in reversed(steps)) or "0:1"
+
+
+def _cluster(platform: Platform) -> str:
+    file = platform.file
+    link = file.link if file.nodes > 1 else file.inside  # a single node needs no link, but SimGrid wants one
+    return (
+        f'<cluster id="cluster" prefix="node-" suffix="" radical="0-{file.nodes - 1}" speed="1Gf"'
+        f' core="{file.cores}" bw="{link.bandwidth!r}Bps" lat="{link.latency!r}s"'
+        f' sharing_policy="SPLITDUPLEX"'
+        f' loopback_bw="{file.inside.bandwidth!r}Bps" loopback_lat="{file.inside.latency!r}s"/>\n'
+    )
+
+
+def _zone(platform: Platform, used: Sequence[int]) -> Iterable[str]:
+    """Links and routes one by one: those of the simulator, so that both route alike.
+
+    Links have no latency here; each route passes a further one that has all of it and is never full.
+    """
+    inside = platform.file.inside
+    joined = topology(platform.file)
+    routes = {
+        (source, target): joined.routes(source, target)
+        for source in used
+        for target in used
+        if source != target
+    }
+    yield '<zone id="zone" routing="Full">\n'
+    for node in used:
+        yield f'<host id="{host(node)}" speed="1Gf" core="{platform.file.cores}"/>\n'
+    yield _link("inside", inside.bandwidth, inside.latency, "FATPIPE")
+    for link in sorted({link for _, hops in routes.values() for link, weight in hops if weight == 1}):
+        yield _link(f"link-{link}", joined.bandwidths[link], 0.0, "SHARED")
+    for latency_s in sorted({latency_s for latency_s, _ in routes.values()}):
+        yield _link(f"latency-{latency_s!r}", PLENTY, latency_s, "FATPIPE")
+    for node in used:
+        yield _route(node, node, ["inside"])
+    for (source, target), (latency_s, hops) in routes.items():
+        forward = [f"link-{link}" for link, weight in hops if weight == 1]
+        yield _route(source, target, [f"latency-{latency_s!r}", *forward])
+    yield "</zone>\n"
+
+
+def _link(name: str, bandwidth: float, latency_s: float, policy: str) -> str:
+    return (
+        f'<link id={quoteattr(name)} bandwidth="{bandwidth!r}Bps" latency="{latency_s!r}s"'
+        f' sharing_policy="{policy}"/>\n'
+    )
+
+
+def _route(source: int, target: int, links: Iterable[str]) -> str:
+    passed = "".join(f"<link_ctn id={quoteattr(link)}/>" for link in links)
+    return f'<route src="{host(source)}" dst="{host(target)}" symmetrical="NO">{passed}</route>\n'

@@ -1,0 +1,143 @@
+"""A platform: the checked file, where it came from, and what is simulated on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from offbeat import _simulator
+from offbeat.errors import BadInput
+from offbeat.platform import mapping, network, presets
+from offbeat.platform.checks import check
+from offbeat.platform.mapping import Nodes
+from offbeat.platform.schema import PlatformFile
+from offbeat.toml.faults import Faults
+from offbeat.toml.positions import Key, dotted, key_lines, line_of
+from offbeat.toml.structure import Form, read
+from offbeat.toml.text import parse, read_text
+from offbeat.units import counted
+
+FORM = Form(PlatformFile)
+"""What a platform file may hold."""
+
+
+class Platform(Struct, frozen=True, kw_only=True):
+    """A checked platform file: ``file`` is all that a simulation depends on, ``path`` is for sentences."""
+
+    file: PlatformFile
+    path: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Its word for tables."""
+        return self.file.name
+
+    @property
+    def places(self) -> int:
+        """Cores of all nodes."""
+        return self.file.nodes * self.file.cores
+
+    def node_of_rank(self, p: int, *, nodes: int = 0, ppn: int = 0) -> Nodes:
+        """The node of each of p ranks (p,) int32, by the file's mapping.
+
+        With ``nodes`` and ``ppn``, whose product is p, only the first nodes are used, with so many ranks
+        each. Raises :class:`BadInput` where they don't fit.
+        """
+        ranks = self.file.ranks
+        if p < 1:
+            raise BadInput(f"{self.where(('nodes',))} {p} ranks cannot be placed; write 1 or more")
+        if nodes or ppn:
+            self._check_nodes(p, nodes, ppn)
+        if ranks.mapping == "list":
+            placed = self._listed(p, nodes)
+        elif ranks.mapping == "cyclic":
+            placed = mapping.cyclic(p, nodes or self.file.nodes)
+        else:
+            placed = mapping.block(p, nodes or self.file.nodes, ppn or self._ranks_per_node(p))
+        most = mapping.most_on_a_node(placed)
+        if most > self.file.cores and not ranks.oversubscribe:
+            machine = f"{counted(self.file.nodes, 'node')} × {counted(self.file.cores, 'core')}"
+            told = f"{p} ranks, {most} of them on one node" if ppn else f"{p} ranks"
+            mend = "take fewer ranks, or allow it with oversubscribe = true in [ranks]"
+            raise BadInput(f"{self.where(('cores',))} {told}, but {machine} are {self.places}; {mend}")
+        return placed
+
+    def network(
+        self, p: int, *, nodes: int = 0, ppn: int = 0, node_of_rank: Sequence[int] | Nodes | None = None
+    ) -> _simulator.Network:
+        """The simulator's network for p ranks, placed as :meth:`node_of_rank` says, or as given."""
+        if node_of_rank is None:
+            placed = self.node_of_rank(p, nodes=nodes, ppn=ppn)
+        else:
+            placed = np.ascontiguousarray(node_of_rank, dtype=np.int32)
+            self._check_given(placed, p)
+        return network.network(self.file, placed)
+
+    def topology(self) -> _simulator.Topology:
+        """How its nodes are joined, with ``routes(source, target)``."""
+        return network.topology(self.file)
+
+    def where(self, key: Key) -> str:
+        """How sentences name a place: ``cluster.toml:12: link.bandwidth:``."""
+        return f"{self.path}:{line_of(key_lines(self.text), key)}: {dotted(key)}:"
+
+    def _ranks_per_node(self, p: int) -> int:
+        """Ranks of a node in a block mapping: its cores, or more where all are taken."""
+        return max(self.file.cores, -(-p // self.file.nodes) if self.file.ranks.oversubscribe else 0)
+
+    def _listed(self, p: int, nodes: int) -> Nodes:
+        listed = self.file.ranks.nodes
+        key = ("ranks", "nodes")
+        if nodes:
+            mend = "say p alone, or take the mapping block or cyclic"
+            raise BadInput(
+                f"{self.where(key)} the file says where each rank is, so nodes and ppn cannot; {mend}"
+            )
+        if p > len(listed):
+            lost = f"rank {p - 1} has" if p - len(listed) == 1 else f"ranks {len(listed)} to {p - 1} have"
+            raise BadInput(f"{self.where(key)} of {p} ranks {lost} no node; list a node for each rank")
+        return np.array(listed[:p], dtype=np.int32)
+
+    def _check_nodes(self, p: int, nodes: int, ppn: int) -> None:
+        if nodes * ppn != p:
+            raise BadInput(f"{nodes} nodes × {ppn} ranks are {nodes * ppn}, not p = {p}; make them the same")
+        if nodes > self.file.nodes:
+            has = f"the platform has {self.file.nodes}"
+            raise BadInput(f"{self.where(('nodes',))} {nodes} nodes are asked for, but {has}; take fewer")
+
+    def _check_given(self, placed: Nodes, p: int) -> None:
+        if placed.shape != (p,):
+            raise BadInput(f"{placed.size} nodes are listed for p = {p} ranks; list one for each rank")
+        if placed.min() < 0 or placed.max() >= self.file.nodes:
+            there = f"the platform's nodes are 0 to {self.file.nodes - 1}"
+            wrong = placed.min() if placed.min() < 0 else placed.max()
+            raise BadInput(f"a rank is placed on node {wrong}, but {there}")
+
+
+def load(path_or_preset: Path | str) -> Platform:
+    """Read and check a platform file, or one of the presets by its name.
+
+    A word without a slash or a suffix is a preset. Raises :class:`BadInput` with a line for every fault.
+    """
+    path = Path(path_or_preset)
+    name = str(path_or_preset)
+    if presets.looks_like_one(name) and not path.is_file():
+        path = presets.path_of(name)
+    mend = "'offbeat platform init' writes one to start from"
+    return loads(read_text(path, "the platform file", mend), path)
+
+
+def loads(text: str, path: Path | str) -> Platform:
+    """Check the text of a platform file; ``path`` is for the sentences."""
+    path = Path(path)
+    raw = parse(text, path, "the platform is empty; 'offbeat platform init' writes one to start from")
+    faults = Faults(path, key_lines(text))
+    tree = read(raw, FORM, faults)
+    check(tree, raw, faults)
+    faults.raise_all()
+    return Platform(file=msgspec.convert(tree, PlatformFile), path=str(path), text=text)

@@ -1,0 +1,119 @@
+"""A platform as a picture: its switches, what a message takes by size, and at what speed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from offbeat.errors import BadInput
+from offbeat.platform.machine import Platform
+from offbeat.platform.predict import message_s, ways
+from offbeat.platform.schema import PlatformFile
+from offbeat.platform.shape import levels
+from offbeat.platform.show import joined
+from offbeat.whole_file import whole_file
+
+SUFFIXES = (".png", ".svg", ".pdf")
+"""The kinds of picture that can be written."""
+
+MOST_DRAWN = 16
+"""So many switches of a level, or groups, are drawn at most; more are told in words."""
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+SIZES = np.unique(np.round(2 ** np.arange(0, 24.01, 0.125)).astype(int))
+
+
+def picture(platform: Platform, path: Path) -> None:
+    """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
+    figure = Figure(figsize=(12, 3.8), layout="constrained")
+    figure.suptitle(f"{platform.name}: {joined(platform.file)}", fontsize=10)
+    shape, time, speed = figure.subplots(1, 3)
+    _draw_shape(shape, platform.file)
+    _draw_figures(time, speed, platform.file)
+    save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as the kind of picture that its path names. Raises :class:`BadInput`."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
+    try:
+        with whole_file(path) as stream:
+            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
+    except OSError as error:
+        mend = "give a file in a folder that you can write to"
+        raise BadInput(f"cannot write the picture {path}: {error.strerror}; {mend}") from error
+
+
+def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:
+    """Time and bandwidth of one message alone against its size, a line for each distance."""
+    for way, colour in zip(ways(file), COLOURS * 4, strict=False):
+        taken_s = message_s(file, way, SIZES)
+        time.loglog(SIZES, taken_s * 1e6, color=colour, label=way.name)
+        speed.loglog(SIZES, SIZES / taken_s / 1e9, color=colour)
+    time.set(xlabel="message size [B]", ylabel="one message [µs]")
+    speed.set(xlabel="message size [B]", ylabel="bandwidth [GB/s]")
+    time.legend(fontsize=8, frameon=False)
+    for axes in (time, speed):
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_shape(axes: Axes, file: PlatformFile) -> None:
+    axes.set_axis_off()
+    axes.margins(0.08, 0.15)
+    if file.topology == "dragonfly":
+        _draw_groups(axes, file)
+    else:
+        _draw_levels(axes, _rows(file))
+
+
+def _rows(file: PlatformFile) -> list[tuple[str, int]]:
+    """What is drawn in each row from below: its name and how many there are."""
+    if file.nodes == 1:
+        return [("node", 1)]
+    if file.topology == "single_switch":
+        return [("nodes", file.nodes), ("switch", 1)]
+    return [("nodes", file.nodes), *((f"{level.name} switches", level.switches) for level in levels(file))]
+
+
+def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
+    """Rows of boxes, joined as a hint at which row hangs on which."""
+    places = [np.linspace(0, 1, min(count, MOST_DRAWN) + 2)[1:-1] for _, count in rows]
+    for height, (lower, upper) in enumerate(pairwise(places)):
+        for x in lower:
+            above = upper if height else upper[[np.abs(upper - x).argmin()]]
+            for top in above:
+                axes.plot([x, top], [height, height + 1], color="0.75", linewidth=0.7, zorder=1)
+    for height, (name, count) in enumerate(rows):
+        axes.scatter(places[height], np.full(len(places[height]), height), s=40, marker="s", zorder=2)
+        shown = "" if count <= MOST_DRAWN else f" ({MOST_DRAWN} drawn)"
+        axes.text(
+            0.5,
+            height - 0.22,
+            f"{count} {name}{shown}",
+            ha="center",
+            fontsize=8,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )
+
+
+def _draw_groups(axes: Axes, file: PlatformFile) -> None:
+    """Groups on a circle, each joined with each."""
+    fly = file.dragonfly
+    drawn = min(fly.groups, MOST_DRAWN)
+    angles = 2 * np.pi * np.arange(drawn) / drawn
+    x, y = np.cos(angles), np.sin(angles)
+    for one in range(drawn):
+        for other in range(one):
+            axes.plot([x[one], x[other]], [y[one], y[other]], color="0.75", linewidth=0.7, zorder=1)
+    axes.scatter(x, y, s=120, marker="o", zorder=2)
+    shown = "" if fly.groups <= MOST_DRAWN else f" ({MOST_DRAWN} drawn)"
+    words = f"{fly.groups} groups{shown} of {fly.routers} routers × {fly.nodes_per_router} nodes"
+    axes.text(0, -1.3, words, ha="center", fontsize=8)
+    axes.set_aspect("equal")

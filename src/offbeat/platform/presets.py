@@ -1,0 +1,33 @@
+"""The platforms that come with offbeat: a file each, beside this module."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from offbeat.errors import BadInput
+from offbeat.toml.words import hint
+
+FOLDER = Path(__file__).with_name("presets")
+
+FIRST = "paper"
+"""The preset that stands first in lists, and that is taken where nothing is said."""
+
+
+def names() -> list[str]:
+    """Every preset."""
+    found = sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return [FIRST, *(name for name in found if name != FIRST)]
+
+
+def looks_like_one(name: str) -> bool:
+    """Whether a word could be a preset's name: no folders, no suffix."""
+    return re.fullmatch(r"[\w-]+", name) is not None
+
+
+def path_of(name: str) -> Path:
+    """Its file; raises :class:`BadInput`."""
+    if name not in names():
+        file = f"'./{name}' or '{name}.toml'"
+        raise BadInput(f"{name!r} is not a platform{hint(name, names())}. A file is given as {file}")
+    return FOLDER / f"{name}.toml"

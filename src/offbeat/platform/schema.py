@@ -1,0 +1,186 @@
+"""The platform file as typed structures: every key, its meaning, unit and default.
+
+The template, the JSON Schema and the reference page are made from here. The model is that of
+``simulator/platform/network.hpp``: quantities are those of SimGrid's SMPI.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from offbeat.toml.quantities import Seconds, Section, Size, quantity
+
+INT32_MAX = 2**31 - 1
+
+Topology = Literal["single_switch", "fat_tree", "dragonfly"]
+
+Rate = Annotated[float, quantity("bytes_per_second")]
+Number = Annotated[int, Meta(ge=0, le=INT32_MAX)]
+Positive = Annotated[int, Meta(ge=1, le=INT32_MAX)]
+Factor = Annotated[float, Meta(gt=0)]
+
+
+class LinkSection(Section, frozen=True, kw_only=True):
+    """The cable between a node and its switch. A platform of one node needs none."""
+
+    bandwidth: Annotated[Rate, Meta(description="bytes per second in each direction")] = 0.0
+    latency: Annotated[Seconds, Meta(description="seconds for each time that the cable is passed")] = 0.0
+
+
+class InsideSection(Section, frozen=True, kw_only=True):
+    """Messages between ranks of one node. They contend with nothing."""
+
+    bandwidth: Annotated[Rate, Meta(description="bytes per second, for each message alone")] = 0.0
+    latency: Annotated[Seconds, Meta(description="seconds before a message moves")] = 0.0
+    from_sizes: Annotated[
+        list[Size],
+        Meta(
+            description="sizes, the header included, from which on the factors hold, ascending; without them"
+            " those of [messages] hold inside a node, too"
+        ),
+    ] = field(default_factory=list)
+    latency_factors: Annotated[
+        list[Factor], Meta(description="what the latency is multiplied with, one for each of from_sizes")
+    ] = field(default_factory=list)
+    bandwidth_factors: Annotated[
+        list[Factor], Meta(description="what the bandwidth is multiplied with, one for each of from_sizes")
+    ] = field(default_factory=list)
+
+
+class FatTreeSection(Section, frozen=True, kw_only=True):
+    """The switches of a fat tree: leaves below spines, or with leaves_per_pod pods of them below cores."""
+
+    nodes_per_leaf: Annotated[Number, Meta(description="nodes at each leaf switch")] = 0
+    spines: Annotated[
+        Number, Meta(description="spine switches, of each pod if there are pods; give this or taper")
+    ] = 0
+    taper: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="nodes of a leaf for each of its cables to the spines, of the same bandwidth as a"
+            " node's: 1 is a full tree, 2 has half the cables, each to a spine of its own",
+        ),
+    ] = 0.0
+    cables: Annotated[Positive, Meta(description="cables between a leaf and each of its spines")] = 1
+    leaves_per_pod: Annotated[
+        Number, Meta(description="leaf switches of a pod: makes a tree of three levels")
+    ] = 0
+    cores_per_spine: Annotated[
+        Number, Meta(description="core switches above each spine of a pod, with leaves_per_pod")
+    ] = 0
+    core_cables: Annotated[Positive, Meta(description="cables between a spine and each of its cores")] = 1
+    bandwidth: Annotated[
+        Rate, Meta(description="bytes per second of a cable between switches; 0: as a node's link")
+    ] = 0.0
+    latency: Annotated[
+        Seconds | Literal["link"],
+        Meta(description="seconds to pass a cable between switches; 'link': as a node's link"),
+    ] = "link"
+
+
+class DragonflySection(Section, frozen=True, kw_only=True):
+    """Groups of routers, each joined with each; cables between all groups, spread over their routers."""
+
+    groups: Annotated[Number, Meta(description="groups of routers")] = 0
+    routers: Annotated[Number, Meta(description="routers of a group")] = 0
+    nodes_per_router: Annotated[Number, Meta(description="nodes at each router")] = 0
+    global_cables: Annotated[Positive, Meta(description="cables between each two groups")] = 1
+    local_bandwidth: Annotated[
+        Rate, Meta(description="bytes per second between two routers of a group; 0: as a node's link")
+    ] = 0.0
+    local_latency: Annotated[
+        Seconds | Literal["link"],
+        Meta(description="seconds between two routers of a group; 'link': as a node's link"),
+    ] = "link"
+    global_bandwidth: Annotated[
+        Rate, Meta(description="bytes per second of a cable between groups; 0: as a node's link")
+    ] = 0.0
+    global_latency: Annotated[
+        Seconds | Literal["link"],
+        Meta(description="seconds to pass a cable between groups; 'link': as a node's link"),
+    ] = "link"
+
+
+class MessagesSection(Section, frozen=True, kw_only=True):
+    """What messages cost besides the links that they pass."""
+
+    from_sizes: Annotated[
+        list[Size],
+        Meta(description="sizes, the header included, from which on the factors hold, ascending; 1 below"),
+    ] = field(default_factory=list)
+    latency_factors: Annotated[
+        list[Factor], Meta(description="what the latency is multiplied with, one for each of from_sizes")
+    ] = field(default_factory=list)
+    bandwidth_factors: Annotated[
+        list[Factor],
+        Meta(
+            description="what a message's share of the links is multiplied with, one for each of from_sizes"
+        ),
+    ] = field(default_factory=list)
+    flow_bandwidth: Annotated[
+        Rate,
+        Meta(description="the largest share of the links that one message gets; 0: as much as there is"),
+    ] = 0.0
+    header: Annotated[Size, Meta(description="bytes that travel with each message")] = 16
+    eager_below: Annotated[
+        Size, Meta(description="smaller messages leave when they are sent, their receiver ready or not")
+    ] = 0
+    detached_below: Annotated[
+        Size, Meta(description="the sender of a smaller message does not wait until it has arrived")
+    ] = 65536
+    send_overhead: Annotated[Seconds, Meta(description="seconds that a sender is busy per message")] = 0.0
+    receive_overhead: Annotated[
+        Seconds, Meta(description="seconds that a receiver is busy per message, when it arrives")
+    ] = 0.0
+    reduce_bandwidth: Annotated[
+        Rate, Meta(description="bytes per second that a reduction operation combines; 0: it takes no time")
+    ] = 0.0
+    copy_bandwidth: Annotated[
+        Rate, Meta(description="bytes per second of copies in memory; 0: they take no time")
+    ] = 0.0
+
+
+class RanksSection(Section, frozen=True, kw_only=True):
+    """On which node each rank sits."""
+
+    mapping: Annotated[
+        Literal["block", "cyclic", "list"],
+        Meta(
+            description="block fills a node's cores before the next node's (Open MPI's --map-by core); cyclic"
+            " deals ranks out, one a node in turn (--map-by node); list: as the key nodes says"
+        ),
+    ] = "block"
+    nodes: Annotated[
+        list[Number], Meta(description="with mapping = 'list': the node of each rank, nodes counted from 0")
+    ] = field(default_factory=list)
+    oversubscribe: Annotated[bool, Meta(description="allow more ranks than cores")] = False
+
+
+class PlatformFile(Section, frozen=True, kw_only=True):
+    """A whole platform file."""
+
+    name: Annotated[str, Meta(description="a word for tables and pictures")] = "platform"
+    source: Annotated[str, Meta(description="where the figures come from")] = ""
+    topology: Annotated[
+        Topology, Meta(description="how nodes are joined: single_switch, fat_tree or dragonfly")
+    ] = "single_switch"
+    nodes: Annotated[Positive, Meta(description="number of nodes")]
+    cores: Annotated[Positive, Meta(description="cores of a node")]
+    reverse_share: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="share of its rate that a message takes of the same links in the other direction, for"
+            " acknowledgements; SMPI has 0.05",
+        ),
+    ] = 0.0
+    link: LinkSection = LinkSection()
+    inside: InsideSection
+    messages: MessagesSection = MessagesSection()
+    fat_tree: FatTreeSection = FatTreeSection()
+    dragonfly: DragonflySection = DragonflySection()
+    ranks: RanksSection = RanksSection()

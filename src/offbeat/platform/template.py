@@ -1,0 +1,68 @@
+"""The platform file that ``offbeat platform init`` writes: valid as it is, with every key explained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from offbeat.platform.machine import FORM
+from offbeat.toml.template import Template
+
+HEAD = (
+    "A platform for offbeat's simulator: a machine and what messages cost on it. 'offbeat platform show FILE'"
+    " says what it comes to, 'offbeat platform calibrate' measures one. Lines that begin with '#' and a key"
+    " show a default or an example; take the '#' away to change it. Sizes are bytes or text such as"
+    ' "64 KiB", times seconds or text such as "1 us", bandwidths bytes per second or text such as'
+    ' "10 Gbit/s".'
+)
+
+WRITTEN: dict[str, Any] = {
+    "name": "my-cluster",
+    "topology": "single_switch",
+    "nodes": 32,
+    "cores": 32,
+    "link.bandwidth": "100 Gbit/s",
+    "link.latency": "1 us",
+    "inside.bandwidth": "10 GB/s",
+    "inside.latency": "500 ns",
+}
+"""Keys that the template sets; all others stand there as comments."""
+
+EXAMPLES: dict[str, Any] = {
+    "source": "measured by hand",
+    "inside.from_sizes": [0, "4 KiB"],
+    "inside.latency_factors": [1.0, 1.5],
+    "inside.bandwidth_factors": [0.7, 1.0],
+    "messages.from_sizes": [0, "8 KiB"],
+    "messages.latency_factors": [1.0, 2.0],
+    "messages.bandwidth_factors": [0.5, 1.0],
+    "messages.flow_bandwidth": "8 GB/s",
+    "messages.reduce_bandwidth": "10 GB/s",
+    "messages.copy_bandwidth": "10 GB/s",
+    "fat_tree.nodes_per_leaf": 16,
+    "fat_tree.spines": 8,
+    "fat_tree.taper": 2.0,
+    "fat_tree.leaves_per_pod": 4,
+    "fat_tree.cores_per_spine": 4,
+    "fat_tree.bandwidth": "200 Gbit/s",
+    "fat_tree.latency": "200 ns",
+    "dragonfly.groups": 4,
+    "dragonfly.routers": 4,
+    "dragonfly.nodes_per_router": 2,
+    "dragonfly.local_bandwidth": "200 Gbit/s",
+    "dragonfly.local_latency": "350 ns",
+    "dragonfly.global_bandwidth": "200 Gbit/s",
+    "dragonfly.global_latency": "450 ns",
+    "ranks.nodes": [0, 0, 1, 1],
+}
+"""What the commented keys show where the default would be empty or say nothing."""
+
+TABLES_OF_OTHERS = ("fat_tree", "dragonfly")
+"""Tables that belong to topologies which the template does not have: their headers are comments, too."""
+
+
+def template() -> str:
+    """The text."""
+    text = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
+    for name in TABLES_OF_OTHERS:
+        text = text.replace(f"\n[{name}]\n", f"\n#[{name}]\n")
+    return text

@@ -1,0 +1,1 @@
+"""Figures of the paper, from the study that makes them to the picture and what it shows."""

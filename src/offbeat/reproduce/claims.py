@@ -1,0 +1,199 @@
+"""What the paper's text says of its figure 4, held against ours.
+
+Each claim is looked at twice: among all algorithms that were simulated, and among those that the paper's text
+names, as it does not say which others it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from offbeat.reproduce.maps import Map
+from offbeat.select.table import NO_DELAY
+from offbeat.units import format_size
+
+NAMED = {
+    "reduce": ("ompi_binomial", "scatter_gather", "ompi_in_order_binary"),
+    "allreduce": ("lr", "rdb", "rab_rdb", "ompi_ring_segmented", "redbcast"),
+    "alltoall": ("bruck", "basic_linear"),
+}
+"""The algorithms that section III.C names."""
+
+FACTOR = 1.5
+"""The paper shows this skew factor only."""
+
+MOSTLY = 2 / 3
+"""So large a share of squares counts as most of them."""
+
+NEAR = 0.1
+"""A ratio within so much of the paper's counts as near it."""
+
+Maps = Mapping[str, Map]
+"""Collective → its map at the paper's factor."""
+
+
+class Found(Struct, frozen=True):
+    """What our figure shows, in words, and whether the claim holds."""
+
+    words: str
+    holds: bool
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """A claim of the paper; ``check`` gives None where the maps lack what it is about."""
+
+    says: str
+    check: Callable[[Maps], Found | None]
+
+
+def sentences(everything: list[Map], named: list[Map]) -> list[str]:
+    """A line for each claim that can be looked at: what the paper says, what ours shows, and whether it
+    holds.
+
+    ``everything`` are the maps of all algorithms, ``named`` those of NAMED.
+    """
+    lines = []
+    for claim in CLAIMS:
+        found = claim.check(_at_factor(everything))
+        if found is None:
+            continue
+        line = f"{claim.says} Ours: {found.words}: {_verdict(found)}."
+        among = claim.check(_at_factor(named))
+        if not found.holds and among is not None:
+            line += f" Among the algorithms that the paper names: {among.words}: {_verdict(among)}."
+        lines.append(line)
+    return lines
+
+
+def _verdict(found: Found) -> str:
+    return "holds" if found.holds else "does not hold"
+
+
+def _at_factor(maps: list[Map]) -> Maps:
+    return {one.collective: one for one in maps if one.factor == FACTOR}
+
+
+def _best_at(
+    collective: str, shape: str, algorithm: str, low: int, high: int
+) -> Callable[[Maps], Found | None]:
+    """Whether an algorithm is best under a shape at most sizes of a range of bytes."""
+
+    def check(maps: Maps) -> Found | None:
+        squares = _squares(maps, collective, shape, low, high)
+        if not squares:
+            return None
+        names = list(squares.values())
+        count = names.count(algorithm)
+        others = [name for name in dict.fromkeys(names) if name != algorithm]
+        words = f"{algorithm} at {count} of {len(names)} sizes"
+        if others:
+            words += f", elsewhere {', '.join(others)}"
+        return Found(words, count > MOSTLY * len(names))
+
+    return check
+
+
+def _squares(maps: Maps, collective: str, shape: str, low: int, high: int) -> dict[int, str]:
+    """Size → the best algorithm, for the sizes of a range that were simulated."""
+    one = maps.get(collective)
+    if one is None:
+        return {}
+    return {
+        size: one.squares[shape, size].algorithm
+        for size in one.sizes
+        if low <= size <= high and (shape, size) in one.squares
+    }
+
+
+def _ratio_at(
+    collective: str, shape: str, size: int, algorithm: str, expected: float
+) -> Callable[[Maps], Found | None]:
+    """Whether the best algorithm's ratio is near a number."""
+
+    def check(maps: Maps) -> Found | None:
+        one = maps.get(collective)
+        square = one.squares.get((shape, size)) if one else None
+        if one is None or square is None:
+            return None
+        words = (
+            f"{square.algorithm} at {square.ratio:.2f} of {one.winners[size]}, the winner without delays"
+            f" ({square.last_delay_s * 1e6:.3g} µs)"
+        )
+        return Found(words, square.algorithm == algorithm and abs(square.ratio - expected) <= NEAR)
+
+    return check
+
+
+def _mostly_unchanged(maps: Maps) -> Found | None:
+    one = maps.get("allreduce")
+    if one is None:
+        return None
+    return Found(f"in {1 - one.changed():.0%} of the squares", one.changed() < 1 - MOSTLY)
+
+
+def _exceptions(maps: Maps) -> Found | None:
+    one = maps.get("allreduce")
+    if one is None or not {256, 1024} & set(one.sizes):
+        return None
+    changed = {
+        shape: [
+            format_size(size)
+            for size in one.sizes
+            if 64 <= size <= 4096
+            and (square := one.squares.get((shape, size))) is not None
+            and square.algorithm != one.winners[size]
+        ]
+        for shape in ("ascending", "last_delayed")
+    }
+    told = [f"{shape} at {', '.join(sizes)}" for shape, sizes in changed.items() if sizes]
+    return Found(f"another one under {' and '.join(told)}" if told else "the same one there", bool(told))
+
+
+def _more_than_allreduce(maps: Maps) -> Found | None:
+    if "reduce" not in maps or "allreduce" not in maps:
+        return None
+    shares = {name: maps[name].changed() for name in ("reduce", "allreduce")}
+    words = ", ".join(f"{share:.0%} of {name}'s squares" for name, share in shares.items())
+    return Found(f"the best algorithm changes in {words}", shares["reduce"] > shares["allreduce"])
+
+
+CLAIMS = (
+    Claim(
+        says="Reduce without delays: ompi_binomial is best from 2 B to 256 B.",
+        check=_best_at("reduce", NO_DELAY, "ompi_binomial", 2, 256),
+    ),
+    Claim(
+        says="Reduce without delays: scatter_gather is best for larger messages.",
+        check=_best_at("reduce", NO_DELAY, "scatter_gather", 257, 2**40),
+    ),
+    Claim(
+        says="Reduce when the last rank is late: ompi_in_order_binary is best.",
+        check=_best_at("reduce", "last_delayed", "ompi_in_order_binary", 1, 2**40),
+    ),
+    Claim(
+        says="There at 2 B it takes about 0.3 of the time of the winner without delays.",
+        check=_ratio_at("reduce", "last_delayed", 2, "ompi_in_order_binary", 0.3),
+    ),
+    Claim(
+        says="Allreduce: the best algorithm is mostly the one without delays.",
+        check=_mostly_unchanged,
+    ),
+    Claim(
+        says="Allreduce: ascending and last_delayed change it at medium sizes, such as 256 B and 1 KiB.",
+        check=_exceptions,
+    ),
+    Claim(
+        says="Alltoall without delays: bruck is best from 2 B to 1 KiB.",
+        check=_best_at("alltoall", NO_DELAY, "bruck", 2, 1024),
+    ),
+    Claim(
+        says="Alltoall when the last rank is late: basic_linear is best for small messages (2 B, 4 B).",
+        check=_best_at("alltoall", "last_delayed", "basic_linear", 2, 4),
+    ),
+    Claim(
+        says="Arrival patterns matter more to reduce than to allreduce.",
+        check=_more_than_allreduce,
+    ),
+)

@@ -1,0 +1,205 @@
+"""From arrivals to exits: one call of a collective under many patterns.
+
+Schedules and networks are kept within the process, so that calls that differ in their patterns, or of an
+algorithm that scales in their sizes, build them once.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import msgspec
+import numpy as np
+import psutil
+from msgspec import Struct
+from numpy.typing import ArrayLike, NDArray
+
+from offbeat import _simulator
+from offbeat.errors import BadInput
+from offbeat.platform.machine import Platform, load
+from offbeat.platform.schema import PlatformFile
+from offbeat.simulation.catalogue import Wanted, named
+from offbeat.simulation.schedules import Kept, Room
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import ROOTED
+
+NETWORKS_KEPT = 16
+
+BYTES_A_MESSAGE = 256
+"""Memory that simulating a schedule takes for each of its messages, roughly."""
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """A call of a collective, and the arrivals under which it is wanted; can be sent to other processes.
+
+    ``algorithm`` is a name with its parameters, ``bytes`` the message size as the MPI call states it, a
+    multiple of ``element_bytes``. ``node_of_rank`` is (p,) int32, ``arrivals_s`` (patterns × p) in seconds.
+    """
+
+    platform: PlatformFile
+    node_of_rank: NDArray[np.int32]
+    collective: str
+    family: str
+    algorithm: str
+    root: int
+    bytes: int
+    element_bytes: int
+    arrivals_s: NDArray[np.float64]
+
+    @property
+    def p(self) -> int:
+        """Number of ranks."""
+        return len(self.node_of_rank)
+
+
+class Simulated(Struct, frozen=True, kw_only=True):
+    """``exits_s`` is (patterns × p), on the clock of the arrivals.
+
+    ``evaluations`` says how each pattern was evaluated: ``longest_path`` where no link is shared, else
+    ``fluid``. ``messages`` is how many messages were simulated, those of every pattern counted.
+    """
+
+    exits_s: NDArray[np.float64]
+    evaluations: list[str]
+    messages: int
+
+
+def run_job(job: Job) -> Simulated:
+    """Simulate every pattern of a job.
+
+    Raises :class:`BadInput` for an unknown algorithm, ValueError with a sentence for a call that the
+    algorithm refuses, and RuntimeError where its ranks would wait for each other for ever.
+    """
+    wanted = named(job.collective, job.family, job.algorithm)
+    network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
+    schedule = _schedule(job, wanted)
+    elements = job.bytes if wanted.known.scales else job.element_bytes
+    arrivals = np.ascontiguousarray(job.arrivals_s, dtype=np.float64)
+    with _room.taken(schedule.messages * BYTES_A_MESSAGE):
+        exits, evaluations = _simulator.evaluate(schedule, network, arrivals, float(elements))
+    return Simulated(exits_s=exits, evaluations=evaluations, messages=schedule.messages * len(arrivals))
+
+
+def refusal(job: Job, memory_bytes: float = math.inf) -> str:
+    """Why a job cannot be done, as a sentence; empty where it can. Nothing is simulated.
+
+    The algorithm may refuse the call, or its schedule may need more than so much memory.
+    """
+    wanted = named(job.collective, job.family, job.algorithm)
+    known = wanted.known
+    why, messages = _simulator.preview(
+        known.collective,
+        known.family,
+        known.name,
+        dict(wanted.parameters),
+        job.p,
+        job.root,
+        job.bytes // job.element_bytes,
+        job.element_bytes,
+        job.node_of_rank.tolist(),
+    )
+    needed = messages * BYTES_A_MESSAGE
+    if not why and needed > memory_bytes:
+        return (
+            f"its schedule has about {messages:.2g} messages, which need about {needed / 2**30:.3g} GiB of"
+            f" memory; this machine has {memory_bytes / 2**30:.3g} GiB"
+        )
+    return why
+
+
+def simulate(
+    platform: Platform | str,
+    algorithm: Algorithm | str,
+    p: int,
+    bytes: int,
+    arrivals: ArrayLike,
+    *,
+    family: str = "openmpi",
+    root: int = 0,
+    element_bytes: int = 1,
+) -> NDArray[np.float64]:
+    """When each rank leaves a collective, given when each arrives: seconds in, seconds out.
+
+    ``platform`` is a platform, or the name of a preset or file. ``algorithm`` names collective and algorithm
+    (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. ``bytes`` is the
+    message size as the MPI call states it (for alltoall per destination), made of elements of
+    ``element_bytes``. ``arrivals`` is (p,) for one pattern or (patterns × p) for many, and the exits have its
+    shape. Many patterns at once are simulated faster than one after another; other threads go on meanwhile.
+
+    Raises :class:`BadInput` for what doesn't exist or fit together.
+    """
+    machine = load(platform) if isinstance(platform, str) else platform
+    collective, name = _both(algorithm)
+    times = np.asarray(arrivals, dtype=np.float64)
+    if times.ndim not in (1, 2) or times.shape[-1] != p:
+        raise BadInput(f"arrivals have the shape {times.shape}; it must be ({p},) or (patterns, {p})")
+    if not np.isfinite(times).all():
+        raise BadInput("some arrivals are not finite")
+    if not 0 <= root < p:
+        raise BadInput(f"root {root} is no rank of p = {p}; write a rank from 0 to {p - 1}")
+    if element_bytes < 1 or bytes < 0 or bytes % element_bytes:
+        raise BadInput(f"{bytes} B is not a whole number of elements of {element_bytes} B")
+    job = Job(
+        platform=machine.file,
+        node_of_rank=machine.node_of_rank(p),
+        collective=collective,
+        family=family,
+        algorithm=name,
+        root=root if collective in ROOTED else 0,
+        bytes=bytes,
+        element_bytes=element_bytes,
+        arrivals_s=np.atleast_2d(times),
+    )
+    try:
+        return run_job(job).exits_s.reshape(times.shape)
+    except (ValueError, RuntimeError) as error:
+        raise BadInput(f"{collective}/{name} at p = {p} and {bytes} B: {error}") from None
+
+
+def _both(algorithm: Algorithm | str) -> tuple[str, str]:
+    if isinstance(algorithm, Algorithm):
+        return algorithm.collective, algorithm.name
+    collective, slash, name = algorithm.partition("/")
+    if not slash:
+        raise BadInput(f"{algorithm!r} names no collective; write it like 'reduce/binomial'")
+    return collective, name
+
+
+@functools.lru_cache(maxsize=NETWORKS_KEPT)
+def _network(platform: bytes, node_of_rank: bytes) -> _simulator.Network:
+    placed = np.frombuffer(node_of_rank, dtype=np.int32)
+    file = msgspec.json.decode(platform, type=PlatformFile)
+    return Platform(file=file, path=file.name, text="").network(len(placed), node_of_rank=placed)
+
+
+_schedules: Kept[_simulator.Schedule] = Kept()
+_room = Room(psutil.virtual_memory().total / 2)
+
+
+def _schedule(job: Job, wanted: Wanted) -> _simulator.Schedule:
+    """The schedule of a job; of one that scales, for one element of any size."""
+    known = wanted.known
+    count = 1 if known.scales else job.bytes // job.element_bytes
+    element_bytes = 1 if known.scales else job.element_bytes
+    messages = job.platform.messages
+    local_work = any((messages.receive_overhead, messages.reduce_bandwidth, messages.copy_bandwidth))
+    nodes = job.node_of_rank.tobytes()
+    call = (known.collective, known.family, known.name, wanted.parameters)
+    key = (*call, job.p, job.root, count, element_bytes, nodes, local_work)
+
+    def build() -> _simulator.Schedule:
+        return _simulator.Schedule(
+            known.collective,
+            known.family,
+            known.name,
+            dict(wanted.parameters),
+            job.p,
+            job.root,
+            count,
+            element_bytes,
+            job.node_of_rank.tolist(),
+            local_work=local_work,
+        )
+
+    return _schedules.get(key, build)

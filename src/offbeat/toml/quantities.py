@@ -1,0 +1,91 @@
+"""Types for keys: numbers that may be written with a unit, words out of a list, and the base of tables.
+
+A schema is a :class:`msgspec.Struct` for each table. Its annotations say everything that is checked: type,
+range, unit, list of words; descriptions become the template, the JSON Schema and the reference page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from offbeat.units import (
+    BANDWIDTH_UNITS,
+    SIZE_UNITS,
+    TIME_UNITS,
+    format_bandwidth,
+    format_size,
+    format_time,
+    parse_bandwidth,
+    parse_size,
+    parse_time,
+)
+
+
+class Unit(Struct, frozen=True, kw_only=True):
+    """A kind of quantity: how it is called, told, read and written. ``types`` are those of TOML values."""
+
+    noun: str
+    described: str
+    expected: str
+    types: tuple[type, ...]
+    words: tuple[str, ...]
+    parse: Callable[[Any], float]
+    shown: Callable[[Any], str]
+
+
+UNITS: dict[str, Unit] = {
+    "bytes": Unit(
+        noun="size",
+        described="bytes; an integer or text such as '64 KiB'",
+        expected="a size: whole bytes, or text such as '64 KiB'",
+        types=(int, str),
+        words=tuple(SIZE_UNITS),
+        parse=parse_size,
+        shown=format_size,
+    ),
+    "seconds": Unit(
+        noun="time",
+        described="seconds; a number or text such as '100 us'",
+        expected="a time: seconds, or text such as '100 us'",
+        types=(int, float, str),
+        words=tuple(TIME_UNITS),
+        parse=parse_time,
+        shown=format_time,
+    ),
+    "bytes_per_second": Unit(
+        noun="bandwidth",
+        described="bytes per second; a number or text such as '10 Gbit/s'",
+        expected="a bandwidth: bytes per second, or text such as '10 Gbit/s'",
+        types=(int, float, str),
+        words=tuple(BANDWIDTH_UNITS),
+        parse=parse_bandwidth,
+        shown=format_bandwidth,
+    ),
+}
+"""The quantities by the unit of the number that is kept."""
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all tables: immutable, keyword-only, unknown keys refused."""
+
+
+def quantity(unit: str, *, positive: bool = False) -> Meta:
+    """A number that may be written as text with a unit: the loader and the JSON Schema look for ``unit``."""
+    text = UNITS[unit].described
+    if positive:
+        return Meta(gt=0, description=text, extra={"unit": unit}, extra_json_schema={"x-unit": unit})
+    return Meta(ge=0, description=text, extra={"unit": unit}, extra_json_schema={"x-unit": unit})
+
+
+def choice(noun: str) -> Meta:
+    """A word out of the list of that noun in the file's :data:`~offbeat.toml.words.Vocabulary`."""
+    return Meta(extra={"choice": noun}, extra_json_schema={"x-choice": noun})
+
+
+Size = Annotated[int, quantity("bytes")]
+Seconds = Annotated[float, quantity("seconds")]
+PositiveSeconds = Annotated[float, quantity("seconds", positive=True)]
+Bandwidth = Annotated[float, quantity("bytes_per_second", positive=True)]

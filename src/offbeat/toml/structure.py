@@ -1,0 +1,231 @@
+"""The form of a file: known keys, and values of the right type, unit and range.
+
+The schema's own type annotations drive the walk, so a key that is added there is checked here. What the
+values mean together is the business of whoever owns the schema.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+from msgspec import NODEFAULT, Struct, inspect
+
+from offbeat.errors import BadInput
+from offbeat.toml.faults import Faults
+from offbeat.toml.positions import Key
+from offbeat.toml.quantities import UNITS
+from offbeat.toml.tree import INVALID, Tree
+from offbeat.toml.words import Vocabulary, hint, unknown
+
+_NUL = "the text holds the character NUL, which no file, program or variable can be named with; take it out"
+
+
+class Form(Struct, frozen=True):
+    """What a file may hold: the structure of its keys, and the lists of words that these choose from."""
+
+    kind: type[Struct]
+    words: Vocabulary = {}
+
+    def structure(self) -> inspect.StructType:
+        """The keys with their types."""
+        info = inspect.type_info(self.kind)
+        assert isinstance(info, inspect.StructType)
+        return info
+
+    def sections(self) -> dict[str, list[str]]:
+        """How a table is written (``[patterns]``, ``[[collective]]``, or the file's beginning) → its keys."""
+        listed: dict[str, list[str]] = {}
+        _list_sections(self.structure(), heading(()), listed)
+        return listed
+
+
+def read(raw: dict[str, Any], form: Form, faults: Faults) -> Tree:
+    """The file as plain values with every default filled in; faulty ones are noted and become INVALID."""
+    return _Reader(form, faults).table(raw, form.structure(), ())
+
+
+def heading(key: Key) -> str:
+    """How the table at a place is written."""
+    if not key:
+        return "the file's beginning"
+    return f"[[{key[0]}]]" if isinstance(key[-1], int) else f"[{'.'.join(map(str, key))}]"
+
+
+class _Reader:
+    """Walks a file along its form."""
+
+    def __init__(self, form: Form, faults: Faults) -> None:
+        self._form = form
+        self._faults = faults
+
+    def checked(self, value: Any, kind: inspect.Type, key: Key) -> Any:
+        """One value, converted to what the schema holds; INVALID if it doesn't fit."""
+        extra: dict[str, Any] = {}
+        if isinstance(kind, inspect.Metadata):
+            extra, kind = kind.extra or {}, kind.type
+        try:
+            if isinstance(kind, inspect.StructType):
+                return self.table(_of_type(value, dict, "a table of keys"), kind, key)
+            if isinstance(kind, inspect.ListType):
+                return self.entries(value, kind, key)
+            if isinstance(kind, inspect.DictType):
+                return self.texts(_of_type(value, dict, "a table of texts"), key)
+            if isinstance(kind, inspect.UnionType):
+                return self.union(value, kind, key)
+            return self._scalar(value, kind, extra)
+        except BadInput as error:
+            self._faults.add(key, str(error))
+            return INVALID
+
+    def table(self, raw: dict[str, Any], kind: inspect.StructType, key: Key) -> dict[str, Any]:
+        """A table: its known keys, checked, defaults for those not given, and a fault for every other key."""
+        fields = {field.encode_name: field for field in kind.fields}
+        for name in raw:
+            if name not in fields:
+                self._faults.add((*key, name), _unknown_key(name, list(fields), key, self._form))
+        return {name: self.field(raw, field, (*key, name)) for name, field in fields.items()}
+
+    def field(self, raw: dict[str, Any], field: inspect.Field, key: Key) -> Any:
+        if field.encode_name in raw:
+            return self.checked(raw[field.encode_name], field.type, key)
+        if field.required:
+            self._faults.add(key, f"this key is missing{_purpose(field)}")
+            return INVALID
+        default = field.default_factory() if field.default is NODEFAULT else field.default
+        return msgspec.to_builtins(default)
+
+    def entries(self, value: Any, kind: inspect.ListType, key: Key) -> list[Any]:
+        """A list; a table where a list of tables is meant, or a single value, gets a sentence of its own."""
+        if isinstance(value, dict) and isinstance(kind.item_type, inspect.StructType):
+            raise BadInput(
+                f"this is one table, but there may be several; write [[{key[-1]}]] in double brackets"
+            )
+        if not isinstance(value, list):
+            raise BadInput(f"{_shown(value)} is {_kind(value)}, but this is a list; write [{_shown(value)}]")
+        if kind.min_length and len(value) < kind.min_length:
+            raise BadInput("the list is empty; it needs at least one entry")
+        return [self.checked(item, kind.item_type, (*key, index)) for index, item in enumerate(value)]
+
+    def texts(self, value: dict[str, Any], key: Key) -> dict[str, Any]:
+        """A table of texts, such as environment variables."""
+        for name, text in value.items():
+            if not isinstance(text, str):
+                mend = f'write it in quotation marks: {name} = "{_shown(text)}"'
+                self._faults.add((*key, name), f"{_shown(text)} is {_kind(text)}, but must be text; {mend}")
+            elif "\0" in text:
+                self._faults.add((*key, name), _NUL)
+        return {name: text if isinstance(text, str) else INVALID for name, text in value.items()}
+
+    def union(self, value: Any, kind: inspect.UnionType, key: Key) -> Any:
+        """A word such as 'auto', or something else."""
+        literals = [option for option in kind.types if isinstance(option, inspect.LiteralType)]
+        words = [word for literal in literals for word in literal.values]
+        if value in words:
+            return value
+        (other,) = (option for option in kind.types if not isinstance(option, inspect.LiteralType))
+        if isinstance(value, str) and not any(character.isdigit() for character in value):
+            raise BadInput(f"{value!r} is neither {' nor '.join(map(repr, words))} nor a number with a unit")
+        return self.checked(value, other, key)
+
+    def _scalar(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> Any:
+        """A number, text or word within its range."""
+        if "unit" in extra:
+            unit = UNITS[extra["unit"]]
+            value = unit.parse(_of_type(value, unit.types, unit.expected))
+        elif isinstance(kind, inspect.IntType):
+            value = _of_type(value, int, "a whole number")
+        elif isinstance(kind, inspect.FloatType):
+            value = float(_of_type(value, (int, float), "a number"))
+        elif isinstance(kind, inspect.BoolType):
+            value = _of_type(value, bool, "true or false")
+        else:
+            value = _of_type(value, str, "text in quotation marks")
+            if "\0" in value:
+                raise BadInput(_NUL)
+        self._refuse_unknown(value, kind, extra)
+        _refuse_outside(value, kind)
+        return value
+
+    def _refuse_unknown(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> None:
+        """Words that aren't among those that the schema or its vocabulary lists."""
+        words = self._form.words[extra["choice"]] if "choice" in extra else None
+        if words and value not in words.known:
+            raise BadInput(unknown(value, words.phrase, words.known))
+        if isinstance(kind, inspect.LiteralType) and value not in kind.values:
+            raise BadInput(unknown(value, "known here", [str(word) for word in kind.values]))
+
+
+def _refuse_outside(value: Any, kind: inspect.Type) -> None:
+    """Numbers outside the schema's range, and those that aren't finite."""
+    if not isinstance(kind, inspect.IntType | inspect.FloatType):
+        return
+    if not math.isfinite(value):
+        raise BadInput(f"{value} is not a finite number")
+    if kind.ge is not None and value < kind.ge:
+        raise BadInput(f"{value} is too small; it must be {kind.ge} or more")
+    if kind.gt is not None and value <= kind.gt:
+        raise BadInput(f"{value} is too small; it must be more than {kind.gt}")
+    if kind.le is not None and value > kind.le:
+        raise BadInput(f"{value} is too large; it must be {kind.le} or less")
+    if kind.lt is not None and value >= kind.lt:
+        raise BadInput(f"{value} is too large; it must be less than {kind.lt}")
+
+
+def _of_type(value: Any, types: type | tuple[type, ...], expected: str) -> Any:
+    """The value itself, if it is of a type; TOML's true and false are no numbers."""
+    if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
+        raise BadInput(f"{_shown(value)} is {_kind(value)}, but this must be {expected}")
+    return value
+
+
+def _unknown_key(name: str, known: list[str], key: Key, form: Form) -> str:
+    """The sentence for a key that its table doesn't have; says where it would belong."""
+    homes = [title for title, keys in form.sections().items() if name in keys]
+    place = f"{name!r} is not a key of {heading(key)}"
+    if homes:
+        return f"{place}; it belongs to {' or '.join(homes)}"
+    return f"{place}{hint(name, known)}"
+
+
+def _purpose(field: inspect.Field) -> str:
+    """What a missing key would say, from the schema."""
+    kind = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
+    inner = kind.item_type if isinstance(kind, inspect.ListType) else kind
+    if isinstance(inner, inspect.StructType):
+        title = f"[[{field.encode_name}]]" if inner is not kind else f"[{field.encode_name}]"
+        return f"; add a section {title}: {(inner.cls.__doc__ or '').splitlines()[0]}"
+    described = field.type.extra_json_schema if isinstance(field.type, inspect.Metadata) else None
+    return f": {described['description']}" if described else ""
+
+
+def _kind(value: Any) -> str:
+    """What a TOML value is, in words."""
+    names: dict[type, str] = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a decimal number",
+        str: "text",
+        list: "a list",
+        dict: "a table",
+    }
+    return names.get(type(value), "a date or time")
+
+
+def _shown(value: Any) -> str:
+    """A value as TOML writes it, cut where it is long."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _list_sections(kind: inspect.StructType, title: str, listed: dict[str, list[str]]) -> None:
+    listed[title] = [field.encode_name for field in kind.fields]
+    for field in kind.fields:
+        inner = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
+        if isinstance(inner, inspect.ListType) and isinstance(inner.item_type, inspect.StructType):
+            _list_sections(inner.item_type, f"[[{field.encode_name}]]", listed)
+        elif isinstance(inner, inspect.StructType):
+            _list_sections(inner, f"[{field.encode_name}]", listed)

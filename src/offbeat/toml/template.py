@@ -1,0 +1,90 @@
+"""The commented file that people start from: made from its schema, so that it can't drift from it."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import msgspec
+import tomlkit
+from msgspec import NODEFAULT, Struct, inspect
+
+from offbeat.toml.quantities import UNITS
+from offbeat.toml.structure import Form
+
+
+class Template(Struct, frozen=True, kw_only=True):
+    """What a template says beside the schema.
+
+    ``head`` is its opening words. ``written`` are the keys that it sets, by their dotted names; all others
+    stand there as comments with their default, or with what ``examples`` shows where that would be empty.
+    """
+
+    form: Form
+    head: str
+    written: dict[str, Any]
+    examples: dict[str, Any] = {}
+
+    def text(self) -> str:
+        """The file."""
+        kind = self.form.structure()
+        plain = [field for field in kind.fields if _section(field) is None]
+        blocks = [comment(self.head), *(self._entry(field, field.encode_name) for field in plain)]
+        for field in kind.fields:
+            section = _section(field)
+            if section is not None:
+                blocks.append(self._section_text(field, section))
+        return "\n\n".join(blocks) + "\n"
+
+    def _section_text(self, field: inspect.Field, section: inspect.StructType) -> str:
+        """A table with its purpose, its header and its keys."""
+        is_list = section is not field.type
+        header = f"[[{field.encode_name}]]" if is_list else f"[{field.encode_name}]"
+        more = " There may be several of these sections." if is_list else ""
+        purpose = comment((section.cls.__doc__ or "").replace("``", "") + more)
+        entries = [self._entry(inner, f"{field.encode_name}.{inner.encode_name}") for inner in section.fields]
+        return "\n".join([purpose, header, *entries])
+
+    def _entry(self, field: inspect.Field, name: str) -> str:
+        """A key with its description; a comment unless the template sets it."""
+        metadata = field.type if isinstance(field.type, inspect.Metadata) else None
+        described = (metadata.extra_json_schema or {}).get("description", "") if metadata else ""
+        described += self._known(metadata)
+        if name in self.written:
+            line = f"{field.encode_name} = {_toml(self.written[name])}"
+        else:
+            line = f"#{field.encode_name} = {_toml(self.examples.get(name, _default(field)))}"
+        return f"{comment(described)}\n{line}"
+
+    def _known(self, metadata: inspect.Metadata | None) -> str:
+        """The words that a list may hold, where the schema knows them."""
+        kind = metadata.type.item_type if metadata and isinstance(metadata.type, inspect.ListType) else None
+        noun = (kind.extra or {}).get("choice") if isinstance(kind, inspect.Metadata) else None
+        return f": {', '.join(self.form.words[noun].known)}" if noun else ""
+
+
+def comment(text: str) -> str:
+    """Text as TOML comments of at most 100 columns."""
+    return "\n".join(f"# {line}" for line in textwrap.wrap(text, 98))
+
+
+def _section(field: inspect.Field) -> inspect.StructType | None:
+    """The table that a key of the file holds, or a list of."""
+    kind = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
+    inner = kind.item_type if isinstance(kind, inspect.ListType) else kind
+    return inner if isinstance(inner, inspect.StructType) else None
+
+
+def _default(field: inspect.Field) -> Any:
+    """A field's default; quantities as text with a unit."""
+    default = field.default_factory() if field.default is NODEFAULT else field.default
+    unit = (field.type.extra or {}).get("unit") if isinstance(field.type, inspect.Metadata) else None
+    return UNITS[unit].shown(default) if unit else msgspec.to_builtins(default)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update(value)
+        return table.as_string()
+    return tomlkit.item(value).as_string()

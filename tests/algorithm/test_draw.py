@@ -1,0 +1,145 @@
+"""Messages drawn in the terminal and as a picture, and told as data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offbeat.algorithm import choose, draw
+from offbeat.algorithm.picture import picture
+from offbeat.algorithm.rounds import Message, Pattern, pattern
+from offbeat.algorithm.subject import Call
+from offbeat.errors import BadInput
+
+
+def drawn(name: str, p: int, count: int = 1024, *, width: int = 100, unicode: bool = True) -> list[str]:
+    subject = choose.subject(name)
+    made = pattern(subject, Call(p=p, count=count), rooted=True)
+    return draw.drawn(made, width=width, unicode=unicode)
+
+
+def test_a_tree_is_drawn_round_by_round() -> None:
+    assert drawn("reduce/binomial", 8) == [
+        "reduce/binomial (openmpi), p = 8, root 0, 1 KiB: 7 messages of 7 KiB in all in 3 rounds",
+        "",
+        "round  0   1   2   3   4   5   6   7",
+        "    1  ◀───●   ◀───●   ◀───●   ◀───●     1 KiB each",
+        "    2  ◀───────●   ·   ◀───────●   ·     1 KiB each",
+        "    3  ◀───────────────●   ·   ·   ·     1 KiB",
+    ]
+
+
+def test_without_unicode_every_character_is_ascii() -> None:
+    lines = drawn("reduce/binomial", 4, unicode=False)
+    assert lines[3:] == ["    1  <---o   <---o     1 KiB each", "    2  <-------o   .     1 KiB"]
+
+
+def test_rounds_that_repeat_are_drawn_once() -> None:
+    lines = drawn("allreduce/ring", 4, 400)
+    assert lines[3:] == [
+        "  1-6  ●───▶   ●───▶     100 B each",
+        "       ·   ●───▶   ·",
+        "       ◀───────────●",
+    ]
+
+
+def test_two_messages_that_cross_are_one_arrow() -> None:
+    assert drawn("allreduce/recursive_doubling", 2, 4)[3:] == ["    1  ◀───▶     4 B"]
+
+
+def test_messages_of_different_sizes_have_lines_of_their_own() -> None:
+    assert drawn("scatter/binomial", 6, 10)[3:] == [
+        "    1  ●───▶   ·   ·   ·   ·     10 B",
+        "    2  ●───────▶   ·   ·   ·     20 B",
+        "    3  ·   ·   ●───▶   ·   ·     10 B",
+        "       ●───────────────▶   ·     20 B",
+        "    4  ·   ·   ·   ·   ●───▶     10 B",
+    ]
+
+
+def test_what_does_not_fit_is_told_in_words() -> None:
+    lines = drawn("allreduce/recursive_doubling", 64, 8)
+    assert lines[2] == "    1  64 messages of 8 B: between ranks 1 apart"
+    assert drawn("alltoall/linear", 40, 4)[2] == "    1  1560 messages of 4 B: every rank to every other"
+    assert drawn("alltoall/pairwise", 40, 4)[2] == "    1  40 messages of 4 B: every rank to rank + 1"
+
+
+def test_many_rounds_end_in_a_number() -> None:
+    lines = drawn("alltoall/pairwise", 40, 4)
+    assert lines[-1] == "  ...  600 messages in rounds 25 to 39"
+
+
+def test_a_call_without_messages_has_no_picture_in_the_terminal() -> None:
+    assert drawn("reduce/binomial", 1) == [
+        "reduce/binomial (openmpi), p = 1, root 0, 1 KiB: 0 messages in 0 rounds"
+    ]
+
+
+def test_a_call_that_is_refused_says_why() -> None:
+    with pytest.raises(BadInput, match=r"two_proc .* at p = 3 and 1 elements: two_proc is for 2 ranks"):
+        drawn("alltoall/two_proc", 3, 1)
+
+
+messages_of = st.integers(2, 16).flatmap(
+    lambda p: st.tuples(
+        st.just(p),
+        st.lists(
+            st.builds(
+                Message,
+                source=st.integers(0, p - 1),
+                target=st.integers(0, p - 1),
+                bytes=st.sampled_from([0, 8, 1024]),
+                round=st.integers(1, 4),
+            ),
+            max_size=40,
+        ),
+    )
+)
+
+
+@given(messages_of, st.integers(20, 140))
+def test_drawings_show_every_message_once_and_fit_their_width(
+    case: tuple[int, list[Message]], width: int
+) -> None:
+    """Every message has a head, and every round that is told in words says how many it has."""
+    p, messages = case
+    messages.sort(key=lambda message: (message.round, message.source, message.target))
+    made = Pattern(title="t", p=p, root=None, bytes=8, messages=messages)
+    rows = [line for line in draw.drawn(made, width=width)[2:] if not line.startswith("round")]
+    shown = 0
+    repeats = 1
+    for line in rows:
+        label, rest = line[:5].strip(), line[7:]
+        if label:
+            first, _, last = label.partition("-")
+            repeats = int(last or first) - int(first) + 1
+        if "message" in rest:
+            shown += repeats * int(rest.split()[0])
+        else:
+            shown += repeats * sum(rest.count(mark) for mark in "◀▶↻")
+            assert len(line) <= width
+    assert shown == len(messages)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+@pytest.mark.parametrize("name", ["bcast/scatter_allgather", "alltoall/linear", "barrier/tree"])
+def test_a_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:
+    path = tmp_path / f"out{suffix}"
+    subject = choose.subject(name)
+    count = 0 if name.startswith("barrier") else 100
+    picture(pattern(subject, Call(p=11, count=count), rooted=True), None, path)
+    assert path.stat().st_size > 3000
+
+
+def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    made = pattern(choose.subject("reduce/binomial"), Call(p=4), rooted=True)
+    with pytest.raises(BadInput, match=r"name the picture with one of .png, .svg, .pdf"):
+        picture(made, None, tmp_path / "out.gif")
+    with pytest.raises(BadInput, match="cannot write the picture"):
+        picture(made, None, tmp_path / "nowhere" / "out.png")
+    many = pattern(choose.subject("alltoall/linear"), Call(p=200), rooted=False)
+    with pytest.raises(BadInput, match="39800 messages are too many for a picture"):
+        picture(many, None, tmp_path / "out.png")

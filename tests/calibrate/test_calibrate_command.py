@@ -1,0 +1,145 @@
+"""``offbeat platform calibrate``, with real libraries and with kept measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from conftest import real_installation
+from synthetic import SyntheticProbe, machine_of
+from typer.testing import CliRunner, Result
+
+from offbeat.calibrate import launched, measurements
+from offbeat.calibrate.calibration import parse_largest
+from offbeat.calibrate.measure import Machine, measure
+from offbeat.cli.platform import app
+from offbeat.errors import BadInput
+from offbeat.platform import machine
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["calibrate", *words], catch_exceptions=True)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """Measurements of the paper's cluster, in a file."""
+    processes = machine_of(2, 4)
+    probe = SyntheticProbe(machine.load("paper"), processes)
+    path = tmp_path / "kept.json"
+    measurements.write(measure(probe, processes, lambda _: None, 2**20), path)
+    return path
+
+
+@pytest.mark.parametrize("library", ["openmpi5", "mpich5"])
+def test_two_processes_of_a_real_library_make_a_platform_of_one_node(
+    library: str, own_cache: Path, tmp_path: Path
+) -> None:
+    prefix = str(real_installation(library).prefix)
+    output, picture, kept = tmp_path / "here.toml", tmp_path / "here.svg", tmp_path / "here.json"
+    words = ["--mpi", prefix, "--ppn", "2", "--largest", "64 KiB", "-o", str(output)]
+    done = run(*words, "--picture", str(picture), "--measurements", str(kept))
+    assert done.exit_code == 0, done.exception
+    assert "the model is off by" in done.stdout and "Only one node was measured" in done.stdout
+    assert picture.stat().st_size > 1000
+
+    found = machine.load(output).file
+    taken = measurements.read(kept)
+    assert found.nodes == 1 and found.inside.bandwidth > 1e7 and 0 < found.inside.latency < 1
+    assert taken.inside and taken.between is None
+    assert [point.bytes for point in taken.inside.messages][-1] == 65536
+    assert len(taken.reduce) == len(taken.copy) > 2
+    assert "Only one node was measured" in output.read_text(encoding="utf-8")
+    assert machine.load(output).network(2).p == 2
+
+    again = tmp_path / "again.toml"
+    assert run("--refit", str(kept), "-o", str(again)).exit_code == 0
+    assert again.read_text(encoding="utf-8") == output.read_text(encoding="utf-8")
+
+
+def test_kept_measurements_are_fitted_again_without_measuring(kept: Path, tmp_path: Path) -> None:
+    output = tmp_path / "again.toml"
+    done = run("--refit", str(kept), "-o", str(output), "--picture", str(tmp_path / "x.png"))
+    assert done.exit_code == 0, done.exception
+    assert "between two nodes" in done.stdout and "inside a node" in done.stdout
+    assert machine.load(output).file.link.bandwidth == pytest.approx(1.25e9 * 0.940694, rel=0.02)
+    assert run("--refit", str(kept), "-o", str(output)).exception is not None
+    assert run("--refit", str(kept), "-o", str(output), "--force").exit_code == 0
+
+
+def test_a_base_gives_what_one_node_cannot(tmp_path: Path) -> None:
+    processes = machine_of(1, 2)
+    taken = measure(SyntheticProbe(machine.load("paper"), processes), processes, lambda _: None, 2**20)
+    measurements.write(taken, tmp_path / "one.json")
+    output = tmp_path / "based.toml"
+    done = run("--refit", str(tmp_path / "one.json"), "-o", str(output), "--base", "griffon")
+    assert "is that of griffon" in done.stdout
+    assert machine.load(output).file.fat_tree == machine.load("griffon").file.fat_tree
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--largest", "10"], "write a size between 1 KiB and 1 GiB"),
+        (["--largest", "4 MB/s"], "is not a size|not a unit of size"),
+        (["--refit", "nowhere.json"], "cannot be read: No such file"),
+        (["--base", "nothing"], "'nothing' is not a platform"),
+        (["--mpi", "no-such-library"], "no MPI installation of that name"),
+        (["-o", "no/such/folder.toml"], "there is no folder"),
+    ],
+)
+def test_wrong_words_are_refused_before_anything_is_launched(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run(*words)
+    assert isinstance(refused.exception, BadInput)
+    assert any(part in str(refused.exception) for part in sentence.split("|"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "platform.toml").write_text("x", encoding="utf-8")
+    refused = run("-o", str(tmp_path / "platform.toml"), "--mpi", "no-such-library")
+    assert "exists already" in str(refused.exception)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"library": "x", "hosts": ["a"], "cores": 1}'])
+def test_a_file_without_measurements_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=r"x\.json: (this holds no measurements|nothing was measured)"):
+        measurements.read(path)
+
+
+def test_measurements_are_kept_exactly(kept: Path, tmp_path: Path) -> None:
+    taken = measurements.read(kept)
+    measurements.write(taken, tmp_path / "copy.json")
+    assert measurements.read(tmp_path / "copy.json") == taken
+    assert msgspec.json.decode(kept.read_bytes())["hosts"] == ["n0", "n1"]
+
+
+def test_processes_are_paired_inside_a_node_and_between_two() -> None:
+    processes = Machine(host_of_rank=["a", "b", "a", "b", "a"], cores=3, library="x")
+    assert processes.inside() == [(0, 2)]
+    assert processes.between() == [(0, 1), (2, 3)]
+    assert Machine(host_of_rank=["a", "b", "b"], cores=3, library="x").inside() == [(1, 2)]
+    assert Machine(host_of_rank=["a", "b"], cores=3, library="x").inside() == []
+    assert Machine(host_of_rank=["a", "a"], cores=3, library="x").between() == []
+
+
+def test_processes_fill_a_node_unless_a_number_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_JOB_ID", "PBS_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+    nodes, ppn = launched.placement(0, 0, None)
+    assert nodes == 1 and 2 <= ppn <= 16
+    assert launched.placement(3, 5, None) == (3, 5)
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "4")
+    monkeypatch.setenv("SLURM_JOB_CPUS_PER_NODE", "48(x4)")
+    assert launched.placement(0, 0, None) == (2, 16)
+
+
+def test_the_largest_size_may_have_a_unit() -> None:
+    assert parse_largest("64 KiB") == 65536

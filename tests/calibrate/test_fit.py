@@ -1,0 +1,213 @@
+"""The fit finds the platform that made the measurements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import SyntheticProbe, machine_of
+
+from offbeat.calibrate import write
+from offbeat.calibrate.calibration import calibrate
+from offbeat.calibrate.fit import NEVER, fit
+from offbeat.calibrate.measure import measure
+from offbeat.calibrate.measurements import Measurements
+from offbeat.calibrate.residuals import residuals
+from offbeat.platform import machine
+from offbeat.platform.predict import message_s, ways
+
+LARGEST = 2**22
+EVERYWHERE = np.unique(np.round(2 ** np.arange(0, 22.01, 0.19)).astype(int))
+
+
+def measured(platform: machine.Platform, nodes: int = 2, ppn: int = 4, noise: float = 0.0) -> Measurements:
+    processes = machine_of(nodes, ppn)
+    probe = SyntheticProbe(platform, processes, noise)
+    return measure(probe, processes, lambda _: None, LARGEST)
+
+
+def errors(truth: machine.Platform, found: machine.PlatformFile) -> dict[str, np.ndarray]:
+    """How far the times of messages of any size are from the true ones, relative."""
+    pairs = zip(("inside", "between"), ways(truth.file), ways(found), strict=False)
+    return {
+        name: np.abs(message_s(found, after, EVERYWHERE) / message_s(truth.file, before, EVERYWHERE) - 1)
+        for name, before, after in pairs
+    }
+
+
+@st.composite
+def factors(draw: st.DrawFn) -> str:
+    """Steps as protocols make them: two octaves apart at least."""
+    places = draw(st.lists(st.integers(3, 9), unique=True, max_size=3))
+    sizes = [0, *(int(4**place * draw(st.floats(1.0, 1.4))) for place in sorted(places))]
+    latency = [draw(st.floats(0.5, 4.0)) for _ in sizes]
+    bandwidth = [draw(st.floats(0.3, 1.0)) for _ in sizes]
+    return f"from_sizes = {sizes}\nlatency_factors = {latency}\nbandwidth_factors = {bandwidth}"
+
+
+@st.composite
+def platforms(draw: st.DrawFn) -> machine.Platform:
+    """Clusters of two nodes at one switch, from slow Ethernet to fast networks."""
+    link = draw(st.floats(1e8, 5e10))
+    cap = draw(st.sampled_from([0.0, 0.5, 0.8])) * link
+    text = f"""nodes = 2
+cores = 4
+[link]
+bandwidth = {link}
+latency = {draw(st.floats(3e-7, 5e-5))}
+[inside]
+bandwidth = {draw(st.floats(1e9, 4e10))}
+latency = {draw(st.floats(1e-7, 2e-6))}
+{draw(factors())}
+[messages]
+flow_bandwidth = {cap}
+header = 0
+eager_below = {draw(st.integers(65, 100_000))}
+send_overhead = {draw(st.floats(1e-8, 4e-8))}
+receive_overhead = {draw(st.floats(1e-8, 4e-8))}
+reduce_bandwidth = 5e9
+copy_bandwidth = 2e10
+{draw(factors())}
+"""
+    return machine.loads(text, "true.toml")
+
+
+@given(truth=platforms())
+@settings(deadline=None, max_examples=15)
+def test_a_platform_is_found_from_exact_measurements(truth: machine.Platform) -> None:
+    taken = measured(truth)
+    found = fit(taken)
+    for name, error in errors(truth, found).items():
+        assert np.median(error) < 0.01, name
+        assert np.quantile(error, 0.9) < 0.05, name
+    messages = truth.file.messages
+    assert found.messages.eager_below == messages.eager_below
+    assert found.messages.send_overhead == pytest.approx(messages.send_overhead, rel=1e-6)
+    assert found.messages.receive_overhead == pytest.approx(messages.receive_overhead, rel=1e-6)
+    assert found.messages.reduce_bandwidth == pytest.approx(5e9)
+    assert found.messages.copy_bandwidth == pytest.approx(2e10)
+    together = [residual for residual in residuals(taken, found) if residual.flows > 1]
+    assert together and max(abs(residual.error) for residual in together) < 0.05
+
+
+@given(truth=platforms())
+@settings(deadline=None, max_examples=5)
+def test_a_platform_is_found_from_noisy_measurements(truth: machine.Platform) -> None:
+    found = fit(measured(truth, noise=0.03))
+    for name, error in errors(truth, found).items():
+        assert np.median(error) < 0.04, name
+        assert np.quantile(error, 0.9) < 0.08, name
+
+
+@given(truth=platforms())
+@settings(deadline=None, max_examples=5)
+def test_the_file_that_is_written_is_as_good_as_the_fit(truth: machine.Platform) -> None:
+    taken = measured(truth)
+    written = calibrate(taken)
+    assert machine.loads(written.text, "x.toml").file == written.platform.file
+    fitted = fit(taken)
+    for before, after in zip(ways(fitted), ways(written.platform.file), strict=True):
+        same = message_s(written.platform.file, after, EVERYWHERE)
+        assert same == pytest.approx(message_s(fitted, before, EVERYWHERE), rel=1e-4)
+
+
+SATURATED = """nodes = 2
+cores = 8
+[link]
+bandwidth = "20 GB/s"
+latency = "600 ns"
+[inside]
+bandwidth = "8 GB/s"
+latency = "200 ns"
+[messages]
+header = 0
+flow_bandwidth = "8 GB/s"
+"""
+
+
+def test_a_link_that_one_message_cannot_fill_has_its_own_bandwidth() -> None:
+    found = fit(measured(machine.loads(SATURATED, "x.toml"), ppn=8))
+    assert found.link.bandwidth == pytest.approx(20e9, rel=0.01)
+    assert found.messages.flow_bandwidth == pytest.approx(8e9, rel=0.01)
+    assert found.link.latency == pytest.approx(600e-9, rel=0.01)
+
+
+def test_a_link_that_one_message_fills_has_no_limit_for_one() -> None:
+    text = SATURATED.replace("20 GB/s", "8 GB/s")
+    found = fit(measured(machine.loads(text, "x.toml"), ppn=8))
+    assert found.messages.flow_bandwidth == 0
+    assert found.link.bandwidth == pytest.approx(8e9, rel=0.01)
+
+
+def test_where_every_sender_is_done_at_once_all_messages_are_eager() -> None:
+    text = SATURATED + 'eager_below = "1 GiB"\n'
+    taken = measured(machine.loads(text, "x.toml"))
+    assert fit(taken).messages.eager_below == NEVER
+    assert write.ALL_EAGER in write.notes(taken, "")
+
+
+def test_where_every_sender_waits_there_are_no_overheads() -> None:
+    taken = measured(machine.loads(SATURATED, "x.toml"))
+    found = fit(taken).messages
+    assert (found.eager_below, found.send_overhead, found.receive_overhead) == (1, 0, 0)
+
+
+def test_one_node_makes_a_platform_of_one_node_that_says_so() -> None:
+    written = calibrate(measured(machine.loads(SATURATED, "x.toml"), nodes=1))
+    assert written.platform.file.nodes == 1
+    assert write.ONE_NODE in written.notes
+    assert "# Only one node was measured, so nothing is known between nodes" in written.text
+    assert any("Only one node" in line for line in written.words())
+
+
+def test_one_node_and_a_base_make_a_platform_with_the_bases_network() -> None:
+    base = machine.load("islands")
+    written = calibrate(measured(machine.loads(SATURATED, "x.toml"), nodes=1), base)
+    found = written.platform.file
+    assert (found.nodes, found.fat_tree, found.link) == (528, base.file.fat_tree, base.file.link)
+    assert found.messages == base.file.messages
+    assert found.inside.bandwidth == pytest.approx(8e9, rel=0.01)
+    assert "is that of islands" in " ".join(written.text.replace("\n#", "").split())
+    assert all(abs(residual.error) < 0.05 for residual in written.residuals)
+
+
+def test_processes_on_different_nodes_alone_make_inside_as_between() -> None:
+    taken = measured(machine.loads(SATURATED, "x.toml"), ppn=1)
+    assert taken.inside is None
+    written = calibrate(taken)
+    assert write.NO_INSIDE in written.notes
+    inside, between = ways(written.platform.file)
+    assert message_s(written.platform.file, inside, [2**20]) == pytest.approx(
+        message_s(written.platform.file, between, [2**20]), rel=0.01
+    )
+
+
+def test_calls_that_are_late_cost_no_more_than_messages_have_room_for() -> None:
+    """Late receivers find cold caches: what they take then may be more than a whole half round trip."""
+    text = SATURATED + 'eager_below = "4 KiB"\nsend_overhead = "3 us"\nreceive_overhead = "9 us"\n'
+    slow = measured(machine.loads(text, "x.toml"))
+    quick = measured(machine.loads(SATURATED, "x.toml"))
+    assert slow.between and quick.between
+    between = Measurements(
+        library="x",
+        hosts=["a", "b"],
+        cores=1,
+        between=type(slow.between)(
+            messages=quick.between.messages, late=slow.between.late, streams=[], eager_below=4096
+        ),
+    )
+    found = fit(between)
+    shortest_s = min(point.time_s for point in quick.between.messages)
+    busy_s = found.messages.send_overhead + found.messages.receive_overhead
+    assert busy_s == pytest.approx(0.9 * shortest_s)
+    assert found.link.latency > 0
+
+
+def test_residuals_are_told_for_every_size_and_every_number_of_messages() -> None:
+    taken = measured(machine.loads(SATURATED, "x.toml"), ppn=8)
+    assert taken.between
+    found = calibrate(taken).residuals
+    between = [residual for residual in found if residual.where == "between two nodes"]
+    assert [residual.flows for residual in between if residual.flows > 1] == [2, 4, 8]
+    assert sum(residual.flows == 1 for residual in between) == len(taken.between.messages)

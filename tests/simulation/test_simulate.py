@@ -1,0 +1,178 @@
+"""offbeat.simulate: arrivals in, exits out, for one pattern or many."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from offbeat import simulate
+from offbeat.errors import BadInput
+from offbeat.pattern.shapes import SHAPES, delays
+from offbeat.platform.machine import load
+from offbeat.simulation import catalogue
+from offbeat.simulation.schedules import Kept, Room
+from offbeat.study.algorithm import Algorithm
+
+P = 48
+
+
+def patterns(p=P, skew_s=20e-6):
+    return np.stack([delays(shape, p, skew_s, ppn=32) for shape in SHAPES])
+
+
+def test_one_pattern_gives_one_row_and_many_give_as_many():
+    arrivals = patterns()
+    many = simulate("paper", "reduce/binomial", P, 64, arrivals)
+    assert many.shape == arrivals.shape
+    for row, exits in zip(arrivals, many, strict=True):
+        one = simulate("paper", "reduce/binomial", P, 64, row)
+        assert one.shape == (P,)
+        assert one.tolist() == exits.tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    algorithm=st.sampled_from(["reduce/binomial", "allreduce/recursive_doubling", "alltoall/pairwise"]),
+    bytes=st.sampled_from([1, 64, 4096, 100_000]),
+    skew_s=st.floats(0, 1e-3),
+    later_s=st.floats(0, 1.0),
+)
+def test_nobody_leaves_before_arriving_and_later_arrivals_are_later_exits(algorithm, bytes, skew_s, later_s):
+    arrivals = patterns(skew_s=skew_s)
+    exits = simulate("paper", algorithm, P, bytes, arrivals)
+    assert (exits >= arrivals).all()
+    assert simulate("paper", algorithm, P, bytes, arrivals + later_s) == pytest.approx(
+        exits + later_s, abs=1e-9
+    )
+
+
+def test_an_algorithm_can_be_named_with_parameters_or_given_as_one():
+    arrivals = patterns()
+    text = simulate("paper", "bcast/chain(fanout=2, segment=1024)", P, 8192, arrivals)
+    given_one = Algorithm(collective="bcast", name="chain(fanout=2, segment=1024)")
+    assert simulate(load("paper"), given_one, P, 8192, arrivals).tolist() == text.tolist()
+    assert simulate("paper", "bcast/chain", P, 8192, arrivals).tolist() != text.tolist()
+
+
+def test_all_sizes_of_an_algorithm_that_scales_agree_with_its_own_schedule():
+    known = catalogue.find("alltoall", "openmpi", "linear")
+    assert known is not None and known.known.scales
+    arrivals = patterns()
+    times = [simulate("paper", "alltoall/linear", P, size, arrivals).max() for size in (8, 1024, 65536)]
+    assert times == sorted(times)
+    as_doubles = simulate("paper", "alltoall/linear", P, 1024, arrivals, element_bytes=8)
+    assert as_doubles.tolist() == simulate("paper", "alltoall/linear", P, 1024, arrivals).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("paper", "binomial", P, 8, np.zeros(P)), "names no collective; write it like 'reduce/binomial'"),
+        (("paper", "reduce/binomal", P, 8, np.zeros(P)), "did you mean 'binomial'"),
+        (("paper", "alltoallv/linear", P, 8, np.zeros(P)), "no algorithms for alltoallv of openmpi"),
+        (("paper", "reduce/chain(fanout=x)", P, 8, np.zeros(P)), "takes whole numbers"),
+        (("paper", "reduce/chain(depth=2)", P, 8, np.zeros(P)), "they are: .*fanout"),
+        (("paper", "reduce/binomial", P, 8, np.zeros(3)), r"must be \(48,\) or \(patterns, 48\)"),
+        (("paper", "reduce/binomial", P, 8, np.full(P, np.nan)), "not finite"),
+        (("paper", "reduce/binomial", P, -8, np.zeros(P)), "not a whole number of elements"),
+        (("papers", "reduce/binomial", P, 8, np.zeros(P)), "did you mean 'paper'"),
+        (("paper", "alltoall/two_proc", P, 8, np.zeros(P)), "alltoall/two_proc at p = 48"),
+        (("paper", "reduce/binomial", 2000, 8, np.zeros(2000)), "2000 ranks, but 32 nodes × 32 cores"),
+    ],
+)
+def test_what_does_not_fit_together_is_told_in_a_sentence(arguments, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        simulate(*arguments)
+
+
+def test_a_root_that_is_no_rank_is_refused():
+    with pytest.raises(BadInput, match="root 48 is no rank of p = 48"):
+        simulate("paper", "reduce/binomial", P, 8, np.zeros(P), root=P)
+
+
+def test_threads_that_simulate_the_same_get_the_same():
+    arrivals = patterns(96)
+    with ThreadPoolExecutor(4) as pool:
+        futures = [
+            pool.submit(simulate, "paper", "allreduce/ring", 96, size, arrivals) for size in [768, 1536] * 8
+        ]
+    answers = [future.result().tolist() for future in futures]
+    assert all(answer == answers[0] for answer in answers[::2])
+    assert all(answer == answers[1] for answer in answers[1::2])
+
+
+def test_importing_offbeat_loads_nothing_of_the_simulator():
+    code = "import sys, offbeat; print([n for n in sys.modules if 'numpy' in n or '_simulator' in n])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+class Sized:
+    def __init__(self, memory_bytes):
+        self.memory_bytes = memory_bytes
+
+
+def test_a_thing_is_made_once_however_many_threads_ask_for_it():
+    kept: Kept[Sized] = Kept(100)
+    made = []
+    barrier = threading.Barrier(8)
+
+    def make():
+        made.append(1)
+        return Sized(10)
+
+    def ask():
+        barrier.wait()
+        return kept.get("key", make)
+
+    with ThreadPoolExecutor(8) as pool:
+        things = {id(future.result()) for future in [pool.submit(ask) for _ in range(8)]}
+    assert len(things) == len(made) == 1
+
+
+def test_the_least_recently_used_is_dropped_and_the_last_one_never():
+    kept: Kept[Sized] = Kept(100)
+    made = []
+
+    def ask(key, size):
+        kept.get(key, lambda: made.append(key) or Sized(size))
+
+    for key in ("a", "b", "a", "c", "a", "b"):
+        ask(key, 45)
+    assert made == ["a", "b", "c", "b"]
+    ask("large", 1000)
+    ask("large", 1000)
+    ask("a", 45)
+    assert made[4:] == ["large", "a"]
+
+
+def test_what_fails_to_be_made_is_told_to_everyone_and_tried_again():
+    kept: Kept[Sized] = Kept(100)
+    with pytest.raises(ValueError, match="no"):
+        kept.get("key", lambda: (_ for _ in ()).throw(ValueError("no")))
+    assert kept.get("key", lambda: Sized(1)).memory_bytes == 1
+
+
+def test_threads_wait_for_memory_but_one_that_needs_more_than_there_is_goes_on_alone():
+    room = Room(100)
+    together, most = [], []
+
+    def work(size):
+        with room.taken(size):
+            together.append(size)
+            most.append(sum(together))
+            threading.Event().wait(0.005)
+            together.remove(size)
+
+    with ThreadPoolExecutor(8) as pool:
+        for future in [pool.submit(work, size) for size in [40, 60, 500, 30, 50, 100, 20, 10]]:
+            future.result()
+    assert max(most) == 500
+    assert all(total <= 100 or total == 500 for total in most)

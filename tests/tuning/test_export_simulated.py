@@ -1,0 +1,111 @@
+"""Tuning files from a simulated study: the library is asked for its settings, and the user is cautioned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from conftest import real_installation
+
+from offbeat.errors import BadInput
+from offbeat.results.read import read_study
+from offbeat.select.choose import choose
+from offbeat.tuning import openmpi
+from offbeat.tuning.write import plan_for, write
+
+STUDY = """
+engine = "sim"
+[[collective]]
+names = ["reduce", "alltoall"]
+sizes = [64, 4096]
+[processes]
+p = [64]
+[patterns]
+shapes = ["no_delay", "last_delayed", "random"]
+"""
+
+
+def offbeat(*words, check=True):
+    words = [sys.executable, "-m", "offbeat", *map(str, words)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=180, check=check)
+
+
+@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+def simulated(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    (folder / "study.toml").write_text(STUDY)
+    offbeat("run", folder / "study.toml", "--family", request.param, "-o", folder / "results")
+    return request.param, folder / "results"
+
+
+def test_the_library_of_the_family_gets_a_file_with_a_caution(simulated):
+    family, directory = simulated
+    installation = real_installation(f"{family}5")
+    done = offbeat("export", directory, "--mpi", installation.prefix)
+    assert f"for {installation.name}" in done.stdout
+    flat = " ".join(done.stdout.split())
+    assert f"These choices were simulated (sim-{family} on paper), not measured." in flat
+
+
+def test_rules_name_the_simulated_choices_by_the_librarys_settings(simulated):
+    family, directory = simulated
+    installation = real_installation(f"{family}5")
+    results = read_study(directory)
+    choices = choose(results, bootstrap=0)
+    made, used = plan_for(results, choices, str(installation.prefix))
+    assert used.identity == installation.identity
+    chosen = {(one.cell.collective, one.cell.bytes): one.algorithm for one in choices}
+    ruled = {
+        (rule.collective, rule.bytes): rule.algorithm.name for own in made.rules.values() for rule in own
+    }
+    assert ruled
+    assert ruled.items() <= chosen.items()
+    assert all(rule.settings for own in made.rules.values() for rule in own)
+
+
+def test_open_mpis_file_says_that_it_comes_from_a_simulation(tmp_path, simulated):
+    family, directory = simulated
+    results = read_study(directory)
+    wanted = str(real_installation(f"{family}5").prefix)
+    made, installation = plan_for(results, choose(results, bootstrap=0), wanted)
+    assert made.origin == f"simulations (sim-{family} on paper)"
+    write(made, installation, tmp_path)
+    if family == "openmpi":  # MPICH's files have no place for it
+        assert f"from {made.origin}" in (tmp_path / openmpi.FILE_NAME).read_text()
+
+
+def test_another_family_than_the_simulated_one_is_refused(simulated):
+    family, directory = simulated
+    other = real_installation("mpich5" if family == "openmpi" else "openmpi5")
+    results = read_study(directory)
+    with pytest.raises(BadInput, match="these results simulate"):
+        plan_for(results, choose(results, bootstrap=0), str(other.prefix))
+
+
+def test_the_names_of_simgrid_are_no_librarys(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY)
+    offbeat("run", tmp_path / "study.toml", "--family", "simgrid", "-o", tmp_path / "results")
+    done = offbeat("export", tmp_path / "results", check=False)
+    assert done.returncode == 2
+    assert "no MPI library has under these names" in done.stderr
+
+
+def test_what_the_library_lacks_is_left_to_it_with_a_note(simulated):
+    family, directory = simulated
+    import msgspec
+
+    results = read_study(directory)
+    choices = choose(results, bootstrap=0)
+    odd = [msgspec.structs.replace(choices[0], algorithm="of_another_version"), *choices[1:]]
+    made, _ = plan_for(results, odd, str(real_installation(f"{family}5").prefix))
+    assert any("left to the library" in note and "of_another_version" in note for note in made.notes)
+
+
+def test_obedience_cannot_be_proved_from_a_simulation_and_verify_says_so(simulated):
+    family, directory = simulated
+    installation = real_installation(f"{family}5")
+    offbeat("export", directory, "--mpi", installation.prefix)
+    done = offbeat("verify", directory, check=False)
+    assert done.returncode == 2
+    assert "they were simulated" in done.stderr
