@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,7 @@ class Answers:
         self._keep = keep
         self._patience_s = patience_s
         self._program = build_program()
-        self._oracle: Oracle | None = None
+        self._oracles: dict[str, Oracle] = {}
         self._placed: bytes = b""
         self._launches = 0
         self._kept: dict[str, Answer] = {}
@@ -54,43 +55,75 @@ class Answers:
         self, placed: Nodes, words: dict[str, object], delays_s: NDArray[np.float64], about: str
     ) -> Answer:
         """The answer to a call; ``about`` is what the delays are, for the file."""
-        key = f"{self._platform.name} {len(placed)} ranks, {about}: " + " ".join(map(str, words.values()))
+        return self._kept_or(self._key(placed, words, about), lambda: self._run(placed, words, delays_s))
+
+    def spread(
+        self, placed: Nodes, words: dict[str, object], delays_s: NDArray[np.float64], about: str
+    ) -> float:
+        """How far apart SMPI's own answers to a call are, as a share of the one with its usual precision.
+
+        It is asked with its clock's precision at 0.1 ns and 1 ps instead of 1 ns, and with delays that are
+        moved by less than 1 ns. Where who comes first decides about the rest, last digits decide.
+        """
+        usual = self.ask(placed, words, delays_s, about).last_delay_s
+        name = "surf/precision" if self._on(placed).version < "3.33" else "precision/timing"
+        changed = [
+            self._kept_or(
+                self._key(placed, words, f"{about} with {setting}"),
+                lambda setting=setting: self._run(placed, words, delays_s, setting),
+            )
+            for setting in (f"{name}:1e-10", f"{name}:1e-12")
+        ]
+        for seed in range(1, 5):
+            moved = delays_s + np.random.default_rng(seed).random(len(delays_s)) * 1e-9
+            changed.append(self.ask(placed, words, moved, f"{about}, moved by seed {seed}"))
+        answers = [usual, *(one.last_delay_s for one in changed if not one.lost)]
+        return (max(answers) - min(answers)) / usual
+
+    def close(self) -> None:
+        """End SMPI."""
+        for oracle in self._oracles.values():
+            oracle.close(1.0)
+        self._oracles = {}
+
+    def _key(self, placed: Nodes, words: dict[str, object], about: str) -> str:
+        return f"{self._platform.name} {len(placed)} ranks, {about}: " + " ".join(map(str, words.values()))
+
+    def _kept_or(self, key: str, ask: Callable[[], Answer]) -> Answer:
         if key not in self._kept:
-            self._kept[key] = answer = self._simulate(placed, words, delays_s)
+            self._kept[key] = answer = ask()
             if self._keep is not None:
                 with self._keep.open("a", encoding="utf-8") as file:
                     fields = {"last_delay_s": answer.last_delay_s, "cpu_s": answer.cpu_s, "lost": answer.lost}
                     print(json.dumps({"call": key} | fields), file=file)
         return self._kept[key]
 
-    def close(self) -> None:
-        """End SMPI."""
-        if self._oracle is not None:
-            self._oracle.close(1.0)
-            self._oracle = None
-
-    def _simulate(self, placed: Nodes, words: dict[str, object], delays_s: NDArray[np.float64]) -> Answer:
+    def _run(
+        self, placed: Nodes, words: dict[str, object], delays_s: NDArray[np.float64], setting: str = ""
+    ) -> Answer:
         try:
-            exits, cpu_s = self._on(placed).run(Call(**words), delays_s)  # type: ignore[arg-type]
+            exits, cpu_s = self._on(placed, setting).run(Call(**words), delays_s)  # type: ignore[arg-type]
         except Refused as refusal:
             return Answer(lost=str(refusal))
         except DriverLost as lost:
-            self.close()
+            self._oracles.pop(setting).close(1.0)
             return Answer(lost=str(lost))
         return Answer(last_delay_s=float(exits.max() - delays_s.max()), cpu_s=cpu_s)
 
-    def _on(self, placed: Nodes) -> Oracle:
-        if self._oracle is None or self._placed != placed.tobytes():
+    def _on(self, placed: Nodes, setting: str = "") -> Oracle:
+        """SMPI with these ranks, and with one setting more."""
+        if self._placed != placed.tobytes():
             self.close()
+            self._placed = placed.tobytes()
+        if setting not in self._oracles:
             self._launches += 1
-            self._oracle = Oracle(
+            self._oracles[setting] = Oracle(
                 self._program,
                 smpi_platform.xml(self._platform, placed),
                 [smpi_platform.host(int(node)) for node in placed],
-                smpi_platform.settings(self._platform),
+                [*smpi_platform.settings(self._platform), *([setting] if setting else [])],
                 folder=self._scratch,
                 log=self._scratch / f"smpi-{self._launches}.log",
                 patience_s=self._patience_s,
             )
-            self._placed = placed.tobytes()
-        return self._oracle
+        return self._oracles[setting]

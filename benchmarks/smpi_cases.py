@@ -29,6 +29,9 @@ FAMILY = "simgrid"
 SKEW_DIGITS = 3
 """Skews are rounded, so that a change in our last digits does not make kept answers useless."""
 
+CLOSE = 0.001
+"""Last delays that differ by a smaller share agree."""
+
 SHORT_S = 0.02
 """Evaluations are repeated until they have taken this much CPU time, for which its clock is fine enough."""
 
@@ -65,6 +68,8 @@ class Compared(Struct, frozen=True, kw_only=True):
     """One case in both simulators; times in seconds.
 
     ``theirs_s`` is NaN where SMPI has no answer (``lost`` says why) or was not asked (``lost`` is empty).
+    ``spread`` is how far apart SMPI's own answers are (:meth:`smpi_answers.Answers.spread`); it is asked for
+    where both disagree.
     """
 
     collective: str
@@ -81,6 +86,7 @@ class Compared(Struct, frozen=True, kw_only=True):
     theirs_s: float
     theirs_cpu_s: float
     lost: str
+    spread: float
 
     @property
     def cell(self) -> tuple[str, int, int, str]:
@@ -138,7 +144,7 @@ class _Group:
                 continue
             answer = Answer(lost=given_up)
             if not given_up and spent_s < self._settings.budget_s:
-                answer = self._theirs(known.name, size, shape, skews_s[size])
+                answer = self._answers.ask(*self._question(known.name, size, shape, skews_s[size]))
                 spent_s += 0.0 if answer.lost else answer.cpu_s
                 given_up = answer.lost if HUNG in answer.lost else ""
             yield self._case(known.name, size, shape, skews_s[size], ours[size], answer)
@@ -146,6 +152,10 @@ class _Group:
     def _case(
         self, algorithm: str, size: int, shape: int, skew_s: float, ours: Ours, theirs: Answer
     ) -> Compared:
+        ours_s = float(ours.last_delays_s[shape])
+        spread = 0.0
+        if not theirs.lost and abs(ours_s / theirs.last_delay_s - 1) > CLOSE:
+            spread = self._answers.spread(*self._question(algorithm, size, shape, skew_s))
         return Compared(
             collective=self.collective,
             algorithm=algorithm,
@@ -153,7 +163,7 @@ class _Group:
             bytes=size,
             shape=SHAPES[shape],
             skew_s=skew_s,
-            ours_s=float(ours.last_delays_s[shape]),
+            ours_s=ours_s,
             ours_cpu_s=ours.cpu_s,
             build_cpu_s=ours.build_s,
             messages=ours.messages,
@@ -161,9 +171,13 @@ class _Group:
             theirs_s=theirs.last_delay_s,
             theirs_cpu_s=theirs.cpu_s,
             lost=theirs.lost,
+            spread=spread,
         )
 
-    def _theirs(self, algorithm: str, size: int, shape: int, skew_s: float) -> Answer:
+    def _question(
+        self, algorithm: str, size: int, shape: int, skew_s: float
+    ) -> tuple[Nodes, dict[str, object], NDArray[np.float64], str]:
+        """What SMPI is asked."""
         words: dict[str, object] = {
             "collective": self.collective,
             "algorithm": algorithm,
@@ -171,8 +185,7 @@ class _Group:
             "datatype": "byte",
             "root": 0,
         }
-        about = f"{SHAPES[shape]} by {skew_s:.9g} s"
-        return self._answers.ask(self._placed, words, self._delays_s(skew_s)[shape], about)
+        return self._placed, words, self._delays_s(skew_s)[shape], f"{SHAPES[shape]} by {skew_s:.9g} s"
 
     def _ours(self, known: Known, size: int, delays_s: NDArray[np.float64]) -> Ours:
         began = time.process_time()

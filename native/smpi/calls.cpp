@@ -96,14 +96,14 @@ bool exists(const std::string &collective, const std::string &algorithm, const c
     return dlsym(RTLD_DEFAULT, symbol.c_str()) != nullptr;
 }
 
-struct Element {
+struct ElementType {
     MPI_Datatype datatype;
     int64_t bytes;
     bool fractions = false; /**< has no operations on bits */
 };
 
-Element element_of(const std::string &name) {
-    const std::map<std::string, Element> elements = {
+ElementType element_of(const std::string &name) {
+    const std::map<std::string, ElementType> elements = {
         {"byte", {MPI_BYTE, 1}},         {"char", {MPI_CHAR, 1}},           {"int8", {MPI_INT8_T, 1}},
         {"short", {MPI_SHORT, 2}},       {"int16", {MPI_INT16_T, 2}},       {"int", {MPI_INT, 4}},
         {"int32", {MPI_INT32_T, 4}},     {"int64", {MPI_INT64_T, 8}},       {"long", {MPI_LONG, 8}},
@@ -157,7 +157,7 @@ Call call_of(const Command &command, int p) {
         !one_of(call.collective, {"scan", "exscan", "reduce_scatter_block"})) {
         throw Fault("SMPI has no collective '" + call.collective + "'");
     }
-    const Element element = element_of(command.text("datatype", "byte"));
+    const ElementType element = element_of(command.text("datatype", "byte"));
     call.datatype = element.datatype;
     call.op = operation_of(command.text("op", element.fractions ? "sum" : "bor"));
     const int64_t bytes = command.number("bytes", 0);

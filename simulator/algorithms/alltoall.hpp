@@ -57,16 +57,6 @@ void bruck_tasks(schedule::Rank &rank, const Parameters &parameters);
 void whole_inputs_around_ring(schedule::Rank &rank, const Parameters &parameters);
 ///@}
 
-/** @name In place: alltoall_in_place.cpp
- * For calls whose output holds the input; here it is copied there first. One peer after another swaps its
- * block.
- */
-///@{
-/** Also with itself, by a message. */
-void swap_with_all(schedule::Rank &rank, const Parameters &parameters);
-void swap_with_others(schedule::Rank &rank, const Parameters &parameters);
-///@}
-
 /** @name Allgathers along the axes of a mesh, of which each takes what is its own: alltoall_mesh.cpp */
 ///@{
 void mesh_2d(schedule::Rank &rank, const Parameters &parameters);

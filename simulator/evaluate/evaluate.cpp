@@ -4,8 +4,10 @@
 #include "evaluate/longest_path.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 namespace offbeat::evaluate {
 
@@ -67,6 +69,23 @@ class Evaluation {
     double tolerance_;
 };
 
+void refuse_nonsense(size_t p, double bytes_per_element, std::span<const double> arrivals_s,
+                     double tolerance) {
+    const auto is_sound = [](double number) { return std::isfinite(number) && number >= 0; };
+    const auto wrong = std::ranges::find_if_not(arrivals_s, is_sound);
+    if (wrong != arrivals_s.end()) {
+        const auto place = static_cast<size_t>(wrong - arrivals_s.begin());
+        throw std::invalid_argument("pattern " + std::to_string(place / p) + ": rank " +
+                                    std::to_string(place % p) + " arrives at " + std::to_string(*wrong) +
+                                    "; arrivals are seconds from 0 on");
+    }
+    if (!is_sound(bytes_per_element))
+        throw std::invalid_argument("an element has " + std::to_string(bytes_per_element) + " bytes");
+    if (!is_sound(tolerance))
+        throw std::invalid_argument("the tolerance is " + std::to_string(tolerance) +
+                                    "; it must be a share of a transfer's time, 0 or more");
+}
+
 } // namespace
 
 double usual_tolerance(const schedule::Graph &graph) {
@@ -81,6 +100,7 @@ std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffi
                              const platform::Network &network, double bytes_per_element,
                              std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
                              double tolerance) {
+    refuse_nonsense(static_cast<size_t>(graph.p), bytes_per_element, arrivals_s, tolerance);
     Evaluation evaluation(graph, traffic, network.costs, costs_by_size(graph, network, bytes_per_element),
                           bytes_per_element, tolerance);
     return evaluation.run(arrivals_s, exits_s, choice);

@@ -32,10 +32,11 @@ enum class Choice : uint8_t {
 [[nodiscard]] double usual_tolerance(const schedule::Graph &graph);
 
 /** Evaluates patterns of one schedule on one network.
- * @param arrivals_s patterns × p
+ * @param arrivals_s patterns × p, none negative
  * @param exits_s patterns × p, written
  * @return who evaluated each pattern
- * std::invalid_argument when the longest path is asked for and is not defined (see LongestPath::possible);
+ * std::invalid_argument for numbers that are none, and when the longest path is asked for and is not defined
+ * (see LongestPath::possible);
  * std::logic_error when ranks wait for each other for ever. Thread-safe. */
 std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffic,
                              const platform::Network &network, double bytes_per_element,

@@ -292,6 +292,8 @@ void Fluid::activate(uint32_t message) {
     }
     const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
     transfer.ends.push(moved + costs_[size].work, message);
+    if (transfer.ends.front().what == message && shares_.rate(group) > 0)
+        schedule_end(group); // it overtakes, and the rate may well stay as it is
     ++moving_[size];
     shares_.add_flow(group);
     mark_dirty();

@@ -1,8 +1,10 @@
 #include "evaluate/longest_path.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define OFFBEAT_WIDEST_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -20,6 +22,7 @@ namespace {
 
 constexpr size_t lanes = LongestPath::lanes;
 constexpr uint32_t no_place = UINT32_MAX;
+constexpr uint32_t enough = UINT32_MAX;
 
 /** Share of a transfer by which two may overlap and still follow each other. */
 constexpr double rounding = 1e-9;
@@ -234,7 +237,9 @@ LongestPath::LongestPath(const Graph &graph, const Traffic &traffic, const Messa
                          std::span<const SizeCosts> costs, double bytes_per_element)
     : traffic_(traffic), p_(static_cast<size_t>(graph.p)) {
     Layout layout(graph, traffic, message_costs, costs, bytes_per_element, *this);
-    list_links(layout.write());
+    const std::vector<uint32_t> groups = layout.write();
+    list_links(groups);
+    make_room(groups);
 }
 
 /** Which records pass over which link. */
@@ -253,6 +258,36 @@ void LongestPath::list_links(std::span<const uint32_t> groups) {
     for (uint32_t record = 1; record <= groups.size(); ++record)
         for (const platform::Hop &hop : hops(groups[record - 1]))
             passing_[next[hop.link]++] = record * 2 + (hop.weight >= 1 ? 1 : 0);
+}
+
+/** Transfers that share no link forward come from different links, and lead to different ones: where these
+ * are few, the ways back of all of them fit in a link together. */
+void LongestPath::make_room(std::span<const uint32_t> groups) {
+    room_.assign(traffic_.capacities.size(), enough);
+    std::vector<size_t> from(room_.size(), room_.size()); // per link: the last one that was counted for
+    std::vector<size_t> to = from;
+    for (size_t link = 0; link < room_.size(); ++link) {
+        uint32_t sources = 0;
+        uint32_t targets = 0;
+        double asked = 0; // by the greediest way back
+        for (uint32_t i = first_passing_[link]; i < first_passing_[link + 1]; ++i) {
+            if ((passing_[i] & 1U) != 0)
+                continue;
+            const Group &route = traffic_.groups[groups[passing_[i] / 2 - 1]];
+            const auto hops = std::span(traffic_.hops).subspan(route.first_hop, route.hops);
+            size_t last = 0;
+            for (size_t hop = 0; hop < hops.size(); ++hop) {
+                if (hops[hop].weight >= 1)
+                    last = hop;
+                else if (hops[hop].link == link)
+                    asked = std::max(asked, hops[hop].weight * route.alone);
+            }
+            sources += std::exchange(from[hops[0].link], link) != link ? 1 : 0;
+            targets += std::exchange(to[hops[last].link], link) != link ? 1 : 0;
+        }
+        if (std::min(sources, targets) * asked > traffic_.capacities[link] * (1 + rounding))
+            room_[link] = static_cast<uint32_t>(traffic_.capacities[link] * (1 + rounding) / asked);
+    }
 }
 
 void LongestPath::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
@@ -283,9 +318,9 @@ void LongestPath::read_tape() {
     }
 }
 
-/** Two transfers share a link when their times on it overlap and one of them passes forward; what passes on
- * its way back takes too little to matter to others of its kind. Looked at in the order of the tape first, in
- * which transfers mostly follow each other; pattern by pattern and sorted where they don't. */
+/** Two transfers share a link when their times on it overlap and one of them passes forward; of those that
+ * pass on their way back, a link carries some. Looked at in the order of the tape first, in which transfers
+ * mostly follow each other; pattern by pattern and sorted where they don't. */
 uint32_t LongestPath::contended(size_t patterns) const {
     uint32_t found = 0;
     const uint32_t all = (1U << patterns) - 1;
@@ -305,9 +340,10 @@ uint32_t LongestPath::out_of_order(size_t link) const {
     Lanes last_end = {};
     Lanes last_forward_end = {};
     Lanes earliest_by = {}; // how much too early the worst one is
+    const uint32_t all_matter = room_[link] == enough ? 0 : 1;
     for (uint32_t i = first_passing_[link]; i < first_passing_[link + 1]; ++i) {
         const uint32_t record = passing_[i] / 2;
-        const bool forward = (passing_[i] & 1U) != 0;
+        const bool forward = ((passing_[i] | all_matter) & 1U) != 0;
         const Lanes end = ends[record];
         const Lanes early =
             (forward ? last_end : last_forward_end) - (end - transfer_s_[record] * (1 - rounding));
@@ -322,6 +358,21 @@ uint32_t LongestPath::out_of_order(size_t link) const {
             patterns |= 1U << lane;
     return patterns;
 }
+
+namespace {
+
+/** Adds a transfer to those under way when it starts; returns how many they are. */
+size_t crowd(std::vector<double> &ends, double start, double end) {
+    while (!ends.empty() && ends.front() <= start) {
+        std::ranges::pop_heap(ends, std::greater{});
+        ends.pop_back();
+    }
+    ends.push_back(end);
+    std::ranges::push_heap(ends, std::greater{});
+    return ends.size();
+}
+
+} // namespace
 
 bool LongestPath::shares(size_t link, size_t pattern) const {
     struct Pass {
@@ -338,8 +389,11 @@ bool LongestPath::shares(size_t link, size_t pattern) const {
     std::ranges::sort(passes, {}, &Pass::start);
     double last_end = 0;
     double last_forward_end = 0;
+    std::vector<double> back; // a heap: when those end that are on their way back
     for (const Pass &pass : passes) {
         if (pass.start < (pass.forward ? last_end : last_forward_end))
+            return true;
+        if (!pass.forward && room_[link] != enough && crowd(back, pass.start, pass.end) > room_[link])
             return true;
         last_end = std::max(last_end, pass.end);
         if (pass.forward)
@@ -350,7 +404,8 @@ bool LongestPath::shares(size_t link, size_t pattern) const {
 
 size_t LongestPath::memory_bytes() const {
     return tape_.capacity() * sizeof(Step) + (at_.capacity() + ends_.capacity()) * sizeof(Moment) +
-           transfer_s_.capacity() * sizeof(double) + passing_.capacity() * 4;
+           transfer_s_.capacity() * sizeof(double) +
+           (first_passing_.capacity() + passing_.capacity() + room_.capacity()) * sizeof(uint32_t);
 }
 
 } // namespace offbeat::evaluate

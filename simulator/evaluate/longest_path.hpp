@@ -63,6 +63,7 @@ class LongestPath {
     [[nodiscard]] uint32_t out_of_order(size_t link) const;
     [[nodiscard]] bool shares(size_t link, size_t pattern) const;
     void list_links(std::span<const uint32_t> groups);
+    void make_room(std::span<const uint32_t> groups);
 
     const Traffic &traffic_;
     size_t p_;
@@ -74,6 +75,7 @@ class LongestPath {
     std::vector<double> transfer_s_;      /**< per record: how long it is on the links */
     std::vector<uint32_t> first_passing_; /**< per link, and one more */
     std::vector<uint32_t> passing_;       /**< per link, in the order of the tape: record × 2, + 1 forward */
+    std::vector<uint32_t> room_; /**< per link: how many ways back it carries at once, where it matters */
 };
 
 } // namespace offbeat::evaluate

@@ -58,10 +58,14 @@ class Schedule {
     /** Worked out once a network; kept until another one comes. */
     std::shared_ptr<const evaluate::Traffic> on(const platform::Network &network) {
         const std::scoped_lock lock(mutex_);
-        if (!traffic_ || topology_ != network.topology || node_of_rank_ != network.node_of_rank) {
+        const bool is_last = traffic_ && topology_ == network.topology &&
+                             node_of_rank_ == network.node_of_rank &&
+                             flow_bandwidth_ == network.costs.flow_bandwidth;
+        if (!is_last) {
             traffic_ = std::make_shared<const evaluate::Traffic>(evaluate::route(graph_, network));
             topology_ = network.topology;
             node_of_rank_ = network.node_of_rank;
+            flow_bandwidth_ = network.costs.flow_bandwidth;
         }
         return traffic_;
     }
@@ -72,6 +76,7 @@ class Schedule {
     std::shared_ptr<const evaluate::Traffic> traffic_;
     std::shared_ptr<const platform::Topology> topology_;
     std::vector<int> node_of_rank_;
+    double flow_bandwidth_ = 0;
 };
 
 evaluate::Choice choice_of(const std::string &engine) {

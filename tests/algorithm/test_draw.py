@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from offbeat.algorithm import choose, draw
 from offbeat.algorithm.picture import picture
@@ -51,12 +52,12 @@ def test_two_messages_that_cross_are_one_arrow() -> None:
 
 
 def test_messages_of_different_sizes_have_lines_of_their_own() -> None:
-    assert drawn("scatter/binomial", 6, 10)[3:] == [
-        "    1  ●───▶   ·   ·   ·   ·     10 B",
-        "    2  ●───────▶   ·   ·   ·     20 B",
-        "    3  ·   ·   ●───▶   ·   ·     10 B",
-        "       ●───────────────▶   ·     20 B",
-        "    4  ·   ·   ·   ·   ●───▶     10 B",
+    ends = [(0, 1, 8), (2, 3, 16), (4, 5, 8), (5, 5, 16)]
+    messages = [Message(source=a, target=b, bytes=size, round=1) for a, b, size in ends]
+    made = Pattern(title="t", p=6, root=None, bytes=8, messages=messages)
+    assert draw.drawn(made)[3:] == [
+        "    1  ·   ·   ●───▶   ·   ↻     16 B each",
+        "       ●───▶   ·   ·   ●───▶     8 B each",
     ]
 
 
@@ -105,7 +106,9 @@ def test_drawings_show_every_message_once_and_fit_their_width(
     case: tuple[int, list[Message]], width: int
 ) -> None:
     """Every message has a head, and every round that is told in words says how many it has."""
-    p, messages = case
+    p, drawn_ones = case
+    used = sorted({message.round for message in drawn_ones})
+    messages = [replace(message, round=used.index(message.round) + 1) for message in drawn_ones]
     messages.sort(key=lambda message: (message.round, message.source, message.target))
     made = Pattern(title="t", p=p, root=None, bytes=8, messages=messages)
     rows = [line for line in draw.drawn(made, width=width)[2:] if not line.startswith("round")]

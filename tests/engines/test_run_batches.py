@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 
 import debug_run
@@ -13,9 +14,11 @@ from debug_engine import Script
 from debug_run import LARGE, SMALL, Silent
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from offbeat.engines import batches
 from offbeat.engines.base import BatchEngine
+from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 
@@ -161,3 +164,22 @@ def test_a_lost_worker_ends_the_run_with_a_sentence_and_nothing_is_lost(tmp_path
     debug_run.go(loaded, tmp_path / "results", DebugBatchEngine())
     debug_run.go(loaded, tmp_path / "alone", DebugBatchEngine())
     assert debug_run.cases(tmp_path / "results").equals(debug_run.cases(tmp_path / "alone"))
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_says_how_many_messages_a_second_are_simulated(tmp_path, terminal):
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=terminal, width=140)
+    loaded = debug_run.study(tmp_path, SMALL)
+    with RunProgress(console) as told:
+        debug_run.go(loaded, tmp_path / "results", DebugBatchEngine(), told=told)
+    assert "million messages/s" in told.rate()
+    if not terminal:
+        assert "million messages/s" in stream.getvalue().splitlines()[-1]
+
+
+def test_progress_of_a_run_that_measures_says_nothing_of_messages(tmp_path):
+    stream = io.StringIO()
+    with RunProgress(Console(file=stream, force_terminal=False, width=140)) as told:
+        debug_run.go(debug_run.study(tmp_path, SMALL), tmp_path / "results", told=told)
+    assert "messages" not in stream.getvalue()

@@ -16,7 +16,7 @@ from debug_run import Silent
 from offbeat import simulate
 from offbeat.engines.base import BatchEngine
 from offbeat.engines.dry_run import describe
-from offbeat.engines.open import open_engine_of, sim_engine_of
+from offbeat.engines.open import installation_of, open_engine_of, sim_engine_of
 from offbeat.engines.resume import open_store
 from offbeat.engines.run import check_names, run
 from offbeat.engines.sim import LANES
@@ -213,6 +213,12 @@ def test_a_dry_run_says_what_there_would_be_and_launches_nothing(tmp_path, capsy
     out = capsys.readouterr().out
     assert "Nothing is launched" in out
     assert "launch command" not in out
+
+
+def test_an_mpi_library_for_a_simulation_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="--mpi names the library of the engine mpi, and this is sim"):
+        installation_of(study(tmp_path), "openmpi")
+    assert installation_of(study(tmp_path), None) is None
 
 
 def test_a_batch_holds_whole_passes_and_less_the_more_ranks_there_are(tmp_path):

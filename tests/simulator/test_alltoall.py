@@ -88,8 +88,6 @@ def test_bruck_takes_a_round_for_every_bit(p: int, rounds: int) -> None:
         ("simgrid", "mvapich2_scatter_dest", 1),
         ("mpich", "scattered", 1),
         ("mpich", "nb(tsp_scattered)", 1),
-        ("mpich", "pairwise_sendrecv_replace", 1),
-        ("mpich", "nb(sched_inplace)", 0),
     ],
 )
 def test_a_rank_sends_to_itself_only_where_the_library_does(family: str, name: str, itself: int) -> None:

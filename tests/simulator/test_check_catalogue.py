@@ -1,5 +1,7 @@
-"""Every algorithm of the simulator computes its collective: a sample of what ``offbeat algorithm check --all``
-proves in some minutes."""
+"""Every algorithm of the simulator computes its collective.
+
+A sample of what ``offbeat algorithm check --all`` proves in some minutes.
+"""
 
 from __future__ import annotations
 

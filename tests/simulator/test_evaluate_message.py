@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from machines import (
     BANDWIDTH,
@@ -116,7 +117,8 @@ def test_the_usual_threshold_is_64_kib_of_data() -> None:
         def write(rank: _simulator.Rank, length: int = length) -> None:
             send(rank, 1, length) if rank.id == 0 else receive(rank, 0, length)
 
-        usual = _simulator.Network(switch(2), [0, 1], inside_latency_s=1e-6, inside_bandwidth=1e9)
+        nodes = np.arange(2, dtype=np.int32)
+        usual = _simulator.Network(switch(2), nodes, inside_latency_s=1e-6, inside_bandwidth=1e9)
         assert exits(schedule(write, 2), usual)[0] == approx(sender_s)
 
 

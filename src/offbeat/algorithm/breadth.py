@@ -97,9 +97,9 @@ MOST_RANKS = 100_000
 
 
 def everybody_to_everybody(subject: Subject) -> bool:
-    """Whether the messages of a call grow with p²: seen at p = 32, where the others have 200 at most."""
+    """Whether the messages of a call grow with p²: seen at p = 32, where the others have some 200."""
     try:
-        return len(subject.messages(Call(p=32, count=1))["source"]) > 32 * 12
+        return len(subject.messages(Call(p=32, count=64))["source"]) > 32 * 12
     except ValueError:
         return True
 

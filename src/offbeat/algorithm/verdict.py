@@ -21,6 +21,10 @@ PROVED = (
 )
 
 
+SENTENCES = 3
+"""Different sentences about one algorithm that is wrong."""
+
+
 def verdict(outcomes: Sequence[Outcome]) -> RenderableType:
     """A row an algorithm, what is wrong, and what was proved."""
     table = Table(box=None, pad_edge=False)
@@ -54,7 +58,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     text = f"{proved:,} calls of {counted(len(outcomes), 'algorithm')} are right"
     if refused:
         text += f", {refused:,} were refused by the algorithms themselves"
-    return f"{text}; {counted(bad, 'algorithm')} computed something wrong." if bad else f"{text}."
+    return f"{text}; {bad} of them {'does' if bad == 1 else 'do'} something wrong." if bad else f"{text}."
 
 
 def encoded(outcomes: Sequence[Outcome]) -> str:
@@ -66,7 +70,7 @@ def _order(outcome: Outcome) -> str:
     """Whether rank order was kept: always, when it was asked for, or not."""
     if outcome.ordered:
         return "always"
-    if not outcome.reduces:
+    if not outcome.reduces or outcome.findings:
         return ""
     return "not kept" if outcome.commutative_only else "when needed"
 

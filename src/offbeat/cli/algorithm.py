@@ -34,7 +34,7 @@ OfFunction = Annotated[str, typer.Option("--collective", help="The collective th
 @app.command("list")
 def list_algorithms(
     collective: Annotated[
-        str, typer.Argument(help="Only those of this collective.", metavar="[COLLECTIVE]")
+        str, typer.Argument(help="Only those of this collective.", metavar="COLLECTIVE")
     ] = "",
     family: Annotated[str, typer.Option(help="Only those of openmpi, mpich or simgrid.")] = "",
     as_json: Json = False,
@@ -124,7 +124,7 @@ def show_algorithm(
 def check_algorithms(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help=f"{NAME}; or a COLLECTIVE, for all of its algorithms.", metavar="[ALGORITHM...]"),
+        typer.Argument(help=f"{NAME}; or a COLLECTIVE, for all of its algorithms.", metavar="ALGORITHM..."),
     ] = None,
     family: Annotated[str, typer.Option(help="Only algorithms of openmpi, mpich or simgrid.")] = "",
     collective: OfFunction = "",

@@ -10,6 +10,7 @@ from msgspec import Struct
 from offbeat.report import labels
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.table import CELL_COLUMNS, Cell, DelayTable
+from offbeat.study.schema import SIMULATING
 
 
 class CellView(Struct, frozen=True, kw_only=True):
@@ -29,6 +30,11 @@ class CellView(Struct, frozen=True, kw_only=True):
     title: str
     operation: str
     slug: str
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its numbers come from a model of a machine."""
+        return set(self.cases["engine"]) <= set(SIMULATING)
 
     @property
     def place(self) -> str:

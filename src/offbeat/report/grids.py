@@ -117,11 +117,14 @@ def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
             note=notes.get((table.patterns[i], table.algorithms[j]), ""),
         )
 
+    how, of = ("Measured", "Median of the repetitions' last delay")
+    if view.is_simulated:
+        how, of = ("Simulated", "Last delay")
     return Grid(
         kind="last-delay",
-        title=f"Measured last delay {labels.LAST_DELAY} in {unit}",
+        title=f"{how} last delay {labels.LAST_DELAY} in {unit}",
         subject=view.title,
-        caption=f"Median of the repetitions' last delay (last exit {labels.MINUS} last arrival) in {unit}."
+        caption=f"{of} (last exit {labels.MINUS} last arrival) in {unit}."
         f" Compare within a row: ✓ is within {wording.share_label(within)} of its fastest."
         + (" * marks medians of too few repetitions." if _any_incomplete(table) else ""),
         columns=_columns(view, table),

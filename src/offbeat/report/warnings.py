@@ -18,6 +18,7 @@ from offbeat.report.measured import threads_of
 from offbeat.report.use import Use
 from offbeat.select import wording
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.schema import SIMULATING
 from offbeat.units import format_time
 
 if TYPE_CHECKING:
@@ -338,8 +339,24 @@ def _largest(values: pl.Series) -> float:
     return float(largest) if isinstance(largest, int | float) else 0.0
 
 
+def simulated(evidence: Evidence) -> Notice | None:
+    """Numbers of a model."""
+    rows = evidence.measured.filter(pl.col("engine").is_in(list(SIMULATING)))
+    if not rows.height:
+        return None
+    names = ", ".join(dict.fromkeys(rows["library"]))
+    return Notice(
+        what=f"{evidence.of_measured(rows)} are simulated: {names}.",
+        why="They are as good as the platform’s description. A model has no noise, and knows nothing of what"
+        " a library does beside its algorithm.",
+        mend="Calibrate the platform (‘offbeat platform calibrate’),"
+        " and measure what matters on the machine.",
+    )
+
+
 _JUDGES: tuple[Callable[[Evidence], Notice | None], ...] = (
     nothing_measured,
+    simulated,
     oversubscribed,
     wrong_results,
     clock_bound,

@@ -1,0 +1,111 @@
+"""What cannot be evaluated is told in a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from machines import LATENCY_S, exits, network, schedule, send
+from pytest import approx
+
+from offbeat import _simulator
+
+ENGINES = ["best", "longest_path", "fluid"]
+
+
+def ring(rank: _simulator.Rank) -> None:
+    to, source = (rank.id + 1) % rank.p, (rank.id - 1) % rank.p
+    rank.sendrecv(to, rank.scratch(10), source, rank.scratch(10))
+
+
+def send_first(rank: _simulator.Rank) -> None:
+    send(rank, 1 - rank.id, 1000)
+    rank.recv(1 - rank.id, rank.scratch(1000))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ranks_that_wait_for_each_other_are_told(engine: str) -> None:
+    of = schedule(send_first, 2)
+    with pytest.raises(RuntimeError, match="wait for each other"):
+        exits(of, network([0, 1]), engine=engine)
+    assert np.isfinite(exits(of, network([0, 1], detached_below_bytes=2000.0), engine=engine)).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (np.nan, "pattern 1: rank 2 arrives at nan; arrivals are seconds from 0 on"),
+        (np.inf, "pattern 1: rank 2 arrives at inf"),
+        (-np.inf, "pattern 1: rank 2 arrives at -inf"),
+        (-1e-3, "pattern 1: rank 2 arrives at -0.001"),
+    ],
+)
+def test_arrivals_are_seconds_from_zero_on(engine: str, wrong: float, words: str) -> None:
+    arrivals = np.zeros((3, 4))
+    arrivals[1, 2] = wrong
+    with pytest.raises(ValueError, match=words):
+        _simulator.evaluate(schedule(ring, 4), network(range(4)), arrivals, 1.0, engine)
+
+
+@pytest.mark.parametrize("columns", [0, 3, 5])
+def test_arrivals_have_a_column_for_each_rank(columns: int) -> None:
+    with pytest.raises(ValueError, match=f"arrivals have {columns} columns; there are 4 ranks"):
+        _simulator.evaluate(schedule(ring, 4), network(range(4)), np.zeros((2, columns)), 1.0)
+
+
+def test_arrivals_have_two_axes() -> None:
+    with pytest.raises(TypeError):
+        _simulator.evaluate(schedule(ring, 4), network(range(4)), np.zeros(4), 1.0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_patterns_have_no_exits(engine: str) -> None:
+    times, engines = _simulator.evaluate(schedule(ring, 4), network(range(4)), np.zeros((0, 4)), 1.0, engine)
+    assert times.shape == (0, 4)
+    assert engines == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_rank_that_does_nothing_leaves_when_it_arrives(engine: str) -> None:
+    idle = schedule(lambda rank: None, 1)
+    assert exits(idle, network([0]), [0.25], engine) == approx([0.25])
+
+
+def test_a_network_has_a_place_for_every_rank() -> None:
+    with pytest.raises(ValueError, match="the network has no place for some rank"):
+        exits(schedule(ring, 4), network(range(3)))
+    assert exits(schedule(ring, 4), network(range(6))) == approx([LATENCY_S + 1e-8] * 4)
+
+
+def test_networks_can_change_under_a_schedule() -> None:
+    of = schedule(ring, 4)
+    near, far = network([0] * 4), network(range(4))
+    first = [exits(of, near), exits(of, far)]
+    np.testing.assert_array_equal([exits(of, near), exits(of, far)], first)
+
+
+@pytest.mark.parametrize("nonsense", [np.nan, np.inf, -1.0])
+def test_bytes_and_tolerance_are_numbers(nonsense: float) -> None:
+    of, on = schedule(ring, 4), network(range(4))
+    with pytest.raises(ValueError, match="an element has .* bytes"):
+        _simulator.evaluate(of, on, np.zeros((1, 4)), nonsense)
+    with pytest.raises(ValueError, match="the tolerance is .*; it must be a share"):
+        _simulator.evaluate(of, on, np.zeros((1, 4)), 1.0, "fluid", nonsense)
+
+
+def test_an_unknown_evaluation_is_told_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="no evaluation 'exact'; there are best, longest_path and fluid"):
+        exits(schedule(ring, 4), network(range(4)), engine="exact")
+
+
+def test_messages_that_nobody_receives_are_told() -> None:
+    with pytest.raises(RuntimeError, match="1 sends, but 0 receives"):
+        schedule(lambda rank: send(rank, 1, 1) if rank.id == 0 else None, 2)
+
+
+def test_a_message_of_two_lengths_is_told() -> None:
+    def write(rank: _simulator.Rank) -> None:
+        send(rank, 1, 1) if rank.id == 0 else rank.recv(0, rank.scratch(2))
+
+    with pytest.raises(RuntimeError, match="from rank 0 to rank 1 has two lengths"):
+        schedule(write, 2)
