@@ -7,7 +7,7 @@ Both run the same calls under six patterns, with a skew of 1.5 times the mean ru
 are, for each algorithm, how many last delays agree within 0.1% and within 1%, and how many times less CPU
 time ours takes; every cell in which another algorithm is the best one; and every disagreement. Where it
 depends on who comes first, last digits decide: so SMPI is then asked again with another precision of its
-clock and with delays moved by less than 1 ns, and how far its own answers are apart is printed beside.
+clock and latencies that differ in the seventh digit; how far its own answers are apart is printed beside.
 
 SMPI is used at its best: all calls of a placement in one process, no data moved, no computation simulated.
 Its CPU time is that of the calls alone, without starting, warming up and printing. Ours is that of
@@ -39,7 +39,7 @@ SAMPLE = Settings(
     sizes=[2, 1024, 65536],
     collectives=["reduce", "allreduce", "alltoall"],
     algorithms=[],
-    budget_s=1.0,
+    budget_s=0.4,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from offbeat.engines.smpi_program import Call, Oracle, build_program
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.platform.machine import Platform
 from offbeat.platform.mapping import Nodes
+
+LATENCY = "smpi/lat-factor:"
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -55,30 +58,37 @@ class Answers:
         self, placed: Nodes, words: dict[str, object], delays_s: NDArray[np.float64], about: str
     ) -> Answer:
         """The answer to a call; ``about`` is what the delays are, for the file."""
-        return self._kept_or(self._key(placed, words, about), lambda: self._run(placed, words, delays_s))
+        key = self._key(placed, words, about)
+        return self._kept_or(key, partial(self._run, placed, words, delays_s))
 
     def spread(
         self, placed: Nodes, words: dict[str, object], delays_s: NDArray[np.float64], about: str
     ) -> float:
-        """How far apart SMPI's own answers to a call are, as a share of the one with its usual precision.
+        """How far apart SMPI's own answers to a call are, as a share of the usual one.
 
-        It is asked with its clock's precision at 0.1 ns and 1 ps instead of 1 ns, and with delays that are
-        moved by less than 1 ns. Where who comes first decides about the rest, last digits decide.
+        It is asked with its clock's precision at 0.1 ns and 1 ps instead of 1 ns, and with latencies that
+        differ in their seventh digit. Where who comes first decides about the rest, last digits decide.
         """
         usual = self.ask(placed, words, delays_s, about).last_delay_s
         name = "surf/precision" if self._on(placed).version < "3.33" else "precision/timing"
-        changed = [
-            self._kept_or(
-                self._key(placed, words, f"{about} with {setting}"),
-                lambda setting=setting: self._run(placed, words, delays_s, setting),
-            )
-            for setting in (f"{name}:1e-10", f"{name}:1e-12")
+        changes = [
+            f"{name}:1e-10",
+            f"{name}:1e-12",
+            *(self._latency(1 + digit * 1e-7) for digit in (-2, -1, 1, 2)),
         ]
-        for seed in range(1, 5):
-            moved = delays_s + np.random.default_rng(seed).random(len(delays_s)) * 1e-9
-            changed.append(self.ask(placed, words, moved, f"{about}, moved by seed {seed}"))
-        answers = [usual, *(one.last_delay_s for one in changed if not one.lost)]
+        answers = [usual]
+        for setting in changes:
+            key = self._key(placed, words, f"{about} with {setting}")
+            answer = self._kept_or(key, partial(self._run, placed, words, delays_s, setting))
+            if not answer.lost:
+                answers.append(answer.last_delay_s)
         return (max(answers) - min(answers)) / usual
+
+    def _latency(self, times: float) -> str:
+        """The setting with all latencies so many times as long."""
+        usual = next(one for one in smpi_platform.settings(self._platform) if one.startswith(LATENCY))
+        steps = [step.split(":") for step in usual.removeprefix(LATENCY).split(";")]
+        return LATENCY + ";".join(f"{size}:{float(factor) * times!r}" for size, factor in steps)
 
     def close(self) -> None:
         """End SMPI."""

@@ -212,8 +212,8 @@ class _Group:
 
     def _schedule(self, known: Known, size: int) -> _simulator.Schedule:
         count = 1 if known.scales else size
-        call = (known.collective, known.family, known.name, {}, self.p, 0, count, 1)
-        return _simulator.Schedule(*call, self._placed.tolist())
+        call = (known.collective, known.family, known.name)
+        return _simulator.Schedule(*call, {}, self.p, 0, count, 1, self._placed.tolist())
 
     def _skew_s(self, size: int) -> float:
         """The factor times the mean runtime without delay, of our answers."""

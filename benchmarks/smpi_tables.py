@@ -116,7 +116,7 @@ def _print_disagreements(compared: Iterable[Compared]) -> None:
     print(
         f"\ndisagreements above {CLOSE:.1%}: {len(far)}, of which {chance} by chance: there SMPI's own answer"
     )
-    print("moves as far with the precision of its clock, or with delays moved by less than 1 ns")
+    print("moves as far with the precision of its clock, or with the seventh digit of latencies")
     for one in far:
         print(
             f"  {one.collective} {one.algorithm}, p = {one.p}, {format_size(one.bytes)}, {one.shape}"

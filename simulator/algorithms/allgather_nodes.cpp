@@ -78,13 +78,6 @@ void pass_down_chain(Rank &rank, const Runs &runs) {
     }
 }
 
-bool nodes_are_runs(const Rank &rank, int length) {
-    for (int other = 0; other < rank.p; ++other)
-        if (rank.call.node(other) != rank.call.node(other / length * length))
-            return false;
-    return true;
-}
-
 /** What SimGrid's MPICH chooses. */
 void mpich_choice(Rank &rank, const Parameters &parameters) {
     const int64_t bytes = rank.p * rank.call.bytes();
@@ -152,7 +145,7 @@ void nodes_loose_ring(Rank &rank, const Parameters & /*none*/) {
 
 void nodes_mvapich(Rank &rank, const Parameters &parameters) {
     const int length = ranks_on_every_node(rank.call);
-    if (length == 0 || !nodes_are_runs(rank, length))
+    if (length == 0 || !nodes_are_consecutive(rank.call))
         throw std::invalid_argument(
             "mvapich2_smp needs nodes with equally many ranks, numbered node by node");
     const int64_t n = rank.call.count;

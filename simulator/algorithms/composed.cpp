@@ -112,8 +112,10 @@ void run(Rank &rank, const Group &group, const Part &part, const std::function<v
     call.p = group.p;
     call.root = part.root;
     call.count = part.count;
-    if (!group.ranks.empty())
+    if (!group.ranks.empty()) {
         call.node_of_rank = nodes;
+        call.node_map = nullptr;
+    }
     if (part.input.length < input_length(call, group.me) ||
         part.output.length < output_length(call, group.me))
         throw std::logic_error("a part of a collective with too short a buffer");

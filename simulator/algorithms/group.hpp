@@ -47,4 +47,7 @@ int ranks_on_every_node(const schedule::Call &call);
 /** How many nodes have a rank. */
 int nodes_used(const schedule::Call &call);
 
+/** Whether the ranks of each node follow each other. */
+bool nodes_are_consecutive(const schedule::Call &call);
+
 } // namespace offbeat::algorithms

@@ -9,13 +9,6 @@ using namespace schedule;
 
 namespace {
 
-bool nodes_are_consecutive(const Call &call) {
-    int nodes = 1;
-    for (int rank = 1; rank < call.p; ++rank)
-        nodes += call.node(rank) != call.node(rank - 1) ? 1 : 0;
-    return nodes == nodes_used(call);
-}
-
 void scan_in(Rank &rank, const Group &group, Span input, Span output) {
     const Part part{Collective::scan, 0, rank.call.count, input, output};
     run(rank, group, part, "mpich", "recursive_doubling");

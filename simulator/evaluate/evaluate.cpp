@@ -4,7 +4,7 @@
 #include "evaluate/longest_path.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,6 +16,8 @@ namespace {
 /** With more messages than this, a batch of patterns that all shared links tells that the others will, too:
  * trying them by the longest path costs more than it saves. */
 constexpr size_t many_messages = 20'000;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Evaluation {
   public:
@@ -69,11 +71,23 @@ class Evaluation {
     double tolerance_;
 };
 
+/** Finite and not negative. */
+bool is_sound(double number) {
+    return number >= 0 && number < infinity;
+}
+
+/** Without a way out of the loop, many are looked at at once. */
+bool are_sound(std::span<const double> numbers) {
+    int unsound = 0;
+    for (const double number : numbers)
+        unsound |= static_cast<int>(!(number >= 0)) | static_cast<int>(!(number < infinity));
+    return unsound == 0;
+}
+
 void refuse_nonsense(size_t p, double bytes_per_element, std::span<const double> arrivals_s,
                      double tolerance) {
-    const auto is_sound = [](double number) { return std::isfinite(number) && number >= 0; };
-    const auto wrong = std::ranges::find_if_not(arrivals_s, is_sound);
-    if (wrong != arrivals_s.end()) {
+    if (!are_sound(arrivals_s)) {
+        const auto wrong = std::ranges::find_if_not(arrivals_s, is_sound);
         const auto place = static_cast<size_t>(wrong - arrivals_s.begin());
         throw std::invalid_argument("pattern " + std::to_string(place / p) + ": rank " +
                                     std::to_string(place % p) + " arrives at " + std::to_string(*wrong) +

@@ -76,7 +76,7 @@ nb::dict check_listed(const std::string &collective, const std::string &family, 
 nb::dict check_written(const std::string &collective, const nb::callable &write, const std::vector<int> &p,
                        const std::vector<int> &roots, const std::vector<int64_t> &counts,
                        int64_t element_bytes, int ranks_per_node, bool by_node,
-                       const std::vector<bool> &commutative) {
+                       const std::vector<bool> &commutative, bool ordered, bool scales) {
     const auto write_or_refuse = [&](const schedule::Call &call, int rank, schedule::Program &program) {
         try {
             write_program(write, call, rank, program);
@@ -87,8 +87,8 @@ nb::dict check_written(const std::string &collective, const nb::callable &write,
         }
     };
     return as_dict(schedule::check_range(
-        calls_of(collective, p, roots, counts, element_bytes, ranks_per_node, by_node, commutative), {},
-        write_or_refuse));
+        calls_of(collective, p, roots, counts, element_bytes, ranks_per_node, by_node, commutative),
+        {ordered, scales}, write_or_refuse));
 }
 
 } // namespace
@@ -107,11 +107,13 @@ void bind_check_range(nb::module_ &module) {
         "numbers of calls that were proved, refused, or commutative_only (right but for the rank order that "
         "an operation asked for); refusals (the first of each p) and findings (at most 20) as tuples of p, "
         "root, count, commutative and the sentence.");
-    module.def("check_written", &check_written, nb::arg("collective"), nb::arg("write"), nb::arg("p"),
-               nb::arg("roots") = every_root, nb::arg("counts") = one, nb::arg("element_bytes") = 1,
-               nb::arg("ranks_per_node") = 0, nb::arg("by_node") = false, nb::arg("commutative") = commutes,
-               "As check_range, for an algorithm that is written in Python. It refuses a call by raising "
-               "NotImplementedError; other exceptions come through.");
+    module.def(
+        "check_written", &check_written, nb::arg("collective"), nb::arg("write"), nb::arg("p"),
+        nb::arg("roots") = every_root, nb::arg("counts") = one, nb::arg("element_bytes") = 1,
+        nb::arg("ranks_per_node") = 0, nb::arg("by_node") = false, nb::arg("commutative") = commutes,
+        nb::arg("ordered") = false, nb::arg("scales") = false,
+        "As check_range, for an algorithm that is written in Python, with what it promises. It refuses "
+        "a call by raising NotImplementedError; other exceptions come through.");
 }
 
 } // namespace offbeat::python

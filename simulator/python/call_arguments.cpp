@@ -47,6 +47,7 @@ OwnedCall::OwnedCall(const std::string &collective, int p, int root, int64_t cou
     for (const int node : nodes)
         if (node < 0)
             throw std::invalid_argument("there is no node " + std::to_string(node));
+    call.node_map = &node_map_.emplace(call);
 }
 
 } // namespace offbeat::python

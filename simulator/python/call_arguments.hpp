@@ -3,16 +3,19 @@
 
 #include "algorithms/catalogue.hpp"
 #include "schedule/collective.hpp"
+#include "schedule/node_map.hpp"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace offbeat::python {
 
 /** A Call that owns the nodes of its ranks. Not to be copied or moved: call points into it. */
-struct OwnedCall {
+class OwnedCall {
+  public:
     /** Raises std::invalid_argument with a sentence for an unknown collective or numbers that make no call.
      */
     OwnedCall(const std::string &collective, int p, int root, int64_t count, int64_t element_bytes,
@@ -23,6 +26,9 @@ struct OwnedCall {
 
     std::vector<int> nodes;
     schedule::Call call;
+
+  private:
+    std::optional<schedule::NodeMap> node_map_;
 };
 
 /** Raises std::invalid_argument with a sentence. */

@@ -2,6 +2,7 @@
 
 #include "schedule/check.hpp"
 #include "schedule/check_scaling.hpp"
+#include "schedule/node_map.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -114,6 +115,7 @@ CheckedRange check_range(const CheckedCalls &calls, Promises promises, const Wri
     Series series(promises, write);
     for (const int p : calls.p) {
         const std::vector<int> nodes = nodes_of(calls, p);
+        const NodeMap node_map({.p = p, .node_of_rank = nodes});
         for (const int root : roots_of(calls, p))
             for (const int64_t count : calls.counts)
                 for (const bool commutative : calls.commutative) {
@@ -123,7 +125,8 @@ CheckedRange check_range(const CheckedCalls &calls, Promises promises, const Wri
                                       .count = count,
                                       .element_bytes = calls.element_bytes,
                                       .node_of_rank = nodes,
-                                      .commutative = commutative});
+                                      .commutative = commutative,
+                                      .node_map = &node_map});
                     if (series.range().findings.size() >= most_findings)
                         return series.range();
                 }

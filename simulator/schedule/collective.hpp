@@ -50,6 +50,8 @@ inline constexpr std::array<std::string_view, 12> collective_names = {
     "scan",      "scatter",
 };
 
+class NodeMap;
+
 /** One collective call, as every one of its p ranks makes it. */
 struct Call {
     Collective collective{};
@@ -65,6 +67,9 @@ struct Call {
     std::span<const int> node_of_rank;
     /** Whether the operation commutes: some algorithms give way to others when it doesn't. */
     bool commutative = true;
+    /** Of node_of_rank, where somebody worked it out; must outlive the call. Without it, algorithms that know
+     * about nodes work it out rank by rank. */
+    const NodeMap *node_map = nullptr;
 
     [[nodiscard]] int64_t bytes() const {
         return count * element_bytes;

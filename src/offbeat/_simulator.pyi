@@ -140,6 +140,8 @@ def check_written(
     ranks_per_node: int = 0,
     by_node: bool = False,
     commutative: Sequence[bool] = (True,),
+    ordered: bool = False,
+    scales: bool = False,
 ) -> dict[str, Any]: ...
 
 class Span:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import real_installation
+from real_libraries import real_installation
 from synthetic import SyntheticProbe, machine_of
 from typer.testing import CliRunner, Result
 

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from conftest import real_installation
+from real_libraries import real_installation
 
 from offbeat.engines import executors
 from offbeat.errors import BadInput, RunFailed

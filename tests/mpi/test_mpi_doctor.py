@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 import typer
-from conftest import lacking
 from made_installations import described, make, script
+from real_libraries import lacking
 from typer.testing import CliRunner
 
 from offbeat.cli import doctor

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY
+from real_libraries import REPOSITORY
 
 from offbeat.mpi import build, check
 from offbeat.mpi.installation import Installation

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from conftest import lacking
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from real_libraries import lacking
 
 from offbeat import _simulator
 

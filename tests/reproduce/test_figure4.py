@@ -218,6 +218,13 @@ def test_claims_that_do_not_hold_are_looked_at_again_among_the_papers_algorithms
     assert all(line.endswith(": holds.") for line in lines)
 
 
+def test_a_claim_that_fails_among_the_papers_algorithms_too_is_explained():
+    always_binomial = reduce_map(lambda shape, size: "ompi_binomial")
+    lines = claims.sentences([always_binomial], [always_binomial])
+    assert lines[1].endswith(claims.CROSSING)
+    assert not lines[0].endswith(claims.CROSSING)
+
+
 def test_claims_about_another_factor_are_not_made():
     import msgspec
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from conftest import lacking
+from real_libraries import lacking
 
 from offbeat.engines import smpi_platform
 from offbeat.engines.smpi_program import PACKAGE, Oracle, build_program

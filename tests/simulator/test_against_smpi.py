@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import smpi_here
-from conftest import REPOSITORY
+from real_libraries import REPOSITORY
 
 
 def test_the_simulator_agrees_with_smpi_on_the_sample():

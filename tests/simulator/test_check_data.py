@@ -261,3 +261,54 @@ def test_a_set_that_is_merged_again_counts_somebody_twice(
     other = data.draw(st.integers(0, p - 1).filter(lambda i: i != plan[-1][0]))
     sentence = checked("reduce", lambda rank: merge(rank, plan, (plan[-1][0], other)), p)
     assert sentence.endswith("twice")
+
+
+@pytest.mark.parametrize("p", [3, 63, 64, 65, 66, 127, 128, 129, 200])
+@pytest.mark.parametrize("stride", [2, 3, 64])
+def test_sets_with_gaps_become_whole(p: int, stride: int) -> None:
+    """Every stride-th rank is merged first, and then the sets of different remainders."""
+    plan = []
+    for start in range(min(stride, p)):
+        plan += [(start, other) for other in range(start + stride, p, stride)]
+    plan += [(0, start) for start in range(1, min(stride, p))]
+    assert checked("reduce", lambda rank: merge(rank, plan), p) == ""
+    shorter = checked("reduce", lambda rank: merge(rank, plan[:-1]), p) if p > stride else ""
+    assert p <= stride or "should be element 0 of ranks 0 to" in shorter
+
+
+@pytest.mark.parametrize(("held", "again"), [((0, 1), 1), ((1, 0), 0), ((0, 2), 2), ((2, 0), 0)])
+@pytest.mark.parametrize("set_first", [True, False])
+def test_a_rank_of_a_set_is_not_merged_with_the_set(
+    held: tuple[int, int], again: int, set_first: bool
+) -> None:
+    def write(rank: _simulator.Rank) -> None:
+        if rank.id != 0:
+            rank.send(0, rank.input)
+            return
+        buffers = [rank.scratch(rank.count) for _ in range(rank.p)]
+        rank.copy(buffers[0], rank.input)
+        for peer in range(1, rank.p):
+            rank.recv(peer, buffers[peer])
+        rank.reduce(buffers[held[0]], buffers[held[1]], other_first=False)
+        rank.reduce(buffers[held[0]], buffers[again], other_first=not set_first)
+
+    assert checked("reduce", write, 4).endswith(f"and so counts rank {again} twice")
+
+
+def test_sets_of_different_ranks_are_different() -> None:
+    """The same number of ranks with the same gaps, a rank further on: neither is the other."""
+
+    def write(rank: _simulator.Rank) -> None:
+        half = [other for other in range(rank.p) if other % 2 == rank.id % 2]
+        rank.copy(rank.output, rank.input)
+        for other in half:
+            if other != rank.id:
+                rank.isend(other, rank.input)
+        for other in half:
+            if other != rank.id:
+                arrived = rank.scratch(rank.count)
+                rank.recv(other, arrived)
+                rank.reduce(rank.output, arrived, other_first=False)
+
+    assert "is element 0 of ranks 0, 2 and 4; it" in checked("allreduce", write, 6)
+    assert "is element 0 of ranks 0, 2, 4 and others" in checked("allreduce", write, 70)

@@ -101,6 +101,21 @@ def test_many_sends_may_read_the_same_data_at_once() -> None:
     assert checked("allgather", posted_allgather, 40) == ""
 
 
+def test_waiting_for_the_last_of_several_sends_is_not_waiting_for_the_first() -> None:
+    def write(rank: _simulator.Rank, first: bool) -> None:
+        if rank.id != 0:
+            rank.recv(0, rank.output)
+            return
+        kept = rank.scratch(3)
+        rank.copy(kept, rank.output)
+        sent = [rank.isend(peer, kept) for peer in (1, 2)]
+        rank.wait(sent if first else sent[1])
+        rank.copy(kept, rank.output)
+
+    assert checked("bcast", lambda rank: write(rank, True), 3) == ""
+    assert "while a send to rank 1 still reads it" in checked("bcast", lambda rank: write(rank, False), 3)
+
+
 def halves_bcast(rank: _simulator.Rank, *, joined: bool = True, apart: bool = True) -> None:
     """A chain in which both halves travel on their own, as a task graph.
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import real_installation
+from real_libraries import real_installation
 
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study

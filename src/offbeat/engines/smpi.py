@@ -24,7 +24,7 @@ from offbeat.engines.session import LOSSES_BEFORE_GIVING_UP, NOT_TRIED
 from offbeat.engines.smpi_program import Call, Oracle, build_program
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
-from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.driver import HUNG, DriverLost, Refused
 from offbeat.platform.machine import Platform
 from offbeat.platform.mapping import Nodes
 from offbeat.results import layout
@@ -232,8 +232,8 @@ class SmpiEngine:
             exits = [oracle.run(call, delays)[0] for delays in batch.delays_s]
         except DriverLost as lost:
             self._forget_mine()
-            losses.append(str(lost))
-            return _failed(case, str(lost))
+            losses.append(_reason(lost))
+            return _failed(case, losses[-1])
         except Refused as refusal:
             return _failed(case, str(refusal))
         return Exits(exits_s=np.stack(exits))
@@ -248,7 +248,7 @@ class SmpiEngine:
             wrong = self._mine(case).wrong(call)
         except DriverLost as lost:
             self._forget_mine()
-            return "quarantined", str(lost)
+            return "quarantined", _reason(lost)
         except Refused as refusal:
             return "refused", str(refusal)
         return ("wrong", f"{wrong} elements of the results are wrong") if wrong else ("proved", "")
@@ -341,6 +341,11 @@ def _verdict(algorithm: Algorithm, case: Case, status: str, reason: str) -> Verd
         reason=reason,
         evidence=function if status in ("proved", "wrong") else "",
     )
+
+
+def _reason(lost: DriverLost) -> str:
+    hung = str(lost).startswith(HUNG)
+    return f"{lost}; repetitions.hang_after says how long to wait" if hung else str(lost)
 
 
 def _failed(case: Case, reason: str) -> Exits:

@@ -162,11 +162,7 @@ class Oracle:
         except DriverLost as lost:
             self._remove_files()
             said = str(lost).removeprefix("the launch ")
-            if said.startswith(HUNG):
-                raise DriverLost(
-                    f"{said}; the study's repetitions.hang_after says how long to wait"
-                ) from None
-            raise DriverLost(f"SimGrid {said}") from None
+            raise DriverLost(said if said.startswith(HUNG) else f"SimGrid {said}") from None
 
     def _remove_files(self) -> None:
         for file in self._files:
