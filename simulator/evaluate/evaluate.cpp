@@ -13,10 +13,6 @@ namespace offbeat::evaluate {
 
 namespace {
 
-/** With more messages than this, a batch of patterns that all shared links tells that the others will, too:
- * trying them by the longest path costs more than it saves. */
-constexpr size_t many_messages = 20'000;
-
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Evaluation {

@@ -26,6 +26,10 @@ enum class Choice : uint8_t {
     fluid,        /**< always */
 };
 
+/** With more messages than this, patterns that all shared links tell that the others will, too: trying those
+ * by the longest path costs more than it saves. */
+inline constexpr size_t many_messages = 20'000;
+
 /** How far apart, as a share of the time of a typical transfer, changes of rates are that are put into effect
  * together: 0 (only simultaneous ones) for up to 200,000 messages, 0.002 beyond. What that costs in accuracy
  * is measured by benchmarks/against_smpi.py. */

@@ -11,6 +11,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,6 +57,16 @@ class Schedule {
         return graph_;
     }
 
+    /** Of a large schedule, all of whose patterns shared links before, none is tried by the longest path
+     * again: that would cost more than it saves. */
+    [[nodiscard]] evaluate::Choice remembered(evaluate::Choice choice) const {
+        return choice == evaluate::Choice::best && shares_links_ ? evaluate::Choice::fluid : choice;
+    }
+    void remember(evaluate::Choice choice, const std::vector<evaluate::Engine> &engines) {
+        if (choice == evaluate::Choice::best && graph_.messages.size() > evaluate::many_messages)
+            shares_links_ = std::ranges::count(engines, evaluate::Engine::longest_path) == 0;
+    }
+
     /** Worked out once a network; kept until another one comes. */
     std::shared_ptr<const evaluate::Traffic> on(const platform::Network &network) {
         const std::scoped_lock lock(mutex_);
@@ -66,6 +78,7 @@ class Schedule {
             topology_ = network.topology;
             node_of_rank_ = network.node_of_rank;
             flow_bandwidth_ = network.costs.flow_bandwidth;
+            shares_links_ = false;
         }
         return traffic_;
     }
@@ -77,6 +90,7 @@ class Schedule {
     std::shared_ptr<const platform::Topology> topology_;
     std::vector<int> node_of_rank_;
     double flow_bandwidth_ = 0;
+    std::atomic<bool> shares_links_ = false;
 };
 
 evaluate::Choice choice_of(const std::string &engine) {
@@ -97,7 +111,7 @@ nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network
     if (arrivals_s.shape(1) != p)
         throw std::invalid_argument("arrivals have " + std::to_string(arrivals_s.shape(1)) +
                                     " columns; there are " + std::to_string(p) + " ranks");
-    const evaluate::Choice choice = choice_of(engine);
+    const evaluate::Choice choice = schedule.remembered(choice_of(engine));
     const size_t patterns = arrivals_s.shape(0);
     auto exits = std::make_unique<double[]>(patterns * p); // NOLINT(*-avoid-c-arrays)
     std::vector<evaluate::Engine> engines;
@@ -107,6 +121,7 @@ nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network
         engines = evaluate::evaluate(schedule.graph(), *traffic, network, bytes_per_element,
                                      {arrivals_s.data(), patterns * p}, {exits.get(), patterns * p}, choice,
                                      tolerance.value_or(evaluate::usual_tolerance(schedule.graph())));
+        schedule.remember(choice, engines);
     }
     nb::list names;
     for (const evaluate::Engine used : engines)

@@ -16,7 +16,12 @@ from debug_run import Silent
 from offbeat import simulate
 from offbeat.engines.base import BatchEngine
 from offbeat.engines.dry_run import describe
-from offbeat.engines.open import installation_of, open_engine_of, sim_engine_of
+from offbeat.engines.open import (
+    check_simulator_options,
+    installation_of,
+    open_engine_of,
+    sim_engine_of,
+)
 from offbeat.engines.resume import open_store
 from offbeat.engines.run import check_names, run
 from offbeat.engines.sim import LANES
@@ -219,6 +224,14 @@ def test_an_mpi_library_for_a_simulation_is_refused(tmp_path):
     with pytest.raises(BadInput, match="--mpi names the library of the engine mpi, and this is sim"):
         installation_of(study(tmp_path), "openmpi")
     assert installation_of(study(tmp_path), None) is None
+
+
+def test_what_is_simulated_is_no_option_of_a_study_that_measures(tmp_path):
+    measuring = study(tmp_path, TEXT.replace('"sim"', '"mpi"').replace("[8, 40]", "[4]"))
+    check_simulator_options(measuring, {"--platform": None, "--executor": None})
+    check_simulator_options(study(tmp_path), {"--platform": "paper"})
+    with pytest.raises(BadInput, match="--executor says what is simulated, and the engine is mpi"):
+        check_simulator_options(measuring, {"--platform": None, "--executor": "dask"})
 
 
 def test_a_batch_holds_whole_passes_and_less_the_more_ranks_there_are(tmp_path):

@@ -90,7 +90,9 @@ def test_ways_back_alone_can_fill_a_link() -> None:
 
 
 def messages_on(nodes: int) -> st.SearchStrategy[list[Message]]:
-    ends = st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)).filter(lambda pair: pair[0] != pair[1])
+    ends = st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)).filter(
+        lambda pair: pair[0] != pair[1]
+    )
     length = st.sampled_from([100_000, 1_000_000, 1_000_000, 3_000_000])
     return st.lists(st.builds(lambda pair, n: (*pair, n), ends, length), min_size=1, max_size=24)
 
@@ -112,7 +114,9 @@ def test_flows_that_start_one_by_one_share_max_min_fairly(data: st.DataObject, m
     start = st.integers(0, 40).map(lambda step: step * 2.3e-4)
     starts = data.draw(st.lists(start, min_size=len(messages), max_size=len(messages)))
     expected = max_min.ends(messages, topology, starts, most or np.inf)
-    np.testing.assert_allclose(flow_ends(messages, topology, starts, flow_bandwidth=most), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        flow_ends(messages, topology, starts, flow_bandwidth=most), expected, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("nodes_of_leaf", [4, 16])

@@ -19,7 +19,11 @@ Write = Callable[[_simulator.Rank], None]
 
 
 def both(
-    write: Write, p: int, arrivals_s: list[float] | None = None, nodes: list[int] | None = None, **costs: float
+    write: Write,
+    p: int,
+    arrivals_s: list[float] | None = None,
+    nodes: list[int] | None = None,
+    **costs: float,
 ) -> list[float]:
     """Exits of a program with its local work, which both evaluations agree on."""
     on = network(nodes or list(range(p)), **costs)
@@ -174,7 +178,9 @@ def test_a_second_completion_waits_for_the_first_pop_to_be_through() -> None:
     """Both come at once, over one down link; then one is passed on after the other."""
     answer = exits(schedule(first_come_first_served, 4), network(range(4)))
     both_came_s = LATENCY_S + 2000 / BANDWIDTH
-    assert answer == approx([both_came_s + 2 * KILOBYTE_S, both_came_s, both_came_s, both_came_s + 2 * KILOBYTE_S])
+    assert answer == approx(
+        [both_came_s + 2 * KILOBYTE_S, both_came_s, both_came_s, both_came_s + 2 * KILOBYTE_S]
+    )
 
 
 def test_completion_queues_have_no_longest_path() -> None:
@@ -220,7 +226,11 @@ def chains(draw: st.DrawFn) -> tuple[Write, int]:
 
 @settings(max_examples=300, deadline=None)
 @given(
-    chains(), st.sampled_from([0.0, 1e-6]), st.sampled_from([0.0, 3e-7]), st.sampled_from([0.0, 100.0]), st.data()
+    chains(),
+    st.sampled_from([0.0, 1e-6]),
+    st.sampled_from([0.0, 3e-7]),
+    st.sampled_from([0.0, 100.0]),
+    st.data(),
 )
 def test_both_evaluations_agree_on_ranks_that_are_busy(
     chain: tuple[Write, int], send_s: float, receive_s: float, eager: float, data: st.DataObject

@@ -11,7 +11,12 @@ from rich.console import Console
 
 from offbeat.engines import executors, resume
 from offbeat.engines.dry_run import describe
-from offbeat.engines.open import installation_of, open_engine_of, with_mpi
+from offbeat.engines.open import (
+    check_simulator_options,
+    installation_of,
+    open_engine_of,
+    with_mpi,
+)
 from offbeat.engines.outcome import closing_words
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
@@ -73,6 +78,7 @@ def command(
         raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
     instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)
     loaded = with_mpi(load(study, instead=instead), mpi, isolate)
+    check_simulator_options(loaded, {"--platform": platform, "--family": family, "--executor": executor})
     installation = installation_of(loaded, mpi)
     directory = output or resume.default_directory(study)
     if dry_run:

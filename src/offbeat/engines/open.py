@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,13 @@ def installation_of(loaded: LoadedStudy, mpi: str | None) -> Installation | None
     if mpi is not None:
         return choose(mpi)
     return choose(loaded.study.mpi.prefix, where=loaded.where(PREFIX))
+
+
+def check_simulator_options(loaded: LoadedStudy, said: Mapping[str, object]) -> None:
+    """Refuse options (name → what was said, None for nothing) that the study's engine has no use for."""
+    for option, value in said.items():
+        if value is not None and loaded.study.engine == "mpi":
+            raise BadInput(f"{option} says what is simulated, and the engine is mpi: add --engine sim")
 
 
 def sim_engine_of(loaded: LoadedStudy) -> SimEngine:
