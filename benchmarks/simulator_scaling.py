@@ -4,9 +4,9 @@ Usage: python benchmarks/simulator_scaling.py [--largest 65536] [--sizes 8,1024,
 
 Algorithms of Open MPI on the paper's cluster with as many nodes of 32 cores as it takes: reduce and allreduce
 up to the largest p, alltoall up to 1,024 ranks. Printed are, for each, the CPU time of building the schedule,
-of evaluating a call in step, and one under random arrivals with a skew of 1.5 times its runtime; the most
-memory that the process had, Python included; and that of the schedule. -o draws the times and the memory
-against p for the size in the middle. Each case is measured in a process of its own.
+of evaluating a call in step, routes included, and of one under random arrivals with a skew of 1.5 times its
+runtime; the most memory that the process had, Python included; and that of the schedule. -o draws the times
+and the memory against p for the size in the middle. Each case is measured in a process of its own.
 
 The exit status is 1 where alltoall takes 1 GiB or more.
 """
@@ -34,7 +34,7 @@ from offbeat.platform.network import network
 from offbeat.units import format_size
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot
 
 PPN = 32
 SKEW_FACTOR = 1.5
@@ -154,7 +154,7 @@ def draw(costs: Sequence[Cost], path: Path) -> None:
         ranks, color = [cost.case.p for cost in own], f"C{number}"
         times.loglog(ranks, [cost.in_step_s + cost.build_s for cost in own], "o-", color=color, label=name)
         times.loglog(ranks, [cost.skewed_s for cost in own], "x--", color=color)
-        memory.loglog(ranks, [cost.process_bytes / 2**20 for cost in own], "o-", color=color, label=name)
+        memory.semilogx(ranks, [cost.process_bytes / 2**20 for cost in own], "o-", color=color, label=name)
     size = format_size(costs[0].case.bytes)
     times.set(title=f"{size}; solid: build and evaluate in step, dashed: skewed", ylabel="CPU time [s]")
     memory.set(title=f"{size}; largest memory of the process", ylabel="memory [MiB]")

@@ -134,10 +134,13 @@ MPI_Op operation_of(const std::string &name) {
 /** SMPI counts elements in int, over all blocks of a buffer, and goes on with whatever that overflows to. */
 void check_count(const std::string &collective, const std::string &algorithm, int64_t count, int64_t p) {
     int64_t blocks = p;
+    const auto ranks = static_cast<double>(p);
     if (collective == "alltoall" && algorithm == "rdb") { // lays out the blocks of all pairs of processes
         blocks = p * p;
-    } else if (collective == "alltoall" && algorithm == "3dmesh") { // those that pass a plane of its mesh
-        blocks = p * static_cast<int64_t>(std::cbrt(static_cast<double>(p * p)));
+    } else if (collective == "alltoall" && algorithm == "2dmesh") { // those that pass a row of its mesh
+        blocks = p * static_cast<int64_t>(std::sqrt(ranks));
+    } else if (collective == "alltoall" && algorithm == "3dmesh") { // a plane of it
+        blocks = p * static_cast<int64_t>(std::cbrt(ranks * ranks));
     }
     if (count > INT_MAX / blocks) {
         throw Fault("SMPI cannot count so many elements: take a datatype with larger ones, or fewer bytes");

@@ -1,4 +1,5 @@
-/** Prints every route of a SimGrid platform, a line each: source, target, latency, names of links in order. */
+/** Prints every route of a SimGrid platform, a line each: source, target, latency, names of links in order.
+ */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +13,8 @@ int main(int argc, char **argv) {
     engine.load_platform(argv[1]);
     auto hosts = engine.get_all_hosts();
     const auto number = [](const sg4::Host *host) { return std::atoi(host->get_cname()); };
-    std::sort(hosts.begin(), hosts.end(), [&](auto *one, auto *other) { return number(one) < number(other); });
+    std::sort(hosts.begin(), hosts.end(),
+              [&](auto *one, auto *other) { return number(one) < number(other); });
     for (const auto *from : hosts)
         for (const auto *to : hosts) {
             if (from == to)

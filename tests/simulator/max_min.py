@@ -1,4 +1,4 @@
-"""Flows that share links max-min fairly, worked out in the plainest way: what the simulator is held against."""
+"""Flows that share links max-min fairly, in the plainest way: what the simulator is held against."""
 
 from __future__ import annotations
 

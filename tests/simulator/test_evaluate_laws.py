@@ -96,13 +96,13 @@ def longest_paths(case: Case) -> Floats:
         raise
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_nobody_leaves_before_arriving(case: Case) -> None:
     assert (case.exits() >= case.arrivals_s).all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(cases(), st.sampled_from([1e-6, 0.1, 1.0]))
 def test_who_arrives_later_together_leaves_later_by_as_much(case: Case, later_s: float) -> None:
     for engine in ("best", "fluid"):
@@ -110,7 +110,7 @@ def test_who_arrives_later_together_leaves_later_by_as_much(case: Case, later_s:
         np.testing.assert_allclose(shifted - later_s, case.exits(engine), rtol=1e-6, atol=ROUNDING_S)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(cases())
 def test_patterns_together_are_patterns_one_by_one(case: Case) -> None:
     many = np.tile(case.arrivals_s, (6, 1))
@@ -119,7 +119,7 @@ def test_patterns_together_are_patterns_one_by_one(case: Case) -> None:
         np.testing.assert_array_equal(case.exits(engine, many), np.tile(one_by_one, (6, 1)))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(cases())
 def test_where_no_link_is_shared_the_longest_path_is_the_answer(case: Case) -> None:
     best, engines = case.evaluate()
@@ -131,13 +131,13 @@ def test_where_no_link_is_shared_the_longest_path_is_the_answer(case: Case) -> N
         )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(cases())
 def test_nobody_leaves_before_the_longest_path_says(case: Case) -> None:
     assert (case.exits("fluid") >= longest_paths(case) - ROUNDING_S).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(cases())
 def test_names_of_nodes_do_not_matter_behind_a_switch(case: Case) -> None:
     size = max(case.nodes) + 1
@@ -150,7 +150,7 @@ def test_names_of_nodes_do_not_matter_behind_a_switch(case: Case) -> None:
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-9, atol=ROUNDING_S)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_an_algorithm_that_scales_needs_one_schedule_for_all_sizes(data: st.DataObject) -> None:
     known = data.draw(st.sampled_from([entry for entry in CATALOGUE if entry["scales"]]))

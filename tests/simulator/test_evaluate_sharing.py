@@ -89,6 +89,14 @@ def test_ways_back_alone_can_fill_a_link() -> None:
     assert answer == approx([4e-7 + 1.2 * 6000 / 1e9] * 4)
 
 
+def test_a_flow_is_slowed_by_one_that_already_comes_back_over_its_link() -> None:
+    """Only the cable from the third leaf to the first spine is shared: 1 and 0.6 of two equal rates fill it."""
+    tree = _simulator.fat_tree(6, [(2, 1, 1, (4e9, 1e-7)), (3, 2, 1, (1e9, 1e-7))], 0.6)
+    of, nodes = flows([(0, 4, 6000), (5, 2, 6000)])
+    answer = exits(of, network(nodes, tree), [0, 0, 1e-6, 1e-6], engine="best")
+    assert answer[1::2] == approx([4e-7 + 9e-6, 4e-7 + 1e-5])
+
+
 def messages_on(nodes: int) -> st.SearchStrategy[list[Message]]:
     ends = st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)).filter(
         lambda pair: pair[0] != pair[1]
@@ -97,7 +105,7 @@ def messages_on(nodes: int) -> st.SearchStrategy[list[Message]]:
     return st.lists(st.builds(lambda pair, n: (*pair, n), ends, length), min_size=1, max_size=24)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data(), st.sampled_from([0.0, 3e7, 1.2e9]))
 def test_flows_that_start_together_share_max_min_fairly(data: st.DataObject, most: float) -> None:
     topology = data.draw(topologies())
@@ -106,7 +114,7 @@ def test_flows_that_start_together_share_max_min_fairly(data: st.DataObject, mos
     np.testing.assert_allclose(flow_ends(messages, topology, flow_bandwidth=most), expected, rtol=1e-6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data(), st.sampled_from([0.0, 3e7, 1.2e9]))
 def test_flows_that_start_one_by_one_share_max_min_fairly(data: st.DataObject, most: float) -> None:
     topology = data.draw(topologies())

@@ -141,7 +141,7 @@ def test_one_rank_does_one_thing_at_a_time() -> None:
     on = network([0, 1, 2], reduce_s_per_byte=1e-8)
     of = schedule(write, 3, local_work=True)
     assert exits(of, on, [0, 1e-3, 0], "fluid")[2] == approx(1e-3 + KILOBYTE_S + 1e-5)
-    assert exits(of, on, [0, 1e-6, 0], "fluid")[2] == approx(LATENCY_S + 2e-6 + 2e-5, abs=1.1e-6)
+    assert exits(of, on, [0, 1e-6, 0], "fluid")[2] == approx(KILOBYTE_S + 2e-5)
     with pytest.raises(ValueError, match="no fixed order of messages on this platform"):
         exits(of, on, engine="longest_path")
 
@@ -224,7 +224,7 @@ def chains(draw: st.DrawFn) -> tuple[Write, int]:
     return write, p
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     chains(),
     st.sampled_from([0.0, 1e-6]),
