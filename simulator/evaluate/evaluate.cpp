@@ -15,6 +15,32 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/** Finite and not negative. */
+bool is_sound(double number) {
+    return number >= 0 && number < infinity;
+}
+
+/** Without a way out of the loop, many are looked at at once. */
+bool are_sound(std::span<const double> numbers) {
+    int unsound = 0;
+    for (const double number : numbers)
+        unsound |= static_cast<int>(!(number >= 0)) | static_cast<int>(!(number < infinity));
+    return unsound == 0;
+}
+
+/** Of `count` patterns from the first one on; asked right before they are read anyway. */
+std::span<const double> sound_arrivals(std::span<const double> arrivals_s, size_t p, size_t first,
+                                       size_t count) {
+    const auto asked = arrivals_s.subspan(first * p, count * p);
+    if (are_sound(asked))
+        return asked;
+    const auto wrong = std::ranges::find_if_not(asked, is_sound);
+    const auto place = static_cast<size_t>(wrong - asked.begin());
+    throw std::invalid_argument("pattern " + std::to_string(first + place / p) + ": rank " +
+                                std::to_string(place % p) + " arrives at " + std::to_string(*wrong) +
+                                "; arrivals are seconds from 0 on");
+}
+
 class Evaluation {
   public:
     Evaluation(const schedule::Graph &graph, const Traffic &traffic,
@@ -39,7 +65,7 @@ class Evaluation {
             const size_t count = std::min(LongestPath::lanes, patterns - first);
             if (!path)
                 path.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_);
-            path->run(arrivals_s.subspan(first * p, count * p), exits_s.subspan(first * p, count * p));
+            path->run(sound_arrivals(arrivals_s, p, first, count), exits_s.subspan(first * p, count * p));
             const uint32_t contended = choice == Choice::best ? path->contended(count) : 0;
             for (size_t i = 0; i < count; ++i)
                 if ((contended >> i & 1U) == 0)
@@ -53,7 +79,7 @@ class Evaluation {
                 continue;
             if (!fluid)
                 fluid.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_, tolerance_);
-            fluid->run(arrivals_s.subspan(pattern * p, p), exits_s.subspan(pattern * p, p));
+            fluid->run(sound_arrivals(arrivals_s, p, pattern, 1), exits_s.subspan(pattern * p, p));
         }
         return engines;
     }
@@ -67,28 +93,7 @@ class Evaluation {
     double tolerance_;
 };
 
-/** Finite and not negative. */
-bool is_sound(double number) {
-    return number >= 0 && number < infinity;
-}
-
-/** Without a way out of the loop, many are looked at at once. */
-bool are_sound(std::span<const double> numbers) {
-    int unsound = 0;
-    for (const double number : numbers)
-        unsound |= static_cast<int>(!(number >= 0)) | static_cast<int>(!(number < infinity));
-    return unsound == 0;
-}
-
-void refuse_nonsense(size_t p, double bytes_per_element, std::span<const double> arrivals_s,
-                     double tolerance) {
-    if (!are_sound(arrivals_s)) {
-        const auto wrong = std::ranges::find_if_not(arrivals_s, is_sound);
-        const auto place = static_cast<size_t>(wrong - arrivals_s.begin());
-        throw std::invalid_argument("pattern " + std::to_string(place / p) + ": rank " +
-                                    std::to_string(place % p) + " arrives at " + std::to_string(*wrong) +
-                                    "; arrivals are seconds from 0 on");
-    }
+void refuse_nonsense(double bytes_per_element, double tolerance) {
     if (!is_sound(bytes_per_element))
         throw std::invalid_argument("an element has " + std::to_string(bytes_per_element) + " bytes");
     if (!is_sound(tolerance))
@@ -110,7 +115,7 @@ std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffi
                              const platform::Network &network, double bytes_per_element,
                              std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
                              double tolerance) {
-    refuse_nonsense(static_cast<size_t>(graph.p), bytes_per_element, arrivals_s, tolerance);
+    refuse_nonsense(bytes_per_element, tolerance);
     Evaluation evaluation(graph, traffic, network.costs, costs_by_size(graph, network, bytes_per_element),
                           bytes_per_element, tolerance);
     return evaluation.run(arrivals_s, exits_s, choice);

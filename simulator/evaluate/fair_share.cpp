@@ -19,8 +19,9 @@ FairShare::FairShare(const Traffic &traffic)
 
 void FairShare::reset() {
     for (GroupState &group : groups_) {
-        group.flows = 0;
+        group.flows = group.counted = 0;
         group.rate = 0;
+        group.touched = false;
     }
     for (LinkState &link : links_)
         link.asked = link.most_asked = 0;
@@ -34,23 +35,25 @@ std::span<const Hop> FairShare::hops(uint32_t group) const {
     return {traffic_.hops.data() + route.first_hop, route.hops};
 }
 
-void FairShare::add_flow(uint32_t group) {
-    if (groups_[group].flows++ == 0)
-        join(group);
-    ask(group, 1);
+void FairShare::touch(uint32_t group) {
+    if (groups_[group].touched)
+        return;
+    groups_[group].touched = true;
     touched_.push_back(group);
 }
 
-void FairShare::remove_flow(uint32_t group) {
-    ask(group, -1);
-    touched_.push_back(group);
-    if (--groups_[group].flows == 0)
-        leave(group);
-}
-
-void FairShare::ask(uint32_t group, double flows) {
-    const double rate = flows * traffic_.groups[group].alone;
-    for (const Hop &hop : hops(group)) {
+/** What became of a touched group's flows, told to its links. */
+void FairShare::count(uint32_t group_number) {
+    GroupState &group = groups_[group_number];
+    group.touched = false;
+    const double more = static_cast<double>(group.flows) - group.counted;
+    if (group.counted == 0 && group.flows > 0)
+        join(group_number);
+    else if (group.counted > 0 && group.flows == 0)
+        leave(group_number);
+    group.counted = group.flows;
+    const double rate = more * traffic_.groups[group_number].alone;
+    for (const Hop &hop : hops(group_number)) {
         LinkState &link = links_[hop.link];
         link.asked += hop.weight * rate;
         link.most_asked = std::max(link.most_asked, link.asked);
@@ -67,7 +70,6 @@ void FairShare::join(uint32_t group) {
 }
 
 void FairShare::leave(uint32_t group) {
-    groups_[group].rate = 0;
     uint32_t hop = traffic_.groups[group].first_hop;
     for (const Hop &passed : hops(group)) {
         auto &members = members_[passed.link];
@@ -84,6 +86,8 @@ void FairShare::collect() {
     growing_ = 0;
     part_links_.clear();
     part_groups_.clear();
+    for (const uint32_t group : touched_)
+        count(group);
     for (const uint32_t group : touched_)
         reach(group);
     for (size_t i = 0; i < part_links_.size(); ++i) {

@@ -24,8 +24,15 @@ class FairShare {
 
     /** No flows anywhere. */
     void reset();
-    void add_flow(uint32_t group);
-    void remove_flow(uint32_t group);
+    void add_flow(uint32_t group) {
+        ++groups_[group].flows;
+        touch(group);
+    }
+    void remove_flow(uint32_t group) {
+        if (--groups_[group].flows == 0)
+            groups_[group].rate = 0;
+        touch(group);
+    }
     [[nodiscard]] uint32_t flows(uint32_t group) const {
         return groups_[group].flows;
     }
@@ -52,9 +59,11 @@ class FairShare {
         double rate = 0;
         double new_rate = 0;
         uint32_t flows = 0;
+        uint32_t counted = 0; /**< flows that its links know of */
         uint32_t reached = 0; /**< round in which its links were last looked at */
         uint32_t listed = 0;  /**< round in which it was last a part of the part */
         bool growing = false;
+        bool touched = false;
     };
     struct LinkState {
         double asked = 0;      /**< what its flows would take if each were alone */
@@ -66,7 +75,8 @@ class FairShare {
         uint32_t place = 0; /**< in part_links_ */
     };
     [[nodiscard]] std::span<const platform::Hop> hops(uint32_t group) const;
-    void ask(uint32_t group, double flows);
+    void touch(uint32_t group);
+    void count(uint32_t group);
     void join(uint32_t group);
     void leave(uint32_t group);
     void collect();

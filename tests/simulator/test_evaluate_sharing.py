@@ -90,7 +90,7 @@ def test_ways_back_alone_can_fill_a_link() -> None:
 
 
 def test_a_flow_is_slowed_by_one_that_already_comes_back_over_its_link() -> None:
-    """Only the cable from the third leaf to the first spine is shared: 1 and 0.6 of two equal rates fill it."""
+    """Only the cable from the third leaf to the first spine is shared: by 1 and 0.6 of two equal rates."""
     tree = _simulator.fat_tree(6, [(2, 1, 1, (4e9, 1e-7)), (3, 2, 1, (1e9, 1e-7))], 0.6)
     of, nodes = flows([(0, 4, 6000), (5, 2, 6000)])
     answer = exits(of, network(nodes, tree), [0, 0, 1e-6, 1e-6], engine="best")

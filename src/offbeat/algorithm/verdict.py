@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from offbeat.algorithm.sweep import Outcome, Told, wrong
+from offbeat.algorithm.sweep import FINDINGS_KEPT, Outcome, Told, wrong
 from offbeat.units import counted
 
 PROVED = (
@@ -28,11 +28,10 @@ SENTENCES = 3
 def verdict(outcomes: Sequence[Outcome]) -> RenderableType:
     """A row an algorithm, what is wrong, and what was proved."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("algorithm", no_wrap=True)
+    table.add_column("algorithm", overflow="fold")
     for heading in ("proved", "refused", "wrong"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("order", no_wrap=True)
-    table.add_column("p", no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
+    table.add_column("order", no_wrap=True, min_width=len("when needed"))
     for outcome in outcomes:
         table.add_row(
             Text(outcome.title),
@@ -40,7 +39,6 @@ def verdict(outcomes: Sequence[Outcome]) -> RenderableType:
             f"{outcome.refused:,}" if outcome.refused else "",
             _many(len(outcome.findings)) if outcome.findings else "",
             _order(outcome),
-            _numbers(outcome.p),
         )
     parts: list[RenderableType] = [table, Text()]
     for outcome in wrong(outcomes):
@@ -55,7 +53,8 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     proved = sum(outcome.proved + outcome.commutative_only for outcome in outcomes)
     refused = sum(outcome.refused for outcome in outcomes)
     bad = len(wrong(outcomes))
-    text = f"{proved:,} calls of {counted(len(outcomes), 'algorithm')} are right"
+    where = _numbers(sorted({p for outcome in outcomes for p in outcome.p}))
+    text = f"{proved:,} calls of {counted(len(outcomes), 'algorithm')} at p = {where} are right"
     if refused:
         text += f", {refused:,} were refused by the algorithms themselves"
     return f"{text}; {bad} of them {'does' if bad == 1 else 'do'} something wrong." if bad else f"{text}."
@@ -76,7 +75,7 @@ def _order(outcome: Outcome) -> str:
 
 
 def _many(findings: int) -> str:
-    return f"{findings} or more" if findings >= 20 else str(findings)
+    return f"{findings}+" if findings >= FINDINGS_KEPT else str(findings)
 
 
 def _call(told: Told) -> str:
@@ -93,4 +92,4 @@ def _numbers(numbers: Sequence[int]) -> str:
     for _, group in groupby(enumerate(numbers), key=lambda entry: entry[1] - entry[0]):
         run = [number for _, number in group]
         runs.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
-    return ", ".join(runs) if len(runs) <= 4 else ", ".join([*runs[:3], "...", runs[-1]])
+    return ", ".join(runs) if len(runs) <= 6 else ", ".join([*runs[:3], "...", runs[-1]])
