@@ -224,7 +224,9 @@ static int64_t stream_once(offbeat_session *session, const transfer *all, MPI_Re
     for (int i = 0; all->to >= 0 && i < used; i++)
         MPI_Isend(all->sent, all->bytes, MPI_BYTE, all->to, OFFBEAT_TAG_TRANSFER, session->control,
                   &requests[i]);
-    MPI_Waitall(used, requests, MPI_STATUSES_IGNORE);
+    /* One by one: compilers take MPICH 4's MPI_STATUSES_IGNORE for an array of no length. */
+    for (int i = 0; i < used; i++)
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     int64_t ended_ns = offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns());
     int64_t taken_ns = used ? ended_ns - start.deadline_ns : 0;
     offbeat_session_adapt(session, &start);
