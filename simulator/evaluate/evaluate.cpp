@@ -104,7 +104,10 @@ void refuse_nonsense(double bytes_per_element, double tolerance) {
 } // namespace
 
 double usual_tolerance(const schedule::Graph &graph) {
-    return graph.messages.size() > 200'000 ? 0.002 : 0;
+    const size_t messages = graph.messages.size();
+    if (messages <= 200'000)
+        return 0;
+    return messages <= 1'000'000 ? 0.002 : 0.005;
 }
 
 std::string_view name_of(Engine engine) {

@@ -19,7 +19,6 @@ namespace offbeat::evaluate {
 
 class FairShare {
   public:
-    /** @param traffic must outlive this object. */
     explicit FairShare(const Traffic &traffic);
 
     /** No flows anywhere. */
@@ -50,31 +49,42 @@ class FairShare {
     }
 
   private:
+    /** A platform::Hop in four bytes: all that is read for every change fits the nearest cache. */
+    struct Use {
+        uint32_t link : 24;
+        uint32_t weight : 8; /**< in weights_ */
+    };
     /** A group with flows, where it uses a link. */
     struct Member {
         uint32_t group;
         uint32_t hop;
     };
-    struct GroupState {
+    struct alignas(64) GroupState {
         double rate = 0;
         double new_rate = 0;
+        double alone = 0; /**< rate of a flow that has its links for itself */
         uint32_t flows = 0;
         uint32_t counted = 0; /**< flows that its links know of */
         uint32_t reached = 0; /**< round in which its links were last looked at */
         uint32_t listed = 0;  /**< round in which it was last a part of the part */
+        uint32_t first_use = 0;
+        uint32_t uses = 0;
         bool growing = false;
         bool touched = false;
     };
-    struct LinkState {
+    struct alignas(64) LinkState {
+        double capacity = 0;
         double asked = 0;      /**< what its flows would take if each were alone */
         double most_asked = 0; /**< at any time since the link was last part of a solution */
         double left = 0;       /**< capacity that is not yet given away */
-        double demand = 0;     /**< weights of the flows whose rate still grows */
+        double weight = 0;     /**< of all its flows */
+        double demand = 0;     /**< weight of the flows whose rate still grows */
         uint32_t growing = 0;  /**< groups whose rate still grows */
         uint32_t round = 0;
         uint32_t place = 0; /**< in part_links_ */
     };
-    [[nodiscard]] std::span<const platform::Hop> hops(uint32_t group) const;
+    void pack(const Traffic &traffic);
+    [[nodiscard]] std::span<const Use> uses(const GroupState &group) const;
     void touch(uint32_t group);
     void count(uint32_t group);
     void join(uint32_t group);
@@ -86,8 +96,9 @@ class FairShare {
     void settle(uint32_t group, double share, uint32_t full);
     void list(uint32_t group);
 
-    const Traffic &traffic_;
     std::vector<GroupState> groups_;
+    std::vector<Use> uses_;       /**< of one group after the other */
+    std::vector<double> weights_; /**< the distinct ones */
     std::vector<LinkState> links_;
     std::vector<std::vector<Member>> members_; /**< per link */
     std::vector<uint32_t> place_;              /**< per hop: where it stands among its link's members */

@@ -377,12 +377,21 @@ void Fluid::solve() {
     }
     if (many)
         ends_.rebuild();
-    double smallest = never;
-    for (size_t size = 0; size < moving_.size(); ++size)
-        if (moving_[size] > 0)
-            smallest = std::min(smallest, costs_[size].work);
-    if (tolerance_ > 0 && throughput > 0 && smallest < never)
-        window_ = std::max(instant_s, tolerance_ * smallest * flows / throughput);
+    if (tolerance_ > 0 && throughput > 0)
+        window_ = std::max(together_s, tolerance_ * mean_work() * flows / throughput);
+}
+
+/** What a message on links has to move, on average: a few small ones between large ones don't ask for more
+ * care.
+ */
+double Fluid::mean_work() const {
+    double work = 0;
+    double messages = 0;
+    for (size_t size = 0; size < moving_.size(); ++size) {
+        work += moving_[size] * costs_[size].work;
+        messages += moving_[size];
+    }
+    return messages > 0 ? work / messages : 0;
 }
 
 } // namespace offbeat::evaluate

@@ -65,6 +65,7 @@ class Fluid {
     void schedule_end(uint32_t group);
     void mark_dirty();
     void solve();
+    [[nodiscard]] double mean_work() const;
     [[nodiscard]] double work_before(uint32_t joint) const;
 
     const schedule::Graph &graph_;
