@@ -33,7 +33,8 @@
 namespace offbeat::schedule {
 
 /** '' if the programs (one a rank, by rank) do what the call asks, else one sentence that names the rank, the
- * peer, the element and what is wrong. `ordered`: contributions must be combined in rank order; a call whose
+ * peer, the element and what is wrong. Raises std::runtime_error with a sentence for what would take more
+ * than some 2 GiB. `ordered`: contributions must be combined in rank order; a call whose
  * operation does not commute asks for that anyway. */
 [[nodiscard]] std::string check(std::span<const Program> programs, const Call &call, bool ordered);
 

@@ -14,11 +14,27 @@ bool has_root(Collective collective) {
            collective == Collective::reduce || collective == Collective::scatter;
 }
 
+namespace {
+
+size_t bytes_of(const Program &program) {
+    return program.operations.size() * sizeof(Operation) + program.pieces.size() * sizeof(Span) +
+           program.joints.size() * sizeof(JointNeeds) + program.awaited_requests.size() * sizeof(Request) +
+           program.awaited_joints.size() * sizeof(Joint);
+}
+
+} // namespace
+
 void write_programs(const Call &call, const WriteProgram &write, std::vector<Program> &programs) {
     Program one;
     programs.resize(static_cast<size_t>(call.p));
+    size_t bytes = 0;
     for (int rank = 0; rank < call.p; ++rank) {
         write(call, rank, one);
+        bytes += bytes_of(one);
+        if (bytes > most_program_bytes)
+            throw std::runtime_error("the programs of " + std::to_string(call.p) + " ranks take more than " +
+                                     std::to_string(most_program_bytes >> 30) +
+                                     " GiB, which is too much to check");
         programs[static_cast<size_t>(rank)] = one; // a copy takes no more memory than it needs
     }
 }

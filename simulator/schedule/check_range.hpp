@@ -52,7 +52,11 @@ struct Promises {
 
 [[nodiscard]] bool has_root(Collective collective);
 
-/** The programs of all ranks; `programs` is overwritten. */
+/** Larger ones are not written: checking them takes two to four times as much. */
+inline constexpr size_t most_program_bytes = size_t{2} << 30;
+
+/** The programs of all ranks; `programs` is overwritten. Raises std::runtime_error with a sentence where they
+ * would take more than most_program_bytes. */
 void write_programs(const Call &call, const WriteProgram &write, std::vector<Program> &programs);
 
 /** Checks every call, and that programs scale where that is promised; ends early after `most_findings`

@@ -3,7 +3,8 @@
 #include "schedule/check_races.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <stdexcept>
+#include <string>
 
 namespace offbeat::schedule {
 
@@ -85,8 +86,11 @@ class Machine {
     Machine(const Wiring &wiring, const std::vector<uint32_t> &partner, const Run &run, const Call &call,
             bool ordered, RankSets &sets)
         : wiring_(wiring), partner_(partner), run_(run), call_(call), ordered_(ordered), sets_(sets) {
-        for (const Program &program : wiring.programs)
+        for (const Program &program : wiring.programs) {
             memory_.push_back(fresh(program));
+            for (const Contents &buffer : memory_.back())
+                runs_ += buffer.runs();
+        }
     }
 
     void go() {
@@ -148,7 +152,13 @@ class Machine {
     }
 
     void write(uint32_t rank, const Span &piece, const std::vector<Values> &values) {
-        memory_[rank][static_cast<size_t>(piece.buffer)].write(piece.offset, piece.length, values);
+        Contents &buffer = memory_[rank][static_cast<size_t>(piece.buffer)];
+        runs_ -= buffer.runs();
+        buffer.write(piece.offset, piece.length, values);
+        runs_ += buffer.runs();
+        if (runs_ > most_runs)
+            throw std::runtime_error("the data falls into more than " + std::to_string(most_runs) +
+                                     " stretches, which are too many to check");
     }
 
     void deliver(uint32_t source, uint32_t i, uint32_t target) {
@@ -306,6 +316,7 @@ class Machine {
     const bool ordered_;
     RankSets &sets_;
     std::vector<Buffers> memory_; /**< by rank and buffer */
+    size_t runs_ = 0;             /**< of all of them */
     std::vector<Values> carried_;
     std::vector<Values> part_;
     std::vector<Values> combined_;

@@ -24,6 +24,10 @@ class Contents {
     /** Appends what a stretch holds. */
     void read(int64_t offset, int64_t length, std::vector<Values> &values) const;
     void write(int64_t offset, int64_t length, const std::vector<Values> &values);
+    /** Stretches that are told apart. */
+    [[nodiscard]] size_t runs() const {
+        return runs_.size();
+    }
 
   private:
     struct Run {
@@ -40,7 +44,11 @@ class Contents {
     std::vector<Run> patch_;
 };
 
-/** Moves and combines symbols as a run does, and compares the outputs. Throws Wrong. */
+/** What all buffers together may fall into; some 2 GiB. */
+inline constexpr size_t most_runs = size_t{1} << 26;
+
+/** Moves and combines symbols as a run does, and compares the outputs. Throws Wrong; std::runtime_error with
+ * a sentence where buffers fall into more than most_runs stretches. */
 void check_values(const Wiring &wiring, const std::vector<uint32_t> &partner, const Run &run,
                   const Call &call, bool ordered, RankSets &sets);
 

@@ -145,3 +145,10 @@ def test_check_proves_an_algorithm_that_is_written_in_python() -> None:
 def test_check_refuses_what_is_no_range_of_p(text: str) -> None:
     with pytest.raises(BadInput, match="--p: "):
         run("check", "reduce/binomial", "--p", text)
+
+
+def test_check_of_what_is_too_large_says_so_before_it_takes_the_memory() -> None:
+    with pytest.raises(
+        RunFailed, match=r"alltoall/linear \(openmpi\) at p = 20000: the programs of 20000 ranks"
+    ):
+        run("check", "alltoall/linear", "--p", "20000")

@@ -73,9 +73,14 @@ def everything(subject: Subject, ps: Iterable[int] = ()) -> Iterator[Task]:
             yield _task(variant, p, roots=FEW_ROOTS, counts=_some(subject))
     if not ps:
         for p in LARGE_WITH_MANY_MESSAGES if everybody_to_everybody(subject) else LARGE:
-            yield _task(
-                subject, p, roots=FEW_ROOTS, counts=(0,) if subject.collective == "barrier" else (3, p)
-            )
+            yield _task(subject, p, roots=FEW_ROOTS, counts=_large_counts(subject, p))
+
+
+def _large_counts(subject: Subject, p: int) -> tuple[int, ...]:
+    """Fewer elements than ranks only up to 129: some algorithms pad them to p blocks of p elements each."""
+    if subject.collective == "barrier":
+        return (0,)
+    return (3, p) if p < 130 else (p, p + 1)
 
 
 def parse_ps(text: str) -> list[int]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from offbeat.algorithm.breadth import Task
 from offbeat.algorithm.subject import Finding, Listed, Subject, Tally
+from offbeat.errors import RunFailed
 from offbeat.study.case import REDUCING
 
 LARGE_P = 500
@@ -52,7 +53,8 @@ def sweep(
 ) -> list[Outcome]:
     """Check all tasks, ``jobs`` at a time (0: as many as there are cores); outcomes in the tasks' order.
 
-    ``hear`` is called in this thread when a task is done.
+    ``hear`` is called in this thread when a task is done. Raises :class:`RunFailed` for what is too large to
+    be checked.
     """
     outcomes: dict[str, Outcome] = {}
     everything = list(tasks)
@@ -69,7 +71,10 @@ def sweep(
 
     def check(task: Task) -> Tally:
         with large if task.portion.p >= LARGE_P else nullcontext():
-            return task.subject.check(task.portion)
+            try:
+                return task.subject.check(task.portion)
+            except RuntimeError as error:
+                raise RunFailed(f"{task.subject.title} at p = {task.portion.p}: {error}") from None
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         running = {pool.submit(check, task): task for task in everything}
