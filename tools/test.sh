@@ -6,7 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev libsimgrid-dev chromium chromium-driver
+tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev libsimgrid-dev chromium chromium-driver \
+    gfortran pkg-config valgrind
 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.
 export OFFBEAT_TEST_CACHE=${OFFBEAT_TEST_CACHE:-$PWD/build/test-cache}

@@ -16,25 +16,36 @@ SOURCE = "native/benchmark"
 NATIVE = Path(__file__).resolve().parents[2] / "native" / "benchmark"
 
 KEYS = {
+    "ages": "ages of the sync at which clocks are compared, beside right after it: nanoseconds, separated by"
+    " commas",
     "attempts": "repetitions at most, those that missed their start included",
+    "by": "`harmonize`, or `barrier`: MPI_Barrier, by the algorithm that is forced",
     "bytes": "message size: bytes per process as the MPI call states it, or of one message",
-    "collective": "the collective, by its MPI name in lower case",
+    "collective": "the collective, by its MPI name in lower case; for `start` also `none`, its default",
     "datatype": "element type",
     "delay_ns": "how late the delayed process is, at least, in nanoseconds",
     "delays": "one delay a rank, in nanoseconds, separated by commas; a rank without one has 0",
     "duration_ns": "begin no repetition after so many nanoseconds",
+    "exchanges": "ping-pongs of one process with its teacher in a sync, at most; 0: the method's own number",
     "from": "the rank that sends, or begins",
     "messages": "messages, round trips or pieces of work in a repetition",
+    "method": "clock method",
+    "methods": "clock methods, separated by commas",
     "most": "at most so many processes are delayed in turn, evenly spread",
     "op": "reduction operation; `affine`, with the datatype of that name, does not commute: for the check",
+    "processes": "so many processes, the first ones, have the clock",
     "receivers": "the ranks that receive, one for each sender, separated by commas",
     "regex": "extended regular expression that the variables' names match",
-    "repetitions": "valid repetitions that are wanted",
+    "repetitions": "valid repetitions that are wanted, or starts, or syncs",
     "root": "root of a rooted collective",
+    "rounds": "so many times clocks are synchronised and compared at every age",
     "senders": "the ranks that send, separated by commas",
+    "source": "time source of the clocks, such as `MPI_Wtime`",
     "to": "the rank that receives, or answers",
-    "tolerance_ns": "a process that arrives later than this after its plan invalidates the repetition,"
-    " in nanoseconds",
+    "tolerance_bounds": "a tolerance of so many error bounds that the worst clock had after its last sync,"
+    " if that is more",
+    "tolerance_ns": "a process that may have arrived further from its plan than this invalidates the"
+    " repetition, in nanoseconds",
     "warmups": "calls or repetitions that come first and do not count",
     "work": "`reduce` or `copy`",
 }
@@ -147,5 +158,6 @@ def _section(verb: str, function: str) -> str:
 
 
 def _default(text: str) -> str:
-    """A default of the C source as a user would write it; nothing where there is no limit."""
-    return {"INT64_MAX": "no limit", '""': "required"}.get(text, code(text.strip('"')))
+    """A default of the C source as a user would write it, or in words."""
+    known = {"INT64_MAX": "no limit", '""': "required", "NULL": "the library's", "session->p": "all"}
+    return known.get(text, code(text.strip('"')))

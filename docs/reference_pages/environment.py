@@ -12,15 +12,24 @@ YOURS = {
     " `~/.cache/offbeat` or `$XDG_CACHE_HOME/offbeat`",
     "OFFBEAT_JOB_END": "when the batch job ends, in seconds since 1970: `offbeat run` stops before it. What"
     " `offbeat script` writes sets it where the scheduler does not tell",
+    "OFFBEAT_CLOCK_METHOD": "how the shared clock is learned: `constraints` where it is not set; `hierarchical`,"
+    " `offset`, `hca3`, `jk`, `skampi`",
+    "OFFBEAT_CLOCK_SOURCE": "the local clock behind the shared one: `CLOCK_MONOTONIC` where it is not set;"
+    " `CLOCK_MONOTONIC_RAW`, `MPI_Wtime`, and for tests `virtual:` with the text that `offbeat/clock.h` explains",
+    "OFFBEAT_CLOCK_EXCHANGES": "ping-pongs of one process with its teacher in a sync, at most; where it is not"
+    " set, the method's own number",
+    "OFFBEAT_HARMONIZE_TOLERANCE_NS": "how late a process may leave a harmonised start and still be on time,"
+    " in nanoseconds; 1000 where it is not set",
+    "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: on which communicators MPI_Barrier becomes a"
+    " harmonised start: `world` where it is not set; `all`, or patterns of their names, separated by commas",
 }
 """What a user may set."""
 
 OURS = {
     "OFFBEAT_YIELD": "for launched programs: 1 where more processes run than there are cores, so that a"
-    " waiting process gives its core away",
+    " waiting process gives its core away; MPIX_Harmonize finds out by itself where it is not set",
     "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm that a launch is for",
     "OFFBEAT_LAUNCH": "for launched programs: the launch's mark, by which what it left behind is ended",
-    "OFFBEAT_CLOCK_TEST_OFFSET_NS": "for tests: `rank:ns,rank:ns` shifts the clocks of processes",
 }
 """What offbeat sets for the programs that it launches, or reads in tests."""
 

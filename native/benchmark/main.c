@@ -61,6 +61,8 @@ static void obey(offbeat_session *session, const offbeat_command *command) {
         {"measure", offbeat_measure},   {"fingerprint", offbeat_fingerprint},
         {"pingpong", offbeat_pingpong}, {"late", offbeat_late},
         {"stream", offbeat_stream},     {"local", offbeat_local},
+        {"start", offbeat_start_by},    {"sync", offbeat_sync},
+        {"accuracy", offbeat_accuracy},
     };
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(command->verb, verbs[i].verb) != 0)
@@ -96,17 +98,16 @@ static void serve(offbeat_session *session) {
 }
 
 static int open_session(offbeat_session *session, FILE *answers) {
-    const char *yield = getenv("OFFBEAT_YIELD");
     MPI_Comm_rank(MPI_COMM_WORLD, &session->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &session->p);
     session->answers = session->rank == 0 ? answers : NULL;
-    session->yields = yield && strcmp(yield, "1") == 0;
     MPI_Comm_dup(MPI_COMM_WORLD, &session->control);
     MPI_Comm_dup(MPI_COMM_WORLD, &session->test);
     MPI_Comm_set_errhandler(session->test, MPI_ERRORS_RETURN);
     int error = offbeat_clock_create(session->control, &session->clock);
     if (error == MPI_SUCCESS)
-        error = offbeat_harmony_create(session->clock, session->control, session->yields, &session->harmony);
+        error = offbeat_harmony_create(session->clock, session->control, OFFBEAT_YIELD_WHERE_CROWDED,
+                                       &session->harmony);
     return error;
 }
 
@@ -141,7 +142,9 @@ int main(int argc, char **argv) {
     offbeat_variables_open();
     MPI_Init(&argc, &argv);
     if (open_session(&session, answers) != MPI_SUCCESS)
-        offbeat_abandon("the shared clock or the harmonised start could not be made");
+        offbeat_abandon(*offbeat_clock_error()
+                            ? offbeat_clock_error()
+                            : "the shared clock or the harmonised start could not be made");
     if (session.rank == 0 && !answers)
         offbeat_abandon("standard output is closed, and answers go there");
     if (only_hello)

@@ -4,8 +4,9 @@
  * The measurement loop: a harmonised start plus this process's delay, the collective, and two time stamps.
  *
  * Salimi Beni, Cosenza and Hunold, "MPI Collective Algorithm Selection in the Presence of Process Arrival
- * Patterns", Listing 1. A repetition in which any process arrived later after its planned start than the
- * tolerance allows is invalid: it is written with its flag, counted, and repeated.
+ * Patterns", Listing 1. A repetition in which any process may have arrived further from its planned start
+ * than the tolerance allows is invalid: how late it was and the error bound of its clock count together. It
+ * is written with its flag, counted, and repeated.
  */
 #define _GNU_SOURCE
 #include "benchmark/session.h"
@@ -34,14 +35,31 @@ typedef struct limits {
     int64_t repetitions, attempts, duration_ns, tolerance_ns, delay_ns;
 } limits;
 
+/* The larger of a time, and so many times what the last sync left of error in the worst clock. Collective. */
+static int64_t read_tolerance(const offbeat_session *session, const offbeat_command *command) {
+    int64_t tolerance_ns = offbeat_command_number(command, "tolerance_ns", INT64_MAX);
+    int64_t bounds = offbeat_command_number(command, "tolerance_bounds", 0);
+    int64_t bound_ns = offbeat_clock_sync_facts(session->clock).bound_ns;
+    offbeat_tree_allreduce(&bound_ns, 1, OFFBEAT_MAX, session->control);
+    if (bounds > 0 && bound_ns > tolerance_ns / bounds)
+        return bound_ns < INT64_MAX / bounds ? bound_ns * bounds : INT64_MAX;
+    return tolerance_ns;
+}
+
 static limits read_limits(const offbeat_session *session, const offbeat_command *command) {
     return (limits){
         .repetitions = offbeat_command_number(command, "repetitions", 1),
         .attempts = offbeat_command_number(command, "attempts", 1),
         .duration_ns = offbeat_command_number(command, "duration_ns", INT64_MAX),
-        .tolerance_ns = offbeat_command_number(command, "tolerance_ns", INT64_MAX),
+        .tolerance_ns = read_tolerance(session, command),
         .delay_ns = offbeat_command_listed(command, "delays", session->rank),
     };
+}
+
+/* Whether a process may have arrived further from its plan than the tolerance allows: as late as it says,
+ * and as wrong as its clock can be. Written so that nothing overflows where there is no tolerance. */
+static int is_off(const repetition *seen, int64_t tolerance_ns) {
+    return seen->overshoot > tolerance_ns - seen->bound;
 }
 
 /* One repetition. @return the collective's own error code */
@@ -49,21 +67,19 @@ static int repeat_once(offbeat_session *session, offbeat_call *call, const limit
                        int *valid) {
     offbeat_start start;
     offbeat_session_start(session, limit->delay_ns, &start);
-    int64_t arrival = offbeat_clock_local_ns();
+    int64_t arrival = offbeat_clock_local_ns(session->clock);
     int error = offbeat_call_run(call);
-    int64_t exit = offbeat_clock_local_ns();
+    int64_t exit = offbeat_clock_local_ns(session->clock);
     *seen = (repetition){
         .arrival = offbeat_clock_global_ns(session->clock, arrival) - start.deadline_ns,
         .exit = offbeat_clock_global_ns(session->clock, exit) - start.deadline_ns,
         .bound = start.bound_ns,
     };
     seen->overshoot = seen->arrival - limit->delay_ns;
-    int missed = seen->overshoot > limit->tolerance_ns;
-    int64_t worst[3] = {-start.margin_ns, missed, error != MPI_SUCCESS};
-    offbeat_tree_reduce(worst, 3, OFFBEAT_MAX, session->control);
-    offbeat_harmony_adapt(session->harmony, -worst[0]);
-    *valid = !worst[1];
-    return session->rank == 0 ? worst[2] != 0 : error != MPI_SUCCESS;
+    int64_t worst[2] = {is_off(seen, limit->tolerance_ns), error != MPI_SUCCESS};
+    offbeat_tree_reduce(worst, 2, OFFBEAT_MAX, session->control);
+    *valid = !worst[0];
+    return session->rank == 0 ? worst[1] != 0 : error != MPI_SUCCESS;
 }
 
 /* Rank 0 decides, alone, whether the next repetition takes place. */
@@ -72,7 +88,7 @@ static int goes_on(offbeat_session *session, const limits *limit, int64_t valid,
     int64_t decision = 0;
     if (session->rank == 0)
         decision = !failed && valid < limit->repetitions && tried < limit->attempts &&
-                   (tried == 0 || offbeat_clock_local_ns() - began_ns < limit->duration_ns);
+                   (tried == 0 || offbeat_clock_local_ns(session->clock) - began_ns < limit->duration_ns);
     offbeat_tree_broadcast(&decision, sizeof decision, session->control);
     return (int)decision;
 }
@@ -117,7 +133,7 @@ static void make_room(record *taken) {
 
 static void measure_call(offbeat_session *session, offbeat_call *call, const limits *limit) {
     record taken = {0};
-    int64_t valid = 0, began_ns = offbeat_clock_local_ns();
+    int64_t valid = 0, began_ns = offbeat_clock_local_ns(session->clock);
     int failed = 0;
     while (goes_on(session, limit, valid, (int64_t)taken.tried, began_ns, failed)) {
         int was_valid;

@@ -131,8 +131,8 @@ static int64_t leaves_after(offbeat_session *session, offbeat_call *call, int64_
     offbeat_start start;
     offbeat_session_start(session, delay_ns, &start);
     offbeat_call_run(call);
-    int64_t left = offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns()) - start.deadline_ns;
-    offbeat_session_adapt(session, &start);
+    int64_t left =
+        offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns(session->clock)) - start.deadline_ns;
     return left;
 }
 

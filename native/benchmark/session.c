@@ -54,12 +54,6 @@ void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_s
         offbeat_abandon("MPI could not pass on the messages of a harmonised start");
 }
 
-void offbeat_session_adapt(offbeat_session *session, const offbeat_start *start) {
-    int64_t margin_ns = start->margin_ns;
-    offbeat_tree_reduce(&margin_ns, 1, OFFBEAT_MIN, session->control);
-    offbeat_harmony_adapt(session->harmony, margin_ns);
-}
-
 /* Sets one variable everywhere; the first process that fails says why. */
 static int force_one(offbeat_session *session, char *word, const char **why) {
     char *value = strchr(word, '=');
@@ -146,12 +140,11 @@ static void write_library(FILE *out) {
 
 void offbeat_hello(offbeat_session *session) {
     enum { ROUNDS = 20 };
-    int64_t worst[3] = {0, offbeat_clock_bound_ns(session->clock, offbeat_clock_local_ns()),
+    int64_t worst[3] = {0, offbeat_clock_bound_ns(session->clock, offbeat_clock_local_ns(session->clock)),
                         !offbeat_clock_is_shared(session->clock)};
     offbeat_start start;
     for (int i = 0; i < ROUNDS; i++) {
         offbeat_session_start(session, 0, &start);
-        offbeat_session_adapt(session, &start);
         worst[0] = start.overshoot_ns > worst[0] ? start.overshoot_ns : worst[0];
     }
     offbeat_tree_reduce(worst, 3, OFFBEAT_MAX, session->control);
@@ -162,8 +155,8 @@ void offbeat_hello(offbeat_session *session) {
         fprintf(out, "@offbeat {\"ok\":true,\"p\":%d,\"family\":\"%s\",\"library\":", session->p,
                 offbeat_family_name());
         write_library(out);
-        fprintf(out, ",\"clock_source\":\"%s\"", offbeat_clock_source());
-        fprintf(out, ",\"clock_resolution_ns\":%lld", (long long)offbeat_clock_resolution_ns());
+        fprintf(out, ",\"clock_source\":\"%s\"", offbeat_clock_source(session->clock));
+        fprintf(out, ",\"clock_resolution_ns\":%lld", (long long)offbeat_clock_resolution_ns(session->clock));
         fprintf(out, ",\"clock_shared\":%s", worst[2] ? "false" : "true");
         fprintf(out, ",\"clock_bound_ns\":%lld", (long long)worst[1]);
         fprintf(out, ",\"overshoot_ns\":%lld", (long long)worst[0]);

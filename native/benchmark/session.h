@@ -21,7 +21,6 @@ typedef struct offbeat_session {
     int rank, p;
     MPI_Comm control;    /**< the driver's own messages */
     MPI_Comm test;       /**< the communicator that collectives under test are called on */
-    int yields;          /**< more processes than cores: waits give the core away */
     FILE *answers;       /**< rank 0: the front end's pipe; elsewhere NULL */
     const char *samples; /**< file that measure writes, on rank 0's node; NULL: none */
     offbeat_clock *clock;
@@ -37,9 +36,6 @@ offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_comma
 
 /** A harmonised start with this process's delay; ends the launch where it fails. Collective. */
 void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start);
-
-/** Lets the slack follow what a start needed. Collective, once a start. */
-void offbeat_session_adapt(offbeat_session *session, const offbeat_start *start);
 
 /** "force VAR=VALUE ...": resets what was forced before, sets the variables on every process, renews test
  * where needed. */
@@ -60,7 +56,7 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 
 /** "measure collective=... repetitions=N attempts=M duration_ns=S tolerance_ns=T delays=...": see measure.c.
- */
+ * A start is as far from its plan as the process was late and its clock can be wrong, together. */
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);
 
 /** "pingpong from=A to=B bytes=N messages=K": K round trips a repetition between two processes. Answers how
@@ -78,6 +74,24 @@ void offbeat_stream(offbeat_session *session, const offbeat_command *command);
 /** "local work=reduce bytes=N messages=K": K reductions (sums of doubles) or copies of N bytes on rank 0.
  * Answers how long all of them took. */
 void offbeat_local(offbeat_session *session, const offbeat_command *command);
+
+/** "start by=B collective=...": N starts, by MPI_Barrier or harmonised, each with a collective behind it or
+ * nothing. Answers how far apart the processes left each start, with what the clock's error leaves possible,
+ * what the collective then took (summed over the processes, and the longest), and how long after the first
+ * one each process typically left. */
+void offbeat_start_by(offbeat_session *session, const offbeat_command *command);
+
+/** "sync method=M processes=P": makes a clock on the first P processes and synchronises it anew N times.
+ * Answers how long each sync took, its ping-pongs and its bound. */
+void offbeat_sync(offbeat_session *session, const offbeat_command *command);
+
+/** "accuracy methods=M,... ages=A,...": in each round synchronises a clock of each method and compares it
+ * with rank 0's right away and at each age. Answers between which bounds the error of each comparison lies,
+ * and the clock's own bound. */
+void offbeat_accuracy(offbeat_session *session, const offbeat_command *command);
+
+/** What a command says of a clock beside its method; what it does not say is left to the library. */
+offbeat_clock_options offbeat_clock_wishes(const offbeat_command *command);
 
 /** "hello": library, clock, binding, and how late the latest of 20 harmonised starts was. */
 void offbeat_hello(offbeat_session *session);

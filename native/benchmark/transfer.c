@@ -127,7 +127,7 @@ static void receive_from(const transfer *all, int from, MPI_Comm comm) {
 
 /* All round trips of a repetition; the time counts where they begin. */
 static int64_t round_trips(const offbeat_session *session, const transfer *all) {
-    int64_t began_ns = offbeat_clock_local_ns();
+    int64_t began_ns = offbeat_clock_local_ns(session->clock);
     for (int64_t i = 0; i < all->messages; i++) {
         if (session->rank == all->from) {
             send_to(all, all->to, session->control);
@@ -137,7 +137,7 @@ static int64_t round_trips(const offbeat_session *session, const transfer *all) 
             send_to(all, all->from, session->control);
         }
     }
-    return offbeat_clock_local_ns() - began_ns;
+    return offbeat_clock_local_ns(session->clock) - began_ns;
 }
 
 void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) {
@@ -160,13 +160,12 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) 
 static int64_t call_late(offbeat_session *session, const transfer *all, int64_t delay_ns) {
     offbeat_start start;
     offbeat_session_start(session, session->rank == all->to ? delay_ns : 0, &start);
-    int64_t began_ns = offbeat_clock_local_ns();
+    int64_t began_ns = offbeat_clock_local_ns(session->clock);
     if (session->rank == all->from)
         send_to(all, all->to, session->control);
     else if (session->rank == all->to)
         receive_from(all, all->from, session->control);
-    int64_t taken_ns = offbeat_clock_local_ns() - began_ns;
-    offbeat_session_adapt(session, &start);
+    int64_t taken_ns = offbeat_clock_local_ns(session->clock) - began_ns;
     return taken_ns;
 }
 
@@ -227,9 +226,8 @@ static int64_t stream_once(offbeat_session *session, const transfer *all, MPI_Re
     /* One by one: compilers take MPICH 4's MPI_STATUSES_IGNORE for an array of no length. */
     for (int i = 0; i < used; i++)
         MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
-    int64_t ended_ns = offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns());
+    int64_t ended_ns = offbeat_clock_global_ns(session->clock, offbeat_clock_local_ns(session->clock));
     int64_t taken_ns = used ? ended_ns - start.deadline_ns : 0;
-    offbeat_session_adapt(session, &start);
     offbeat_tree_reduce(&taken_ns, 1, OFFBEAT_MAX, session->control);
     return taken_ns;
 }
@@ -260,15 +258,15 @@ void offbeat_stream(offbeat_session *session, const offbeat_command *command) {
 }
 
 /* Rank 0 reduces or copies; nobody else does anything. */
-static int64_t work_once(const transfer *all, int reduces) {
-    int64_t began_ns = offbeat_clock_local_ns();
+static int64_t work_once(const offbeat_session *session, const transfer *all, int reduces) {
+    int64_t began_ns = offbeat_clock_local_ns(session->clock);
     for (int64_t i = 0; i < all->messages; i++) {
         if (reduces)
             MPI_Reduce_local(all->sent, all->received, all->bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM);
         else
             memcpy(all->received + (size_t)i * (size_t)all->bytes, all->sent, (size_t)all->bytes);
     }
-    return offbeat_clock_local_ns() - began_ns;
+    return offbeat_clock_local_ns(session->clock) - began_ns;
 }
 
 void offbeat_local(offbeat_session *session, const offbeat_command *command) {
@@ -282,7 +280,7 @@ void offbeat_local(offbeat_session *session, const offbeat_command *command) {
     if (prepare(session, command, &all) != 0)
         return;
     for (int64_t i = -all.warmups; session->rank == 0 && i < all.repetitions; i++) {
-        int64_t taken_ns = work_once(&all, reduces);
+        int64_t taken_ns = work_once(session, &all, reduces);
         if (i >= 0)
             all.taken_ns[i] = taken_ns;
     }

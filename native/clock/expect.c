@@ -2,9 +2,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "clock/expect.h"
 
+#include "clock/virtual.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 static int collectives;
 static int clocks_moved, rank_0_moved;
@@ -59,25 +63,63 @@ int64_t own_virtual_offset_ns(void) {
     return virtual_offset_ns(world_rank());
 }
 
+int64_t physical_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 void move_clocks(int move_rank_0) {
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     clocks_moved = 1;
     rank_0_moved = move_rank_0;
-    char *text = malloc((size_t)size * 40 + 1);
+    char *text = malloc((size_t)size * 48 + 16);
     expect(text != NULL, "No memory for the text of %d virtual offsets.", size);
-    int length = 0;
+    int length = sprintf(text, "virtual:");
     for (int rank = 0; rank < size; rank++) {
-        const char *separator = rank == 0 ? "" : ",";
-        length += sprintf(text + length, "%s%d:%lld", separator, rank, (long long)virtual_offset_ns(rank));
+        const char *separator = rank == 0 ? "" : ";";
+        length +=
+            sprintf(text + length, "%s%d:offset=%lld", separator, rank, (long long)virtual_offset_ns(rank));
     }
-    setenv("OFFBEAT_CLOCK_TEST_OFFSET_NS", text, 1);
+    setenv("OFFBEAT_CLOCK_SOURCE", text, 1);
     free(text);
+}
+
+static char *drifting_clocks;
+
+void drift_clocks(int64_t step_ns, int64_t step_after_ns) {
+    static const double drifts_ppm[] = {-199.9, 199.9, 35, -80.5, 199.9, -199.9, 0};
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const size_t bytes = (size_t)size * 120 + 40;
+    drifting_clocks = realloc(drifting_clocks, bytes);
+    expect(drifting_clocks != NULL, "No memory for the text of %d virtual clocks.", size);
+    int length = sprintf(drifting_clocks, "virtual:epoch=%lld;",
+                         (long long)first_of(physical_now_ns(), MPI_COMM_WORLD));
+    for (int rank = 0; rank < size; rank++) {
+        clocks_moved = rank_0_moved = 1;
+        length += sprintf(drifting_clocks + length, "%s%d:offset=%lld,drift=%.1f,wander=%s0.05/8.1",
+                          rank == 0 ? "" : ";", rank, (long long)virtual_offset_ns(rank),
+                          drifts_ppm[rank % 7], rank % 2 ? "-" : "");
+        if (step_ns != 0 && rank % 2)
+            length += sprintf(drifting_clocks + length, ",step=%lld@%.6f", (long long)step_ns,
+                              (double)step_after_ns * 1e-9);
+    }
+    setenv("OFFBEAT_CLOCK_SOURCE", drifting_clocks, 1);
+}
+
+int64_t drifting_clock_ns(int rank, int64_t physical_ns) {
+    char why[200];
+    offbeat_virtual bend;
+    expect(offbeat_virtual_parse(drifting_clocks + strlen("virtual:"), rank, &bend, why, sizeof why) == 0,
+           "%s", why);
+    return offbeat_virtual_ns(&bend, physical_ns);
 }
 
 void restore_clocks(void) {
     clocks_moved = 0;
-    unsetenv("OFFBEAT_CLOCK_TEST_OFFSET_NS");
+    unsetenv("OFFBEAT_CLOCK_SOURCE");
 }
 
 /* The public names of collectives that a library under test could be asked for: counted, then done. */

@@ -31,10 +31,23 @@ int64_t first_of(int64_t value, MPI_Comm comm);
  */
 void move_clocks(int move_rank_0);
 
-/** Takes the virtual offsets away; clocks created from now on don't have them. */
+/**
+ * Gives each rank of MPI_COMM_WORLD a virtual clock that runs and wanders as fast as the clock's bound
+ * allows, from now on. Collective over MPI_COMM_WORLD, as all must mean the same moment.
+ * @param step_ns by how much the clocks of odd ranks are set, once, after @p step_after_ns; 0: never
+ */
+void drift_clocks(int64_t step_ns, int64_t step_after_ns);
+
+/** What the clock of a rank of MPI_COMM_WORLD shows at a physical time, after drift_clocks. */
+int64_t drifting_clock_ns(int rank, int64_t physical_ns);
+
+/** Takes the virtual clocks away; clocks created from now on don't have them. */
 void restore_clocks(void);
 
 /** The virtual offset of this process in nanoseconds; 0 when there is none. */
 int64_t own_virtual_offset_ns(void);
+
+/** CLOCK_MONOTONIC in nanoseconds: the physical clock that all processes of a machine share. */
+int64_t physical_now_ns(void);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "clock/interval.h"
 
-/* 200 ppm is one part in this many. */
-enum { DRIFT_DIVISOR = 5000 };
+#include "clock/limits.h"
 
 int64_t offbeat_drift_ns(int64_t elapsed_ns) {
     int64_t length_ns = elapsed_ns < 0 ? -elapsed_ns : elapsed_ns;
-    return length_ns / DRIFT_DIVISOR + (length_ns % DRIFT_DIVISOR != 0);
+    return length_ns / OFFBEAT_DRIFT_DIVISOR + (length_ns % OFFBEAT_DRIFT_DIVISOR != 0);
 }
 
 void offbeat_interval_at(const offbeat_interval *interval, int64_t at_ns, int64_t *low_ns, int64_t *high_ns) {

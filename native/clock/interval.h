@@ -11,6 +11,8 @@
 #ifndef OFFBEAT_CLOCK_INTERVAL_H
 #define OFFBEAT_CLOCK_INTERVAL_H
 
+#include "clock/exchange.h"
+
 #include <stdint.h>
 
 /** An offset lies between low_ns (as known at local time low_at_ns) and high_ns (as known at high_at_ns). */
@@ -20,13 +22,7 @@ typedef struct offbeat_interval {
     int exchanges; /**< how many were taken in; 0: nothing is known yet */
 } offbeat_interval;
 
-/** One ping-pong exchange: a and c on the local clock, b and its possible error on the remote one. */
-typedef struct offbeat_exchange {
-    int64_t sent_ns, answered_ns, answered_error_ns, received_ns;
-} offbeat_exchange;
-
-/** How far two clocks can drift apart in a time of this length (either sign): 200 parts per million, rounded
- * up. */
+/** How far two clocks can drift apart in a time of this length (either sign), rounded up. */
 int64_t offbeat_drift_ns(int64_t elapsed_ns);
 
 /**

@@ -9,28 +9,28 @@ int offbeat_duplicate(MPI_Comm comm, MPI_Comm *duplicate) {
     if (comm == MPI_COMM_NULL)
         return MPI_ERR_COMM;
     int is_inter;
-    int rc = MPI_Comm_test_inter(comm, &is_inter);
+    int rc = PMPI_Comm_test_inter(comm, &is_inter);
     if (rc != MPI_SUCCESS)
         return rc;
     if (is_inter)
         return MPI_ERR_COMM;
-    rc = MPI_Comm_dup(comm, duplicate);
-    return rc != MPI_SUCCESS ? rc : MPI_Comm_set_errhandler(*duplicate, MPI_ERRORS_RETURN);
+    rc = PMPI_Comm_dup(comm, duplicate);
+    return rc != MPI_SUCCESS ? rc : PMPI_Comm_set_errhandler(*duplicate, MPI_ERRORS_RETURN);
 }
 
 int offbeat_receive(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                     int patience) {
     if (patience == OFFBEAT_NEVER_YIELD)
-        return MPI_Recv(buffer, count, type, source, tag, comm, MPI_STATUS_IGNORE);
+        return PMPI_Recv(buffer, count, type, source, tag, comm, MPI_STATUS_IGNORE);
     MPI_Request request;
-    int rc = MPI_Irecv(buffer, count, type, source, tag, comm, &request);
+    int rc = PMPI_Irecv(buffer, count, type, source, tag, comm, &request);
     int done = 0;
     for (int polls = 0; rc == MPI_SUCCESS && !done; polls++) {
         if (polls > patience) {
             sched_yield();
             polls = patience;
         }
-        rc = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        rc = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
     }
     return rc;
 }

@@ -3,77 +3,65 @@
 #include <offbeat/harmonize.h>
 
 #include "clock/messages.h"
-#include "clock/tree.h"
+#include "harmonize/crowd.h"
+#include "harmonize/fan.h"
+#include "harmonize/harmony.h"
 #include "harmonize/slack.h"
+#include "harmonize/sync_due.h"
+#include "harmonize/wishes.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
-
-enum { TAG_FAN_IN = 1, TAG_FAN_OUT = 2 };
 
 /* Rounds that measure the first slack; those that set up connections and warm caches don't count. */
 enum { WARM_UP_ROUNDS = 2, MEASURED_ROUNDS = 8 };
-
-/* Polls before a waiting process gives its core away, when it shall at all: it shares the core for certain.
- */
-enum { PATIENCE = 20 };
 
 static const int64_t SLACK_FLOOR_NS = 2 * 1000;
 static const int64_t SLACK_FLOOR_YIELDING_NS =
     50 * 1000; /* a scheduler stands between the message and the process */
 static const int64_t SLACK_CAP_NS = 50 * 1000 * 1000;
-static const int64_t OLDEST_SYNC_NS = 1000 * 1000 * 1000;
+static const int64_t PATIENCE_NS = 2 * 1000 * 1000; /* shorter than schedulers let a process run */
 
 /* Fanned out instead of a deadline: synchronise the clocks and begin again. */
 static const int64_t RESYNC = INT64_MIN;
 
+/* Fanned in instead of a lateness: this start has been told of, or there was none. */
+static const int64_t TOLD = INT64_MIN;
+
+/* What travels up, the largest of each at the top; and what travels down. */
+enum { SYNC_HELPS = 0, LATENESS = 1 };
+enum { DEADLINE = 0, SLACK = 1 };
+
 struct offbeat_harmony {
     offbeat_clock *clock;
-    MPI_Comm comm;
-    int rank, size;
-    int yield;
-    offbeat_slack slack;   /* these two live at rank 0 */
-    int64_t used_slack_ns; /* the slack of the last start */
+    offbeat_fan fan;
+    int64_t tolerance_ns;
+    int64_t lateness_ns; /* how long after the deadline this process began to wait in the last start */
+    /* At rank 0: */
+    offbeat_slack slack;
+    int64_t used_slack_ns;  /* the slack of the last start */
+    int64_t sync_length_ns; /* of the last sync, until all were done */
 };
 
-static int receive(const offbeat_harmony *harmony, int64_t *value, int source, int tag) {
-    int patience = harmony->yield ? PATIENCE : OFFBEAT_NEVER_YIELD;
-    return offbeat_receive(value, 1, MPI_INT64_T, source, tag, harmony->comm, patience);
+const char *offbeat_verdict_text(offbeat_verdict verdict) {
+    switch (verdict) {
+    case OFFBEAT_ON_TIME:
+        return "started on time";
+    case OFFBEAT_CAME_LATE:
+        return "came after the deadline";
+    case OFFBEAT_LOST_CORE:
+        return "lost its core while it waited for the deadline";
+    }
+    return "has no known verdict";
 }
 
-/* Rank 0 returns when all have called; there @p value becomes the largest of all values. */
-static int fan_in(const offbeat_harmony *harmony, int64_t *value) {
-    int span = offbeat_tree_span(harmony->rank, harmony->size);
-    for (int distance = 1; distance < span; distance *= 2) {
-        int64_t other = INT64_MIN;
-        if (harmony->rank + distance >= harmony->size)
-            break;
-        int rc = receive(harmony, &other, harmony->rank + distance, TAG_FAN_IN);
-        if (rc != MPI_SUCCESS)
-            return rc;
-        if (other > *value)
-            *value = other;
-    }
-    if (harmony->rank == 0)
-        return MPI_SUCCESS;
-    return MPI_Send(value, 1, MPI_INT64_T, offbeat_tree_parent(harmony->rank), TAG_FAN_IN, harmony->comm);
-}
-
-/* Gives everybody rank 0's value. */
-static int fan_out(const offbeat_harmony *harmony, int64_t *value) {
-    int rc = MPI_SUCCESS;
-    if (harmony->rank != 0)
-        rc = receive(harmony, value, offbeat_tree_parent(harmony->rank), TAG_FAN_OUT);
-    int distance = offbeat_tree_span(harmony->rank, harmony->size) / 2;
-    for (; rc == MPI_SUCCESS && distance > 0; distance /= 2) {
-        if (harmony->rank + distance < harmony->size)
-            rc = MPI_Send(value, 1, MPI_INT64_T, harmony->rank + distance, TAG_FAN_OUT, harmony->comm);
-    }
-    return rc;
+static int64_t local_now_ns(const offbeat_harmony *harmony) {
+    return offbeat_clock_local_ns(harmony->clock);
 }
 
 static int64_t global_now_ns(const offbeat_harmony *harmony) {
-    return offbeat_clock_global_ns(harmony->clock, offbeat_clock_local_ns());
+    return offbeat_clock_global_ns(harmony->clock, local_now_ns(harmony));
 }
 
 /* Measures how long a fan-out takes until the last process has passed it on; each round's answer travels up
@@ -81,56 +69,81 @@ static int64_t global_now_ns(const offbeat_harmony *harmony) {
 static int measure_needs(offbeat_harmony *harmony) {
     int64_t need_ns = 0;
     for (int round = 0; round <= WARM_UP_ROUNDS + MEASURED_ROUNDS; round++) {
-        int rc = fan_in(harmony, &need_ns);
+        int64_t up[OFFBEAT_FAN_VALUES] = {need_ns, 0}, down[OFFBEAT_FAN_VALUES] = {0, 0};
+        int rc = offbeat_fan_in(&harmony->fan, up);
         if (rc != MPI_SUCCESS)
             return rc;
-        if (harmony->rank == 0 && round > WARM_UP_ROUNDS)
-            offbeat_slack_learn(&harmony->slack, need_ns);
-        int64_t began_ns = global_now_ns(harmony);
-        rc = fan_out(harmony, &began_ns);
+        if (harmony->fan.rank == 0 && round > WARM_UP_ROUNDS)
+            offbeat_slack_learn(&harmony->slack, up[0]);
+        down[0] = global_now_ns(harmony);
+        rc = offbeat_fan_out(&harmony->fan, down);
         if (rc != MPI_SUCCESS)
             return rc;
-        need_ns = global_now_ns(harmony) - began_ns;
+        need_ns = global_now_ns(harmony) - down[0];
     }
     return MPI_SUCCESS;
 }
 
-/* Whether this process's clock has become too old to be trusted; a shared physical clock never does. */
-static int is_stale(const offbeat_clock *clock) {
-    return !offbeat_clock_is_shared(clock) && offbeat_clock_age_ns(clock) > OLDEST_SYNC_NS;
+/* Waits for all. Rank 0 hears how late the last start was known to the last process, and learns from it.
+ * @param[in,out] sync_helps here, then anywhere (at rank 0) */
+static int gather(offbeat_harmony *harmony, int *sync_helps) {
+    int64_t up[OFFBEAT_FAN_VALUES] = {[SYNC_HELPS] = *sync_helps, [LATENESS] = harmony->lateness_ns};
+    harmony->lateness_ns = TOLD;
+    int rc = offbeat_fan_in(&harmony->fan, up);
+    if (rc != MPI_SUCCESS || harmony->fan.rank != 0)
+        return rc;
+    *sync_helps = up[SYNC_HELPS] != 0;
+    if (up[LATENESS] != TOLD)
+        offbeat_slack_learn(&harmony->slack, harmony->used_slack_ns + up[LATENESS]);
+    return MPI_SUCCESS;
 }
 
-/* Waits for all, then spreads rank 0's deadline, or RESYNC where that is allowed and somebody needs it. */
-static int agree(offbeat_harmony *harmony, int may_resync, int64_t *deadline_ns) {
-    int64_t stale = may_resync && is_stale(harmony->clock);
-    int rc = fan_in(harmony, &stale);
+/* Rank 0's deadline, or RESYNC, for everybody. */
+static int spread(offbeat_harmony *harmony, int resync, int64_t down[OFFBEAT_FAN_VALUES]) {
+    down[DEADLINE] = down[SLACK] = RESYNC;
+    if (harmony->fan.rank == 0 && !resync) {
+        down[SLACK] = harmony->used_slack_ns = offbeat_slack_ns(&harmony->slack);
+        down[DEADLINE] = global_now_ns(harmony) + down[SLACK];
+    }
+    return offbeat_fan_out(&harmony->fan, down);
+}
+
+/* Synchronises all clocks, and takes the time at rank 0 until all are done. */
+static int synchronise(offbeat_harmony *harmony) {
+    int64_t began_ns = local_now_ns(harmony);
+    int nothing = 0;
+    int rc = offbeat_clock_sync(harmony->clock);
+    if (rc == MPI_SUCCESS)
+        rc = gather(harmony, &nothing);
+    harmony->sync_length_ns = local_now_ns(harmony) - began_ns;
+    return rc;
+}
+
+/* Agrees on a deadline when all are there, synchronising the clocks before it at most once. */
+static int agree(offbeat_harmony *harmony, int64_t down[OFFBEAT_FAN_VALUES]) {
+    offbeat_clock *clock = harmony->clock;
+    int sync_helps = offbeat_sync_helps(offbeat_clock_sync_facts(clock).bound_ns,
+                                        offbeat_clock_bound_ns(clock, local_now_ns(harmony)));
+    int rc = gather(harmony, &sync_helps);
     if (rc != MPI_SUCCESS)
         return rc;
-    if (harmony->rank == 0) {
-        harmony->used_slack_ns = offbeat_slack_ns(&harmony->slack);
-        *deadline_ns = stale ? RESYNC : global_now_ns(harmony) + harmony->used_slack_ns;
-    }
-    return fan_out(harmony, deadline_ns);
-}
-
-/* Agrees on a deadline, synchronising the clocks before it at most once: where a sync itself takes a second,
- * the clocks are stale again at once. */
-static int agree_in_sync(offbeat_harmony *harmony, int64_t *deadline_ns) {
-    int rc = agree(harmony, 1, deadline_ns);
-    if (rc != MPI_SUCCESS || *deadline_ns != RESYNC)
+    rc = spread(
+        harmony,
+        sync_helps && offbeat_sync_is_affordable(offbeat_clock_age_ns(clock), harmony->sync_length_ns), down);
+    if (rc != MPI_SUCCESS || down[DEADLINE] != RESYNC)
         return rc;
-    rc = offbeat_clock_sync(harmony->clock);
-    return rc == MPI_SUCCESS ? agree(harmony, 0, deadline_ns) : rc;
+    rc = synchronise(harmony);
+    return rc == MPI_SUCCESS ? spread(harmony, 0, down) : rc;
 }
 
 /* Spins until a local time. @return the local time on leaving, which is later when the process lost its core
  */
-static int64_t wait_until(int64_t local_ns, int yield) {
+static int64_t wait_until(const offbeat_harmony *harmony, int64_t local_ns) {
     for (;;) {
-        int64_t now_ns = offbeat_clock_local_ns();
+        int64_t now_ns = local_now_ns(harmony);
         if (now_ns >= local_ns)
             return now_ns;
-        if (yield)
+        if (harmony->fan.yields)
             sched_yield();
     }
 }
@@ -138,31 +151,31 @@ static int64_t wait_until(int64_t local_ns, int yield) {
 int offbeat_harmonize(offbeat_harmony *harmony, int64_t delay_ns, offbeat_start *start) {
     if (harmony == NULL || start == NULL || delay_ns < 0)
         return MPI_ERR_ARG;
-    int64_t deadline_ns = 0;
-    int rc = agree_in_sync(harmony, &deadline_ns);
+    int64_t down[OFFBEAT_FAN_VALUES];
+    int rc = agree(harmony, down);
     if (rc != MPI_SUCCESS)
         return rc;
-    /* All that can be done beforehand is: nothing but one subtraction comes between the deadline and the
-     * return. */
+    /* All that can be done beforehand is: little comes between the deadline and the return. */
+    const int64_t deadline_ns = down[DEADLINE];
     const int64_t target_ns = offbeat_clock_to_local_ns(harmony->clock, deadline_ns + delay_ns);
     start->deadline_ns = deadline_ns;
     start->planned_ns = deadline_ns + delay_ns;
+    start->slack_ns = down[SLACK];
     start->bound_ns = offbeat_clock_bound_ns(harmony->clock, target_ns);
-    start->margin_ns = target_ns - delay_ns - offbeat_clock_local_ns();
-    start->overshoot_ns = wait_until(target_ns, harmony->yield) - target_ns;
+    start->margin_ns = target_ns - delay_ns - local_now_ns(harmony);
+    harmony->lateness_ns = -start->margin_ns;
+    const offbeat_verdict reproach = start->margin_ns + delay_ns < 0 ? OFFBEAT_CAME_LATE : OFFBEAT_LOST_CORE;
+    start->overshoot_ns = wait_until(harmony, target_ns) - target_ns;
+    start->verdict = start->overshoot_ns <= harmony->tolerance_ns ? OFFBEAT_ON_TIME : reproach;
     return MPI_SUCCESS;
 }
 
-void offbeat_harmony_adapt(offbeat_harmony *harmony, int64_t smallest_margin_ns) {
-    if (harmony == NULL || harmony->rank != 0)
-        return;
-    /* Nobody can be told to come earlier than the cap allows, and any number may be given. */
-    int64_t margin_ns = smallest_margin_ns < -SLACK_CAP_NS ? -SLACK_CAP_NS : smallest_margin_ns;
-    offbeat_slack_learn(&harmony->slack, harmony->used_slack_ns - margin_ns);
+int64_t offbeat_harmony_slack_ns(const offbeat_harmony *harmony) {
+    return harmony->fan.rank == 0 ? offbeat_slack_ns(&harmony->slack) : 0;
 }
 
-int64_t offbeat_harmony_slack_ns(const offbeat_harmony *harmony) {
-    return harmony->rank == 0 ? offbeat_slack_ns(&harmony->slack) : 0;
+int64_t offbeat_harmony_tolerance_ns(const offbeat_harmony *harmony) {
+    return harmony->tolerance_ns;
 }
 
 /* Whether the communicator has just the clock's processes: a sync would wait for all of those. */
@@ -170,7 +183,7 @@ static int check_processes(const offbeat_clock *clock, MPI_Comm comm) {
     int is_inter, relation;
     if (comm == MPI_COMM_NULL)
         return MPI_ERR_COMM;
-    int rc = MPI_Comm_test_inter(comm, &is_inter);
+    int rc = PMPI_Comm_test_inter(comm, &is_inter);
     if (rc == MPI_SUCCESS && is_inter)
         return MPI_ERR_COMM;
     if (rc == MPI_SUCCESS)
@@ -180,36 +193,54 @@ static int check_processes(const offbeat_clock *clock, MPI_Comm comm) {
     return relation == MPI_UNEQUAL ? MPI_ERR_COMM : MPI_SUCCESS;
 }
 
-/* What offbeat_harmony_create does once there is a harmony to fill. */
-static int set_up(offbeat_harmony *harmony, MPI_Comm comm) {
-    int rc = offbeat_duplicate(comm, &harmony->comm);
+/* Reads the environment; fails everywhere where it fails anywhere, and says why where it does. */
+static int obey_environment(offbeat_harmony *harmony, int *yield) {
+    char why[256];
+    offbeat_wishes wishes;
+    int64_t failed[OFFBEAT_FAN_VALUES] = {offbeat_wishes_read(&wishes, why, sizeof why) != 0, 0};
+    if (failed[0])
+        fprintf(stderr, "offbeat-harmonize: %s\n", why);
+    int rc = offbeat_fan_in(&harmony->fan, failed);
     if (rc == MPI_SUCCESS)
-        rc = MPI_Comm_rank(harmony->comm, &harmony->rank);
+        rc = offbeat_fan_out(&harmony->fan, failed);
+    if (rc != MPI_SUCCESS || failed[0])
+        return rc != MPI_SUCCESS ? rc : MPI_ERR_ARG;
+    harmony->tolerance_ns = wishes.tolerance_ns;
+    if (*yield == OFFBEAT_YIELD_WHERE_CROWDED)
+        *yield = wishes.yield;
+    return MPI_SUCCESS;
+}
+
+/* What is done once there is a harmony to fill. */
+static int set_up(offbeat_harmony *harmony, int yield) {
+    int rc = offbeat_fan_open(&harmony->fan, harmony->fan.comm);
     if (rc == MPI_SUCCESS)
-        rc = MPI_Comm_size(harmony->comm, &harmony->size);
+        rc = obey_environment(harmony, &yield);
+    if (rc == MPI_SUCCESS && yield == OFFBEAT_YIELD_WHERE_CROWDED)
+        rc = offbeat_node_is_crowded(harmony->fan.comm, &yield);
     if (rc != MPI_SUCCESS)
         return rc;
-    offbeat_slack_init(&harmony->slack, harmony->yield ? SLACK_FLOOR_YIELDING_NS : SLACK_FLOOR_NS,
-                       SLACK_CAP_NS);
+    harmony->fan.yields = yield;
+    if (yield)
+        offbeat_slack_init(&harmony->slack, SLACK_FLOOR_YIELDING_NS, SLACK_CAP_NS, SLACK_CAP_NS);
+    else
+        offbeat_slack_init(&harmony->slack, SLACK_FLOOR_NS, PATIENCE_NS, SLACK_CAP_NS);
     rc = measure_needs(harmony);
-    harmony->used_slack_ns = offbeat_slack_ns(&harmony->slack);
+    harmony->lateness_ns = TOLD;
+    harmony->sync_length_ns = offbeat_clock_sync_facts(harmony->clock).duration_ns;
     return rc;
 }
 
-int offbeat_harmony_create(offbeat_clock *clock, MPI_Comm comm, int yield, offbeat_harmony **harmony) {
-    if (clock == NULL || harmony == NULL)
-        return MPI_ERR_ARG;
+int offbeat_harmony_create_on(offbeat_clock *clock, MPI_Comm own, int yield, offbeat_harmony **harmony) {
     *harmony = NULL;
-    int rc = check_processes(clock, comm);
-    if (rc != MPI_SUCCESS)
-        return rc;
     offbeat_harmony *created = calloc(1, sizeof *created);
-    if (created == NULL)
+    if (created == NULL) {
+        PMPI_Comm_free(&own);
         return MPI_ERR_NO_MEM;
+    }
     created->clock = clock;
-    created->comm = MPI_COMM_NULL;
-    created->yield = yield;
-    rc = set_up(created, comm);
+    created->fan.comm = own;
+    int rc = set_up(created, yield);
     if (rc == MPI_SUCCESS)
         *harmony = created;
     else
@@ -217,12 +248,22 @@ int offbeat_harmony_create(offbeat_clock *clock, MPI_Comm comm, int yield, offbe
     return rc;
 }
 
+int offbeat_harmony_create(offbeat_clock *clock, MPI_Comm comm, int yield, offbeat_harmony **harmony) {
+    MPI_Comm own;
+    if (harmony != NULL)
+        *harmony = NULL;
+    if (clock == NULL || harmony == NULL || yield < OFFBEAT_YIELD_WHERE_CROWDED || yield > 1)
+        return MPI_ERR_ARG;
+    int rc = check_processes(clock, comm);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_duplicate(comm, &own);
+    return rc == MPI_SUCCESS ? offbeat_harmony_create_on(clock, own, yield, harmony) : rc;
+}
+
 int offbeat_harmony_free(offbeat_harmony **harmony) {
     if (harmony == NULL || *harmony == NULL)
         return MPI_SUCCESS;
-    int rc = MPI_SUCCESS;
-    if ((*harmony)->comm != MPI_COMM_NULL)
-        rc = MPI_Comm_free(&(*harmony)->comm);
+    int rc = PMPI_Comm_free(&(*harmony)->fan.comm);
     free(*harmony);
     *harmony = NULL;
     return rc;

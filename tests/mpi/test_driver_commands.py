@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from offbeat.engines.repeat import read_samples
 from offbeat.mpi import build
@@ -29,11 +31,26 @@ def samples(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def driver(some_mpi_installation: Installation, program: Path, samples: Path) -> Iterator[Driver]:
+def start(
+    some_mpi_installation: Installation, program: Path, samples: Path
+) -> Iterator[Callable[..., Driver]]:
+    """Starts a driver in this environment and more."""
     launch = command(some_mpi_installation, [str(program), "--samples", str(samples)], P)
-    driver = Driver(launch.argv, launch.environment, samples.with_name("log"))
-    yield driver
-    driver.close()
+    started: list[Driver] = []
+
+    def begin(**environment: str) -> Driver:
+        log = samples.with_name(f"log-{len(started)}")
+        started.append(Driver(launch.argv, {**launch.environment, **environment}, log))
+        return started[-1]
+
+    yield begin
+    for driver in started:
+        driver.close()
+
+
+@pytest.fixture
+def driver(start: Callable[..., Driver]) -> Driver:
+    return start()
 
 
 def ask(driver: Driver, verb: str, **values: object) -> dict[str, object]:
@@ -107,3 +124,38 @@ def test_wrong_arguments_are_named_and_end_with_status_2(program: Path, words: l
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 2
     assert f"unknown argument '{words[0]}'" in done.stderr and "--samples FILE" in done.stderr
+
+
+def starts_off_by(samples: Path) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Of each repetition, in ns: how far the worst start may have been from its plan, whether it was called
+    valid, and the largest error bound of a clock."""
+    raw = np.fromfile(samples, dtype=np.int64)
+    repetitions = raw.size // (4 * P + 1)
+    times = raw[: 4 * P * repetitions].reshape(P, repetitions, 4)
+    off = (times[:, :, 2] + times[:, :, 3]).max(axis=0)
+    return off, raw[4 * P * repetitions :].astype(bool), times[:, :, 3].max(axis=0)
+
+
+def test_a_repetition_is_valid_where_lateness_and_the_clock_s_error_are_within_the_tolerance_together(
+    start: Callable[..., Driver], samples: Path
+) -> None:
+    bent = start(OFFBEAT_CLOCK_SOURCE="virtual:1:offset=5000000,drift=30;2:offset=-70000,drift=-10")
+    ask(bent, "measure", repetitions=40, attempts=40)
+    off, valid, bounds = starts_off_by(samples)
+    assert valid.all()
+    assert bounds.min() > 0
+    for tolerance_ns in (int(np.median(off)), int(np.median(bounds)), 0):
+        answer = ask(bent, "measure", repetitions=40, attempts=40, tolerance_ns=tolerance_ns)
+        off, valid, _ = starts_off_by(samples)
+        assert (valid == (off <= tolerance_ns)).all()
+        assert answer["valid"] == valid.sum()
+
+
+def test_a_tolerance_may_follow_what_the_clocks_can_do(start: Callable[..., Driver], samples: Path) -> None:
+    bent = start(OFFBEAT_CLOCK_SOURCE="virtual:1:offset=5000000,drift=30")
+    limits = {"repetitions": 10, "attempts": 10, "tolerance_ns": 0}
+    assert ask(bent, "measure", **limits)["valid"] == 0
+    assert ask(bent, "measure", **limits, tolerance_bounds=1000000)["valid"] == 10
+    one = start()
+    assert ask(one, "measure", **limits, tolerance_bounds=1000000)["valid"] == 0
+    assert starts_off_by(samples)[2].max() == 0

@@ -124,6 +124,7 @@ def test_the_driver_keeps_its_library_whatever_a_module_puts_on_the_library_path
     [
         (["-DOFFBEAT_MPI_INCLUDE=/nowhere"], "together, or neither"),
         (["-DOFFBEAT_MPI_INCLUDE=/nowhere", "-DOFFBEAT_MPI_LIBRARY=/nowhere/libmpi.so"], "holds no mpi.h"),
+        (["-DOFFBEAT_FORTRAN=maybe"], "OFFBEAT_FORTRAN=maybe must be ON, OFF or AUTO"),
     ],
 )
 def test_wrong_hints_stop_the_configuration_with_a_sentence(

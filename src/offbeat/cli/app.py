@@ -19,6 +19,7 @@ VERBS = (
     "pattern",
     "platform",
     "algorithm",
+    "clock",
     "run",
     "status",
     "results",

@@ -44,6 +44,11 @@ CROWDED_START_TOLERANCE_S = 200e-6
 """With more processes than cores, a process may have to wait for one when its start comes."""
 
 TOLERANCE_OF_SKEW = 0.05
+
+TOLERANCE_OF_BOUND = 3
+"""Clocks are synchronised anew when their bound has doubled: less would refuse starts that are as good as the
+clocks allow."""
+
 LOSSES_BEFORE_GIVING_UP = 2
 """An algorithm that crashed or hung at so many sizes is not tried at the others."""
 
@@ -147,6 +152,7 @@ class MpiEngine:
         call = call_of(case) | {
             "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
             "tolerance_ns": int(self.tolerance_s(where, delays_s) * 1e9),
+            "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
             "delays": ",".join(str(round(delay * 1e9)) for delay in delays_s),
         }
 
@@ -170,9 +176,10 @@ class MpiEngine:
         return repeat(batch, self.launches.samples, case.p, rule)
 
     def tolerance_s(self, where: Where, delays_s: NDArray[np.float64]) -> float:
-        """How late a process may start: the study's own word, or by rule.
+        """How far from its plan a process may start: the study's own word, or by rule.
 
-        2 µs, or 200 µs where processes share cores, or 5% of the pattern's skew if that is more.
+        2 µs, or 200 µs where processes share cores, or 5% of the pattern's skew if that is more. By rule the
+        driver also allows ``TOLERANCE_OF_BOUND`` times the error bound of the shared clock if that is more.
         """
         if isinstance(self._start.tolerance, float | int):
             return float(self._start.tolerance)

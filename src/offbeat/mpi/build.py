@@ -22,7 +22,10 @@ from offbeat.mpi.installation import Installation
 DRIVER = "offbeat-driver"
 """File name of the driver."""
 
-_SOURCES = (".c", ".h", ".in", ".cmake", "CMakeLists.txt")
+HARMONIZE = "liboffbeat-harmonize.so"
+"""File name of the shared clock and the harmonised start as a library."""
+
+_SOURCES = (".c", ".h", ".f90", ".map", ".in", ".cmake", "CMakeLists.txt")
 
 
 def build_native(
@@ -92,10 +95,26 @@ def driver_path(
     installation: Installation, cache: Path | None = None, environ: Mapping[str, str] = os.environ
 ) -> Path:
     """Where the driver for an installation is, or will be once it is built."""
-    version = ".".join(str(number) for number in installation.version)
+    place = native_place(installation.family, installation.version, installation.identity, cache, environ)
+    return place / "bin" / DRIVER
+
+
+def native_place(
+    family: str,
+    version: Sequence[int],
+    identity: str,
+    cache: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Path:
+    """The folder that the native parts for a library are built into; see :class:`Installation`."""
     digest = source_digest(native_sources(), environ)
-    key = f"{installation.family}-{version}-{installation.identity}-{digest}"
-    return (cache or cache_folder(environ)) / "native" / key / "bin" / DRIVER
+    key = f"{family}-{'.'.join(str(number) for number in version)}-{identity}-{digest}"
+    return (cache or cache_folder(environ)) / "native" / key
+
+
+def harmonize_library(place: Path) -> Path | None:
+    """The library HARMONIZE in such a folder; None where it isn't built."""
+    return next(iter(sorted(place.glob(f"lib*/**/{HARMONIZE}"))), None)
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:

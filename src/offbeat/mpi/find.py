@@ -96,6 +96,23 @@ def choose(
     )
 
 
+def of_library(library: Path, environ: Mapping[str, str] = os.environ) -> Installation:
+    """The installation that a library belongs to: one near it, else one that is found anywhere.
+
+    Raises :class:`RunFailed` where there is none: its launcher or its header is missing.
+    """
+    near = [str(folder) for folder in library.resolve().parents if launchers_in(folder / "bin")]
+    everything = survey(near, environ)
+    for installation in everything.installations:
+        if installation.library.resolve() == library.resolve():
+            return installation
+    reasons = "".join(f"; {entry.reason}" for entry in everything.rejected)
+    raise RunFailed(
+        f"no MPI installation that offbeat knows belongs to {library}: name its folder in OFFBEAT_MPI_PATH"
+        f"{reasons}"
+    )
+
+
 def first(everything: Survey) -> Installation:
     """The preferred installation; raises :class:`RunFailed` with what was rejected when there is none."""
     if everything.installations:

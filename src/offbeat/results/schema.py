@@ -38,7 +38,10 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "proof": (pl.String, "proved, or unproved: whether the algorithm was shown to run (import: proved)"),
     "evidence": (pl.String, "what was seen to run"),
     "repetitions": (pl.Int64, "valid repetitions"),
-    "invalid": (pl.Int64, "repetitions in which a process missed its start; repeated"),
+    "invalid": (
+        pl.Int64,
+        "repetitions in which a process missed its start, or may have by its clock's error; repeated",
+    ),
     "last_delay_s": (pl.Float64, "median last delay d̂ = max exit − max arrival, in seconds"),
     "last_delay_low_s": (pl.Float64, "lower end of the median's 95% confidence interval"),
     "last_delay_high_s": (pl.Float64, "upper end of the median's 95% confidence interval"),
@@ -53,7 +56,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
 REPETITIONS: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case"),
     "repetition": (pl.Int64, "number of the repetition within the case, from 0, in the order of measurement"),
-    "valid": (pl.Boolean, "false when a process missed its start"),
+    "valid": (pl.Boolean, "false when a process missed its start, or may have by its clock's error bound"),
     "last_delay_s": (pl.Float64, "d̂ = max exit − max arrival, in seconds"),
     "total_delay_s": (pl.Float64, "d* = max exit − min arrival, in seconds"),
 }

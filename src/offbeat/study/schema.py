@@ -187,7 +187,7 @@ class StartSection(Section, frozen=True, kw_only=True):
         PositiveSeconds | Literal["auto"],
         Meta(
             description="how late a process may start after its planned time, in seconds, for a repetition"
-            " to count"
+            " to count; the error bound of its clock counts as lateness"
         ),
     ] = "auto"
 

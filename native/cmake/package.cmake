@@ -1,0 +1,46 @@
+# Installation: headers, libraries, and what lets other builds find them: a CMake package and pkg-config files.
+include(CMakePackageConfigHelpers)
+set(OFFBEAT_PACKAGE ${CMAKE_INSTALL_LIBDIR}/cmake/offbeat-harmonize)
+
+# Which MPI it is, by the file that its name leads to; empty where the compiler itself knows.
+set(OFFBEAT_MPI_NAME "${OFFBEAT_MPI_LIBRARY}")
+set(OFFBEAT_MPI_BY_CMAKE FALSE)
+if(TARGET MPI::MPI_C)
+    set(OFFBEAT_MPI_BY_CMAKE TRUE)
+    list(APPEND OFFBEAT_MPI_NAME ${MPI_C_LIBRARIES})
+endif()
+if(OFFBEAT_MPI_NAME)
+    list(GET OFFBEAT_MPI_NAME 0 OFFBEAT_MPI_NAME)
+    get_filename_component(OFFBEAT_MPI_NAME "${OFFBEAT_MPI_NAME}" REALPATH)
+endif()
+# The way from a pkg-config file up to the prefix, which may be chosen when it is installed.
+file(RELATIVE_PATH OFFBEAT_UP "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+
+install(TARGETS offbeat-driver RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS harmonize harmonize_shared preload offbeat_mpi EXPORT offbeat-harmonize-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/offbeat/clock.h include/offbeat/harmonize.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/offbeat)
+install(EXPORT offbeat-harmonize-targets NAMESPACE offbeat:: DESTINATION ${OFFBEAT_PACKAGE})
+# For compilers whose modules ours cannot be: to be compiled with the program.
+install(FILES fortran/harmonize_c.f90 fortran/offbeat_harmonize.f90 fortran/harmonize_mpif.f90 fortran/offbeat_harmonize.inc
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/offbeat/fortran)
+
+if(OFFBEAT_FORTRAN)
+    include(cmake/fortran.cmake)
+endif()
+
+set(OFFBEAT_HAS_FORTRAN FALSE)
+if(TARGET harmonize_fortran)
+    set(OFFBEAT_HAS_FORTRAN TRUE)
+endif()
+set(OFFBEAT_PRELOAD "${CMAKE_INSTALL_LIBDIR}/liboffbeat-preload.so")
+configure_package_config_file(cmake/offbeat-harmonize-config.cmake.in offbeat-harmonize-config.cmake
+    INSTALL_DESTINATION ${OFFBEAT_PACKAGE} PATH_VARS OFFBEAT_PRELOAD)
+write_basic_package_version_file(offbeat-harmonize-config-version.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/offbeat-harmonize.pc.in offbeat-harmonize.pc @ONLY)
+install(FILES
+    ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize-config.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize-config-version.cmake
+    DESTINATION ${OFFBEAT_PACKAGE})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/offbeat-harmonize.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file ft_test.c  The parts of offbeat-ft that need no MPI: transforms, random numbers, cuts and verdicts.
+ */
+#include "ft/fft.h"
+#include "ft/problem.h"
+#include "ft/random.h"
+#include "ft/slabs.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 32 }; /* processes of a pretended job */
+
+static int failures;
+
+__attribute__((format(printf, 2, 3))) static void expect(int holds, const char *sentence, ...) {
+    if (holds)
+        return;
+    va_list values;
+    va_start(values, sentence);
+    fputs("ft_test: not true: ", stderr);
+    vfprintf(stderr, sentence, values);
+    fputc('\n', stderr);
+    va_end(values);
+    failures++;
+}
+
+static void *room(size_t elements) {
+    void *memory = calloc(elements, sizeof(ft_complex));
+    if (memory == NULL)
+        exit(1);
+    return memory;
+}
+
+static ft_complex *drawn(size_t elements) {
+    uint64_t state = FT_SEED;
+    ft_complex *data = room(elements);
+    for (size_t i = 0; i < elements; i++)
+        data[i] = (ft_complex){ft_random_next(&state) - 0.5, ft_random_next(&state) - 0.5};
+    return data;
+}
+
+/* One frequency of one line by the definition. */
+static ft_complex direct(const ft_complex *data, size_t n, size_t stride, ft_direction direction, size_t k) {
+    const double turn = 2.0 * acos(-1.0);
+    ft_complex sum = {0.0, 0.0};
+    for (size_t j = 0; j < n; j++) {
+        double angle = (int)direction * turn * (double)(j * k % n) / (double)n;
+        ft_complex x = data[j * stride];
+        sum.re += x.re * cos(angle) - x.im * sin(angle);
+        sum.im += x.re * sin(angle) + x.im * cos(angle);
+    }
+    return sum;
+}
+
+/* Lines of n points in an array of `lines` lines, one behind the other or interleaved. */
+static void compare_with_direct(size_t n, size_t lines, ft_direction direction, int interleaved) {
+    size_t element_stride = interleaved ? lines : 1, line_stride = interleaved ? 1 : n;
+    ft_complex *before = drawn(n * lines), *after = drawn(n * lines);
+    ft_plan *plan = ft_plan_create(n);
+    double worst = 0.0;
+    ft_transform(plan, direction, after, element_stride, lines, line_stride);
+    for (size_t l = 0; l < lines; l++)
+        for (size_t k = 0; k < n; k++) {
+            ft_complex right = direct(before + l * line_stride, n, element_stride, direction, k);
+            ft_complex got = after[l * line_stride + k * element_stride];
+            worst = fmax(worst, hypot(got.re - right.re, got.im - right.im));
+        }
+    expect(worst < 1e-13 * (double)n,
+           "n = %zu, %zu lines: the transform is that of the definition, not %g off", n, lines, worst);
+    ft_plan_free(plan);
+    free(before);
+    free(after);
+}
+
+static void a_transform_is_what_its_definition_says(void) {
+    for (size_t n = 1; n <= 256; n *= 2)
+        for (size_t lines = 1; lines <= 19; lines += 6)
+            for (int interleaved = 0; interleaved <= 1; interleaved++) {
+                compare_with_direct(n, lines, FT_FORWARD, interleaved);
+                compare_with_direct(n, lines, FT_BACKWARD, interleaved);
+            }
+}
+
+static void forward_and_backward_give_the_line_times_its_length(void) {
+    enum { N = 2048, LINES = 3 };
+    ft_complex *before = drawn(N * LINES), *after = drawn(N * LINES);
+    ft_plan *plan = ft_plan_create(N);
+    double worst = 0.0;
+    ft_transform(plan, FT_FORWARD, after, 1, LINES, N);
+    ft_transform(plan, FT_BACKWARD, after, 1, LINES, N);
+    for (size_t i = 0; i < N * (size_t)LINES; i++)
+        worst = fmax(worst, hypot(after[i].re / N - before[i].re, after[i].im / N - before[i].im));
+    expect(worst < 1e-14, "forward and backward is the identity, not %g off", worst);
+    ft_plan_free(plan);
+    free(before);
+    free(after);
+}
+
+static void jumping_ahead_is_stepping(void) {
+    uint64_t stepped = FT_SEED;
+    for (uint64_t steps = 0; steps <= 5000; steps++) {
+        expect(ft_random_jump(FT_SEED, steps) == stepped, "a jump by %llu is as many steps",
+               (unsigned long long)steps);
+        ft_random_next(&stepped);
+    }
+    uint64_t far = UINT64_C(123456789012), further = ft_random_jump(FT_SEED, far);
+    expect(ft_random_jump(further, 987654321) == ft_random_jump(FT_SEED, far + 987654321),
+           "two jumps are one of both lengths");
+    expect(ft_random_jump(FT_SEED, UINT64_C(1) << 44) == FT_SEED,
+           "the sequence begins anew after 2^44 numbers");
+}
+
+static void random_numbers_are_between_0_and_1(void) {
+    uint64_t state = FT_SEED;
+    double sum = 0.0;
+    for (int i = 0; i < 100000; i++) {
+        double number = ft_random_next(&state);
+        expect(number > 0.0 && number < 1.0, "%g is between 0 and 1", number);
+        sum += number;
+    }
+    expect(fabs(sum / 1e5 - 0.5) < 0.005, "the mean is about one half, not %g", sum / 1e5);
+}
+
+/* What MPI_Alltoall does: block `to` of process `from` becomes block `from` of process `to`. */
+static void exchange(const ft_slabs *slabs, ft_complex *const *sent, ft_complex *const *received) {
+    for (int from = 0; from < slabs->p; from++)
+        for (int to = 0; to < slabs->p; to++)
+            memcpy(received[to] + slabs->block * (size_t)from, sent[from] + slabs->block * (size_t)to,
+                   slabs->block * sizeof **sent);
+}
+
+/* How many elements of the pencils of one process are not those of the grid, whose elements are numbered. */
+static int misplaced(const ft_slabs *slabs, const ft_complex *pencils) {
+    size_t first = ft_part_first(slabs->columns, slabs->p, slabs->rank);
+    size_t width = ft_part_size(slabs->columns, slabs->p, slabs->rank);
+    int wrong = 0;
+    for (size_t z = 0; z < slabs->planes; z++)
+        for (size_t column = 0; column < width; column++)
+            wrong += pencils[z * width + column].re != (double)(z * slabs->columns + first + column);
+    return wrong;
+}
+
+/* The processes of a pretended job; each holds a part of a grid whose elements are their own numbers. */
+typedef struct {
+    int p;
+    ft_slabs slabs[MOST];
+    ft_complex *grid[MOST], *sent[MOST], *received[MOST];
+} pretended;
+
+static size_t first_of_slab(const ft_slabs *slabs) {
+    return ft_part_first(slabs->planes, slabs->p, slabs->rank) * slabs->columns;
+}
+
+static size_t size_of_slab(const ft_slabs *slabs) {
+    return ft_part_size(slabs->planes, slabs->p, slabs->rank) * slabs->columns;
+}
+
+static pretended pretend(size_t planes, size_t columns, int p) {
+    pretended job = {.p = p};
+    for (int rank = 0; rank < p; rank++) {
+        ft_slabs *slabs = &job.slabs[rank];
+        *slabs = ft_slabs_cut(planes, columns, p, rank);
+        job.grid[rank] = room(ft_slabs_room(slabs));
+        job.sent[rank] = room(ft_slabs_room(slabs));
+        job.received[rank] = room(ft_slabs_room(slabs));
+        for (size_t i = 0; i < size_of_slab(slabs); i++)
+            job.grid[rank][i].re = (double)(first_of_slab(slabs) + i);
+    }
+    return job;
+}
+
+static void there(pretended *job) {
+    for (int rank = 0; rank < job->p; rank++)
+        ft_slab_to_blocks(&job->slabs[rank], job->grid[rank], job->sent[rank]);
+    exchange(job->slabs, job->sent, job->received);
+    for (int rank = 0; rank < job->p; rank++) {
+        ft_blocks_to_pencils(&job->slabs[rank], job->received[rank], job->grid[rank]);
+        expect(misplaced(&job->slabs[rank], job->grid[rank]) == 0, "p = %d: rank %d has its columns", job->p,
+               rank);
+    }
+}
+
+static void back(pretended *job) {
+    for (int rank = 0; rank < job->p; rank++)
+        ft_pencils_to_blocks(&job->slabs[rank], job->grid[rank], job->sent[rank]);
+    exchange(job->slabs, job->sent, job->received);
+    for (int rank = 0; rank < job->p; rank++) {
+        const ft_slabs *slabs = &job->slabs[rank];
+        int wrong = 0;
+        ft_blocks_to_slab(slabs, job->received[rank], job->grid[rank]);
+        for (size_t i = 0; i < size_of_slab(slabs); i++)
+            wrong += job->grid[rank][i].re != (double)(first_of_slab(slabs) + i);
+        expect(wrong == 0, "p = %d: rank %d has its planes again", job->p, rank);
+    }
+}
+
+static void there_and_back(size_t planes, size_t columns, int p) {
+    pretended job = pretend(planes, columns, p);
+    there(&job);
+    back(&job);
+    for (int rank = 0; rank < p; rank++) {
+        free(job.grid[rank]);
+        free(job.sent[rank]);
+        free(job.received[rank]);
+    }
+}
+
+static void transposing_loses_nothing_on_any_number_of_processes(void) {
+    for (int p = 1; p <= MOST; p++) {
+        there_and_back(MOST, 64, p);
+        there_and_back((size_t)p, 35, p);
+    }
+    ft_slabs even = ft_slabs_cut(64, 64L * 64, 16, 3);
+    expect(ft_slabs_room(&even) == 64L * 64 * 64 / 16, "nothing is padded where everything divides");
+    ft_slabs paper = ft_slabs_cut(1024, 2048L * 1024, 1024, 0);
+    expect(paper.block * sizeof(ft_complex) == 32768, "class D on 1,024 processes has blocks of 32 KiB");
+}
+
+static void a_sum_is_verified_to_twelve_digits(void) {
+    const ft_problem *problem = ft_problem_named("S");
+    ft_complex published = problem->sums[2], near = published, wrong = published, none = published;
+    near.im += 5e-10;
+    wrong.im += 1e-9;
+    none.re = NAN;
+    expect(ft_problem_agrees(problem, 3, near) == 1, "a sum that is 7e-13 off is right");
+    expect(ft_problem_agrees(problem, 3, wrong) == 0, "a sum that is 1.4e-12 off is wrong");
+    expect(ft_problem_agrees(problem, 3, none) == 0, "a sum that is no number is wrong");
+    expect(ft_problem_agrees(problem, 2, published) == 0, "each iteration has its own sum");
+    expect(ft_problem_agrees(problem, 7, published) == -1, "there is no seventh sum of class S");
+    expect(ft_problem_named("X") == NULL && ft_problem_named("SS") == NULL, "other names are no classes");
+}
+
+int main(void) {
+    a_transform_is_what_its_definition_says();
+    forward_and_backward_give_the_line_times_its_length();
+    jumping_ahead_is_stepping();
+    random_numbers_are_between_0_and_1();
+    transposing_loses_nothing_on_any_number_of_processes();
+    a_sum_is_verified_to_twelve_digits();
+    return failures != 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ft/slabs.h"
+
+#include <string.h>
+
+size_t ft_part_first(size_t total, int p, int rank) {
+    return total * (size_t)rank / (size_t)p;
+}
+
+size_t ft_part_size(size_t total, int p, int rank) {
+    return ft_part_first(total, p, rank + 1) - ft_part_first(total, p, rank);
+}
+
+static size_t largest_part(size_t total, int p) {
+    return (total + (size_t)p - 1) / (size_t)p;
+}
+
+ft_slabs ft_slabs_cut(size_t planes, size_t columns, int p, int rank) {
+    return (ft_slabs){.planes = planes,
+                      .columns = columns,
+                      .block = largest_part(planes, p) * largest_part(columns, p),
+                      .p = p,
+                      .rank = rank};
+}
+
+size_t ft_slabs_room(const ft_slabs *slabs) {
+    return slabs->block * (size_t)slabs->p;
+}
+
+/* The block of a process lies at the same place in what is sent to it and in what comes from it. */
+static size_t block_at(const ft_slabs *slabs, int rank) {
+    return slabs->block * (size_t)rank;
+}
+
+static void copy(ft_complex *to, const ft_complex *from, size_t elements) {
+    memcpy(to, from, elements * sizeof *to);
+}
+
+void ft_slab_to_blocks(const ft_slabs *slabs, const ft_complex *slab, ft_complex *blocks) {
+    size_t planes = ft_part_size(slabs->planes, slabs->p, slabs->rank);
+    for (int to = 0; to < slabs->p; to++) {
+        size_t first = ft_part_first(slabs->columns, slabs->p, to);
+        size_t width = ft_part_size(slabs->columns, slabs->p, to);
+        ft_complex *block = blocks + block_at(slabs, to);
+        for (size_t z = 0; z < planes; z++)
+            copy(block + z * width, slab + z * slabs->columns + first, width);
+    }
+}
+
+void ft_blocks_to_slab(const ft_slabs *slabs, const ft_complex *blocks, ft_complex *slab) {
+    size_t planes = ft_part_size(slabs->planes, slabs->p, slabs->rank);
+    for (int from = 0; from < slabs->p; from++) {
+        size_t first = ft_part_first(slabs->columns, slabs->p, from);
+        size_t width = ft_part_size(slabs->columns, slabs->p, from);
+        const ft_complex *block = blocks + block_at(slabs, from);
+        for (size_t z = 0; z < planes; z++)
+            copy(slab + z * slabs->columns + first, block + z * width, width);
+    }
+}
+
+/* Whole planes of a process's own columns are neighbours in the pencils and in a block: one copy a process.
+ */
+void ft_blocks_to_pencils(const ft_slabs *slabs, const ft_complex *blocks, ft_complex *pencils) {
+    size_t width = ft_part_size(slabs->columns, slabs->p, slabs->rank);
+    for (int from = 0; from < slabs->p; from++)
+        copy(pencils + ft_part_first(slabs->planes, slabs->p, from) * width, blocks + block_at(slabs, from),
+             ft_part_size(slabs->planes, slabs->p, from) * width);
+}
+
+void ft_pencils_to_blocks(const ft_slabs *slabs, const ft_complex *pencils, ft_complex *blocks) {
+    size_t width = ft_part_size(slabs->columns, slabs->p, slabs->rank);
+    for (int to = 0; to < slabs->p; to++)
+        copy(blocks + block_at(slabs, to), pencils + ft_part_first(slabs->planes, slabs->p, to) * width,
+             ft_part_size(slabs->planes, slabs->p, to) * width);
+}

@@ -1,0 +1,175 @@
+"""``offbeat clock``: the clock that all processes share, and how well they start by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from offbeat.clock import directory as kept
+from offbeat.clock.progress import CheckProgress
+from offbeat.clock.run import check, here
+from offbeat.clock.summary import summary
+from offbeat.clock.tables import left_out, tables
+from offbeat.clock.verdict import sentence
+from offbeat.clock.wanted import METHODS, Wanted
+from offbeat.errors import BadInput
+from offbeat.mpi.find import choose
+from offbeat.units import parse_size, parse_time
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Check how well processes start together here, by barriers and by a shared clock.",
+)
+
+Directory = Annotated[
+    Path, typer.Argument(help="The directory that 'offbeat clock check' made.", metavar="DIR")
+]
+
+
+@app.command("check")
+def check_clock(
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The directory for what is measured; a check goes on in its own.",
+            metavar="DIR",
+        ),
+    ] = Path("clock-check"),
+    mpi: Annotated[
+        str, typer.Option("--mpi", help="MPI prefix, or a name that 'offbeat doctor' prints.")
+    ] = "auto",
+    processes: Annotated[
+        int,
+        typer.Option("--processes", "-n", min=0, help="Processes. [default: one for each core, at least 2]"),
+    ] = 0,
+    nodes: Annotated[
+        int,
+        typer.Option(
+            "--nodes", min=0, help="Spread them over so many nodes. [default: as the launcher does]"
+        ),
+    ] = 0,
+    hostfile: Annotated[
+        Path | None, typer.Option("--hostfile", help="File with the hosts, passed to the launcher.")
+    ] = None,
+    collective: Annotated[
+        str, typer.Option(help="The collective that is measured behind each start.")
+    ] = "reduce",
+    size: Annotated[
+        list[str] | None,
+        typer.Option(help="Its message size, such as '1 KiB'; 8 B unless given. May be given several times."),
+    ] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only this algorithm of it; unless given, all that the library switches to while it runs."
+            " May be given several times."
+        ),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option(help="Starts of each kind, with nothing and with each algorithm behind them.")
+    ] = 100,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Only this clock method: {', '.join(METHODS)}. May be given several times."),
+    ] = None,
+    longest_age: Annotated[
+        str, typer.Option("--longest-age", help="Clocks are compared up to this age of their sync.")
+    ] = "3 s",
+    seed: Annotated[int, typer.Option(help="Decides the order of measuring, and how clocks are bent.")] = 1,
+    no_pictures: Annotated[
+        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
+    ] = False,
+) -> None:
+    """Measure exit skews, what they do to a collective, the cost of a sync, and how long it lasts.
+
+    Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped goes on where
+    it stood when it is asked for again.
+    """
+    installation = choose(mpi)
+    wanted = Wanted(
+        library=installation.version_text,
+        p=processes or here(nodes).p,
+        nodes=nodes,
+        hostfile=str(hostfile.absolute()) if hostfile else "",
+        collective=collective,
+        sizes=[parse_size(text) for text in size or ["8 B"]],
+        algorithms=algorithm or [],
+        repetitions=repetitions,
+        ages_s=_ages_s(longest_age),
+        methods=_methods(method),
+        seed=seed,
+    )
+    with CheckProgress() as told:
+        done = check(installation, wanted, output, told)
+    _show(done, pictures=not no_pictures)
+
+
+@app.command("report")
+def report_clock(
+    directory: Directory,
+    no_pictures: Annotated[
+        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
+    ] = False,
+) -> None:
+    """Show a check again, finished or not, and write its report anew; nothing is measured."""
+    _show(kept.read(directory), pictures=not no_pictures)
+
+
+def _show(done: kept.Check, *, pictures: bool) -> None:
+    """The tables, the verdict, and the report."""
+    from offbeat.clock.page import write_page  # loading matplotlib takes its time
+
+    console = Console(highlight=False, soft_wrap=True)
+    machine, found = done.head.machine, done.head.found
+    if machine is None or found is None:
+        raise BadInput(f"nothing was measured in {done.directory} yet; check again to go on")
+    summed = summary(done.rows, machine.p)
+    for one in [*tables(summed, machine), left_out(found)]:
+        if one.rows:
+            console.print(_table(one))
+            for note in one.notes:
+                console.print(note, markup=False)
+            console.print()
+    for step, why in summed.failures:
+        console.print(f"failed: {step}: {why}", markup=False)
+    console.print(sentence(summed, machine), markup=False)
+    folder = done.directory / kept.PICTURES if pictures else None
+    console.print(f"report: {write_page(done, summed, folder)}", markup=False)
+
+
+def _table(one: object) -> Table:
+    from offbeat.clock.tables import Table as Rows
+
+    assert isinstance(one, Rows)
+    table = Table(title=one.title, title_justify="left", box=None, pad_edge=False)
+    for number, heading in enumerate(one.headings):
+        table.add_column(heading, justify="left" if number in one.texts else "right", overflow="fold")
+    for row in one.rows:
+        table.add_row(*row)
+    return table
+
+
+def _ages_s(longest: str) -> list[float]:
+    """10 ms, 30 ms, 0.1 s, ... up to the longest."""
+    try:
+        longest_s = parse_time(longest)
+    except BadInput as error:
+        raise BadInput(f"--longest-age: {error}") from None
+    if not 0.01 <= longest_s <= 3600:
+        raise BadInput(f"--longest-age {longest}: give a time from 10 ms to 1 h")
+    steps = [digit * 10.0**power for power in range(-2, 4) for digit in (1, 3)]
+    return [*(age for age in steps if age < longest_s * 0.9), longest_s]
+
+
+def _methods(names: list[str] | None) -> list[str]:
+    """The methods in the library's order."""
+    for name in names or []:
+        if name not in METHODS:
+            raise BadInput(f"--method {name}: known are {', '.join(METHODS)}")
+    return [name for name in METHODS if not names or name in names]

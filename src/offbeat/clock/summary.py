@@ -1,0 +1,261 @@
+"""What the rows of a check come to: skews, latencies with their ratios, costs and accuracies.
+
+Times are seconds. Nothing here knows how anything is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.clock.rows import HARMONIZE, NOTHING, ON_TIME, Accuracy, Row, Start, Sync
+from offbeat.study.algorithm import DEFAULT
+
+HIGH = 0.95
+"""The quantile that is called high."""
+
+ENOUGH = 5
+"""Harmonised starts on time from which on the others are left out."""
+
+
+class Skew(Struct, frozen=True, kw_only=True):
+    """How far apart processes leave one kind of start.
+
+    ``starts`` were made, ``on_time`` of them count (all, for barriers; all too where fewer than ENOUGH were
+    on time: ``forgiven``). ``skews_s`` (n,) are theirs, the median and ``high_s`` (95%) among them; with the
+    clock's error they are at most ``trusted_s`` (95%). ``error_s`` is by how much the clock can hide skew.
+    ``lags_s`` has one entry a rank: how long after the first process it typically leaves.
+    """
+
+    start: str
+    starts: int
+    on_time: int
+    forgiven: bool
+    skews_s: NDArray[np.float64]
+    median_s: float
+    high_s: float
+    most_s: float
+    trusted_s: float
+    error_s: float
+    lags_s: NDArray[np.float64]
+
+
+class Latency(Struct, frozen=True, kw_only=True):
+    """The time of a collective behind one kind of start, as the usual benchmarks state it.
+
+    ``average_s`` is the mean over all processes of what the call took each, ``longest_s`` the longest of
+    them; both are medians over ``count`` repetitions.
+    """
+
+    start: str
+    algorithm: str
+    bytes: int
+    average_s: float
+    longest_s: float
+    count: int
+
+
+class Ratios(Struct, frozen=True, kw_only=True):
+    """One collective at one size, behind every start.
+
+    ``latencies`` maps (algorithm, start) to times; a pair that failed is missing.
+    """
+
+    collective: str
+    bytes: int
+    algorithms: list[str]
+    starts: list[str]
+    latencies: dict[tuple[str, str], Latency]
+
+    def ratio(self, algorithm: str, start: str, *, longest: bool = False) -> float:
+        """Time behind a barrier over time behind a harmonised start (δ of section 6.1); NaN if unknown."""
+        here, there = self.latencies.get((algorithm, start)), self.latencies.get((algorithm, HARMONIZE))
+        if here is None or there is None:
+            return float("nan")
+        times = (here.longest_s, there.longest_s) if longest else (here.average_s, there.average_s)
+        return times[0] / times[1] if times[1] > 0 else float("nan")
+
+    def fastest(self, start: str) -> str:
+        """The algorithm with the smallest average time behind a start; empty if there is none."""
+        timed = [one for one in self.latencies.values() if one.start == start and one.algorithm != DEFAULT]
+        return min(timed, key=lambda one: one.average_s).algorithm if timed else ""
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    """What a sync by one method costs on ``processes`` processes; times are medians over the repetitions."""
+
+    method: str
+    processes: int
+    bent: bool
+    taken_s: float
+    high_s: float
+    exchanges: float
+    bound_s: float
+
+
+class Aged(Struct, frozen=True, kw_only=True):
+    """How wrong the clocks of one method are at one age of their sync.
+
+    ``planned_s`` is the age as it was meant, 0 for at once, and ``age_s`` what it was (median). ``error_s``
+    is the median over all comparisons of the middle of where the error lies, ``worst_s`` the largest;
+    ``resolution_s`` is by how much these can be off (median). ``bound_s`` is the clock's own word (median);
+    ``broken`` counts comparisons in which the error was beyond the bound for certain.
+    """
+
+    method: str
+    bent: bool
+    planned_s: float
+    age_s: float
+    error_s: float
+    worst_s: float
+    resolution_s: float
+    bound_s: float
+    count: int
+    broken: int
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """Everything that a check shows. ``failures`` are (step, why)."""
+
+    skews: list[Skew]
+    ratios: list[Ratios]
+    costs: list[Cost]
+    aged: list[Aged]
+    failures: list[tuple[str, str]]
+
+    def skew(self, start: str) -> Skew | None:
+        """The skew of one kind of start."""
+        return next((one for one in self.skews if one.start == start), None)
+
+    @property
+    def barriers(self) -> list[Skew]:
+        """The skews of the barriers."""
+        return [one for one in self.skews if one.start != HARMONIZE]
+
+
+def summary(rows: Sequence[Row], p: int) -> Summary:
+    """Sum rows up; ``p`` is the number of processes."""
+    starts = [row for row in rows if isinstance(row, Start) and not row.failure]
+    return Summary(
+        skews=_skews([row for row in starts if row.collective == NOTHING]),
+        ratios=_ratios([row for row in starts if row.collective != NOTHING], p),
+        costs=[_cost(row) for row in rows if isinstance(row, Sync) and not row.failure],
+        aged=[aged for row in rows if isinstance(row, Accuracy) for aged in _aged(row)],
+        failures=[(row.step, row.failure) for row in rows if row.failure],
+    )
+
+
+def _skews(rows: Sequence[Start]) -> list[Skew]:
+    """The harmonised start first, then the barriers from the least skew to the largest."""
+    found = [_skew(name, [row for row in rows if row.start == name]) for name in _names(rows)]
+    return sorted(found, key=lambda one: (one.start != HARMONIZE, one.median_s))
+
+
+def _skew(start: str, rows: Sequence[Start]) -> Skew:
+    on_time = _joined(row.verdicts for row in rows) == ON_TIME
+    counts = on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
+    skews_s, most_s = (
+        _joined(getattr(row, name) for row in rows)[counts] * 1e-9 for name in ("skew_ns", "most_skew_ns")
+    )
+    return Skew(
+        start=start,
+        starts=on_time.size,
+        on_time=int(on_time.sum()),
+        forgiven=bool(counts.sum() > on_time.sum()),
+        skews_s=skews_s,
+        median_s=float(np.median(skews_s)),
+        high_s=float(np.quantile(skews_s, HIGH)),
+        most_s=float(skews_s.max()),
+        trusted_s=float(np.quantile(most_s, HIGH)),
+        error_s=float(np.median(most_s - skews_s)),
+        lags_s=np.median([row.lags_ns for row in rows], axis=0) * 1e-9,
+    )
+
+
+def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
+    found = []
+    for collective, size in dict.fromkeys((row.collective, row.bytes) for row in rows):
+        here = [row for row in rows if (row.collective, row.bytes) == (collective, size)]
+        algorithms = sorted({row.algorithm for row in here}, key=lambda name: (name != DEFAULT, name))
+        latencies = {
+            (algorithm, start): _latency(group, p)
+            for algorithm in algorithms
+            for start in _names(here)
+            if (group := [row for row in here if (row.algorithm, row.start) == (algorithm, start)])
+        }
+        found.append(
+            Ratios(
+                collective=collective,
+                bytes=size,
+                algorithms=algorithms,
+                starts=_names(here),
+                latencies=latencies,
+            )
+        )
+    return found
+
+
+def _latency(rows: Sequence[Start], p: int) -> Latency:
+    on_time = _joined(row.verdicts for row in rows) == ON_TIME
+    counts = on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
+    return Latency(
+        start=rows[0].start,
+        algorithm=rows[0].algorithm,
+        bytes=rows[0].bytes,
+        average_s=float(np.median(_joined(row.taken_ns for row in rows)[counts])) / p * 1e-9,
+        longest_s=float(np.median(_joined(row.longest_ns for row in rows)[counts])) * 1e-9,
+        count=int(counts.sum()),
+    )
+
+
+def _names(rows: Iterable[Start]) -> list[str]:
+    """The starts: harmonised first, the library's own choice of barrier next, then by name."""
+    names = {row.start for row in rows}
+    return sorted(names, key=lambda name: (name != HARMONIZE, name != DEFAULT, name))
+
+
+def _cost(row: Sync) -> Cost:
+    return Cost(
+        method=row.method,
+        processes=row.processes,
+        bent=row.bent,
+        taken_s=float(np.median(row.taken_ns)) * 1e-9,
+        high_s=float(np.quantile(row.taken_ns, HIGH)) * 1e-9,
+        exchanges=float(np.median(row.exchanges)),
+        bound_s=float(np.median(row.bound_ns)) * 1e-9,
+    )
+
+
+def _aged(row: Accuracy) -> Iterable[Aged]:
+    """Comparisons of one method that were meant for one age."""
+    if row.failure:
+        return
+    methods, planned = np.array(row.methods), np.array(row.planned_ns)
+    ages_s, low_s, high_s, bound_s = (
+        np.array(column) * 1e-9 for column in (row.ages_ns, row.low_ns, row.high_ns, row.bound_ns)
+    )
+    middle_s = np.abs(low_s + high_s) / 2
+    broken = (low_s > bound_s) | (high_s < -bound_s)
+    for number, name in enumerate(row.names):
+        for age in sorted(set(row.planned_ns)):
+            group = (methods == number) & (planned == age)
+            if group.any():
+                yield Aged(
+                    method=name,
+                    bent=row.bent,
+                    planned_s=age / 1e9,
+                    age_s=float(np.median(ages_s[group])),
+                    error_s=float(np.median(middle_s[group])),
+                    worst_s=float(middle_s[group].max()),
+                    resolution_s=float(np.median(high_s[group] - low_s[group])) / 2,
+                    bound_s=float(np.median(bound_s[group])),
+                    count=int(group.sum()),
+                    broken=int(broken[group].sum()),
+                )
+
+
+def _joined(lists: Iterable[Sequence[int]]) -> NDArray[np.float64]:
+    return np.concatenate([np.array(one, dtype=np.float64) for one in lists])

@@ -1,0 +1,113 @@
+"""``offbeat clock check`` and ``report``, with real libraries and with made checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_checks import keep, rows
+from real_libraries import real_installation
+from typer.testing import CliRunner, Result
+
+from offbeat.cli.clock import app
+from offbeat.clock.directory import read
+from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
+from offbeat.clock.summary import summary
+from offbeat.errors import BadInput
+from offbeat.mpi import cores
+
+
+def run(*words: str) -> Result:
+    return CliRunner(env={"COLUMNS": "250"}).invoke(app, list(words), catch_exceptions=True)
+
+
+@pytest.mark.parametrize("library", ["openmpi4", "openmpi5", "mpich4"])
+def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
+    library: str, own_cache: Path, tmp_path: Path
+) -> None:
+    directory = tmp_path / "check"
+    words = ["check", "--mpi", str(real_installation(library).mpirun), "-n", "3", "--repetitions", "8"]
+    words += ["--longest-age", "30 ms", "-o", str(directory)]
+    done = run(*words)
+    assert done.exit_code == 0, done.exception or done.output
+    kept = read(directory)
+    found = summary(kept.rows, 3)
+
+    assert found.failures == []
+    starts = {row.start for row in kept.rows if isinstance(row, Start)}
+    assert HARMONIZE in starts and "default" in starts and len(starts) > 2
+    assert all(skew.starts == 8 and 0 <= skew.median_s < 10 for skew in found.skews)
+    assert len(found.ratios) == 1 and len(found.ratios[0].algorithms) > 1
+    assert {row.processes for row in kept.rows if isinstance(row, Sync)} == {2, 3}
+    accuracy = [row for row in kept.rows if isinstance(row, Accuracy)]
+    assert len(accuracy) == 1 and accuracy[0].bent and accuracy[0].physical
+    assert sum(aged.broken for aged in found.aged) == 0
+    assert {aged.method for aged in found.aged} == set(kept.head.wanted.methods)
+
+    assert kept.head.machine is not None and kept.head.machine.p == 3
+    assert ("share" in done.stdout) == (cores.available().logical < 3)
+    assert "can be trusted here" in done.stdout and "harmonised" in done.stdout
+    assert (directory / "report.html").stat().st_size > 10_000
+    assert len(list((directory / "pictures").iterdir())) == 18
+
+    before = (directory / "rows.jsonl").read_bytes()
+    again = run(*words)
+    assert again.exit_code == 0 and (directory / "rows.jsonl").read_bytes() == before
+    assert again.stdout.splitlines()[-2:] == done.stdout.splitlines()[-2:]
+
+
+def test_a_check_is_shown_again_without_measuring(tmp_path: Path) -> None:
+    directory = keep(tmp_path / "check")
+    shown = run("report", str(directory))
+    assert shown.exit_code == 0, shown.exception
+    for words in (
+        "harmonised",
+        "double_ring",
+        "0.05",
+        "Skews of 240 ns and more can be trusted here",
+        "refused",
+    ):
+        assert words in shown.stdout, words
+    assert (directory / "pictures" / "skew.png").exists()
+
+
+def test_a_report_alone_is_written_without_pictures(tmp_path: Path) -> None:
+    directory = keep(tmp_path / "check", rows()[:3])
+    assert run("report", str(directory), "--no-pictures").exit_code == 0
+    assert (directory / "report.html").exists() and not (directory / "pictures").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["-n", "1"], "one process is always in time"),
+        (["--collective", "barrier"], "--collective barrier: known are"),
+        (["--size", "12"], "elements are doubles"),
+        (["--size", "many"], "is not a size"),
+        (["--repetitions", "2"], "give at least 4"),
+        (["--method", "guess"], "--method guess: known are constraints"),
+        (["--longest-age", "1 ms"], "give a time from 10 ms to 1 h"),
+        (["--longest-age", "long"], "--longest-age: 'long' is not a time"),
+        (["--nodes", "2", "-n", "3"], "cannot be spread evenly"),
+        (["--mpi", "no-such-library"], "no MPI installation of that name"),
+    ],
+)
+def test_wrong_words_are_refused_before_anything_is_made(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run("check", *words)
+    assert isinstance(refused.exception, BadInput) and sentence in str(refused.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_algorithm_that_the_library_lacks_is_refused(own_cache: Path, tmp_path: Path) -> None:
+    prefix = str(real_installation("openmpi5").mpirun)
+    refused = run("check", "--mpi", prefix, "-n", "2", "--algorithm", "guess", "-o", str(tmp_path / "check"))
+    assert isinstance(refused.exception, BadInput)
+    assert "--algorithm guess: the library has default, linear" in str(refused.exception)
+
+
+def test_a_directory_without_a_check_is_refused(tmp_path: Path) -> None:
+    refused = run("report", str(tmp_path))
+    assert isinstance(refused.exception, BadInput) and "check.json" in str(refused.exception)

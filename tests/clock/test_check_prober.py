@@ -1,0 +1,197 @@
+"""How a step is asked of the driver, and what becomes of a launch that dies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from made_checks import found, wanted
+
+from offbeat.clock.measure import LaunchedProber
+from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
+from offbeat.clock.wanted import Step
+from offbeat.engines.launches import Where
+from offbeat.errors import RunFailed
+from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.study.algorithm import Algorithm
+
+ANSWERS: dict[str, dict[str, object]] = {
+    "start": {
+        "ok": True,
+        **{name: [1, 2] for name in ("skew_ns", "least_skew_ns", "most_skew_ns", "taken_ns", "longest_ns")},
+        "last_delay_ns": [1, 2],
+        "verdicts": [0, 0],
+        "lags_ns": [0, 1, 2, 3],
+    },
+    "sync": {"ok": True, "shared": True, "taken_ns": [5], "exchanges": [9], "bound_ns": [0]},
+    "accuracy": {
+        "ok": True,
+        "physical": True,
+        **{
+            name: [1]
+            for name in (
+                "methods",
+                "rounds",
+                "ranks",
+                "planned_ns",
+                "ages_ns",
+                "low_ns",
+                "high_ns",
+                "bound_ns",
+            )
+        },
+    },
+}
+
+
+class MadeEngine:
+    """An engine whose launches are made up: answers as :data:`ANSWERS`, or does what ``act`` does instead.
+
+    ``asked`` has a line a command with the launch and what is forced in it; ``own_launch`` are algorithms
+    that the library does not switch to while it runs.
+    """
+
+    def __init__(
+        self, act: Callable[[str], None] = lambda verb: None, own_launch: Sequence[str] = (), sick: str = ""
+    ) -> None:
+        self.asked: list[tuple[str, Where, tuple[str, ...], dict[str, Any]]] = []
+        self.dropped = 0
+        self.installation = SimpleNamespace(name="made-1.0")
+        self.launches = self
+        self.steering = self
+        self._act, self._own_launch, self._sick = act, own_launch, sick
+        self._where: Where | None = None
+        self._forced: tuple[str, ...] = ()
+
+    def variables(self) -> list[object]:
+        return []
+
+    def environment(self, installation: object) -> dict[str, str]:
+        return {"STEER": "1"}
+
+    def switch(self, algorithm: Algorithm, variables: object) -> list[str] | None:
+        if algorithm.name in self._own_launch:
+            return None
+        return [f"{algorithm.collective}={algorithm.name}"] if algorithm.name != "default" else []
+
+    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
+        return {f"FORCE_{algorithm.collective}": algorithm.name}
+
+    def command(self, where: Where) -> object:
+        return SimpleNamespace(argv=["run", str(where.steerable)], environment=dict(where.environment))
+
+    def get(self, where: Where) -> MadeEngine:
+        self._where = where
+        return self
+
+    def force(self, driver: object, words: Sequence[str], timeout_s: float) -> None:
+        self._forced = tuple(words)
+
+    def ask(self, verb: str, *, timeout_s: float, **values: object) -> dict[str, object]:
+        assert self._where is not None
+        self.asked.append((verb, self._where, self._forced, values))
+        self._act(verb)
+        return ANSWERS[verb]
+
+    def drop(self) -> None:
+        self.dropped += 1
+
+    def failure(self, where: Where, timeout_s: float) -> str:
+        return self._sick
+
+
+def prober(engine: MadeEngine) -> LaunchedProber:
+    return LaunchedProber(engine, wanted(), found())  # type: ignore[arg-type]
+
+
+def a_start(start: str = "tree", algorithm: str = "linear") -> Step:
+    collective = "reduce" if algorithm else ""
+    words = {"start": start, "collective": collective, "algorithm": algorithm, "bytes": 8 if algorithm else 0}
+    return Step(id=f"start 0 {start} {algorithm}", kind="start", **words)
+
+
+def test_an_answer_becomes_a_row_that_says_what_was_asked() -> None:
+    row = prober(MadeEngine()).do(a_start())
+    assert isinstance(row, Start) and not row.failure
+    assert (row.start, row.collective, row.algorithm, row.bytes) == ("tree", "reduce", "linear", 8)
+    assert row.skew_ns == [1, 2] and row.lags_ns == [0, 1, 2, 3]
+
+
+def test_barrier_and_collective_are_forced_together() -> None:
+    engine = MadeEngine()
+    prober(engine).do(a_start())
+    _, where, forced, values = engine.asked[0]
+    assert forced == ("barrier=tree", "reduce=linear") and where.steerable
+    assert dict(where.environment) == {"STEER": "1"} and values["by"] == "barrier"
+    prober(engine).do(a_start(HARMONIZE))
+    assert engine.asked[1][2] == ("reduce=linear",) and engine.asked[1][3]["by"] == "harmonize"
+
+
+def test_what_cannot_be_switched_to_gets_a_launch_of_its_own() -> None:
+    engine = MadeEngine(own_launch=["tree"])
+    prober(engine).do(a_start())
+    assert dict(engine.asked[0][1].environment)["FORCE_barrier"] == "tree"
+    assert engine.asked[0][2] == ("reduce=linear",)
+
+
+@pytest.mark.parametrize(
+    ("start", "algorithm", "steerable"),
+    [
+        ("default", "default", False),
+        ("default", "", False),
+        (HARMONIZE, "default", False),
+        (HARMONIZE, "", True),
+        ("default", "linear", True),
+        ("tree", "default", True),
+    ],
+)
+def test_the_library_s_own_choices_are_measured_in_the_launch_of_its_users(
+    start: str, algorithm: str, steerable: bool
+) -> None:
+    engine = MadeEngine()
+    prober(engine).do(a_start(start, algorithm))
+    assert engine.asked[0][1].steerable == steerable
+
+
+def test_syncs_and_comparisons_are_asked_with_bent_clocks_where_they_are_bent() -> None:
+    engine = MadeEngine()
+    for bent in (True, False):
+        row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, bent=bent))
+        assert isinstance(row, Sync) and row.bent == bent and row.method == "jk"
+        compared = prober(engine).do(Step(id="a", kind="accuracy", bent=bent))
+        assert isinstance(compared, Accuracy) and compared.names == ["constraints", "offset"]
+    sources = [str(values.get("source", "")).split(":")[0] for *_, values in engine.asked]
+    assert sources == ["virtual", "virtual", "", ""]
+
+
+def test_a_refusal_is_kept_and_the_launch_goes_on() -> None:
+    def refuse(verb: str) -> None:
+        raise Refused("it would not")
+
+    engine = MadeEngine(refuse)
+    row = prober(engine).do(a_start())
+    assert row.failure == "it would not" and engine.dropped == 0
+
+
+def test_a_launch_that_dies_twice_in_the_same_pair_is_not_tried_a_third_time() -> None:
+    def die(verb: str) -> None:
+        raise DriverLost("it crashed")
+
+    engine = MadeEngine(die)
+    asked = prober(engine)
+    failures = [asked.do(a_start()).failure for _ in range(3)]
+    assert failures == ["it crashed", "it crashed", "not tried again: it crashed"]
+    assert len(engine.asked) == engine.dropped == 2
+    assert asked.do(a_start("double_ring")).failure == "it crashed"
+
+
+def test_where_nothing_can_be_launched_any_more_the_check_ends_with_a_sentence() -> None:
+    def die(verb: str) -> None:
+        raise DriverLost("it crashed")
+
+    with pytest.raises(
+        RunFailed, match=r"made-1\.0 cannot be launched with 4 processes: no cores left; mend it"
+    ):
+        prober(MadeEngine(die, sick="no cores left")).do(a_start())

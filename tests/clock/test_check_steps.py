@@ -1,0 +1,140 @@
+"""What a check does, and in which order."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from made_checks import found, wanted
+
+from offbeat.clock.measure import bent_source, ordered, start_words
+from offbeat.clock.rows import HARMONIZE
+from offbeat.clock.wanted import ROUNDS, Step, Wanted, check, choose, processes_of, repetitions_of, steps
+from offbeat.errors import BadInput
+
+BARRIERS, ALGORITHMS = found().measured("barrier"), found().measured("reduce")
+
+
+def all_steps(asked: Wanted, *, bent: bool = True) -> list[Step]:
+    return steps(asked, BARRIERS, ALGORITHMS, bent=bent)
+
+
+def test_every_start_is_measured_in_every_round_with_nothing_and_with_every_algorithm_behind_it() -> None:
+    listed = [step for step in all_steps(wanted(sizes=[8, 1024])) if step.kind == "start"]
+    kinds = [(step.round, step.start, step.algorithm, step.bytes) for step in listed]
+    expected = {
+        (number, start, algorithm, size)
+        for number in range(ROUNDS)
+        for start in (HARMONIZE, "default", "tree", "double_ring")
+        for algorithm, size in [
+            ("", 0),
+            *((name, size) for name in ("default", "binomial", "linear") for size in (8, 1024)),
+        ]
+    }
+    assert len(kinds) == len(set(kinds)) and set(kinds) == expected
+    assert [step.round for step in listed] == sorted(step.round for step in listed)
+
+
+def test_rounds_are_shuffled_and_the_same_with_the_same_seed() -> None:
+    first, again, other = (all_steps(wanted(seed=seed)) for seed in (1, 1, 2))
+    assert first == again and first != other
+    assert {step.id for step in first} == {step.id for step in other}
+    of_round = [
+        [(step.start, step.algorithm) for step in first if step.kind == "start" and step.round == number]
+        for number in (0, 1)
+    ]
+    assert of_round[0] != of_round[1] and sorted(of_round[0]) == sorted(of_round[1])
+
+
+def test_step_ids_are_unique() -> None:
+    ids = [step.id for step in all_steps(wanted(p=16, sizes=[8, 64]))]
+    assert len(ids) == len(set(ids))
+
+
+def test_syncs_are_measured_on_powers_of_two_and_on_all_processes() -> None:
+    assert processes_of(2) == [2] and processes_of(3) == [2, 3]
+    assert processes_of(8) == [2, 4, 8] and processes_of(12) == [2, 4, 8, 12]
+
+
+@pytest.mark.parametrize("bent", [True, False])
+def test_methods_are_tried_on_bent_clocks_where_all_processes_read_one(bent: bool) -> None:
+    listed = all_steps(wanted(), bent=bent)
+    syncs = {(step.method, step.bent) for step in listed if step.kind == "sync"}
+    expected = {("constraints", bent), ("offset", bent), ("constraints", False)}
+    assert syncs == expected
+    assert [step.bent for step in listed if step.kind == "accuracy"] == [bent]
+
+
+@pytest.mark.parametrize("repetitions", [4, 5, 7, 100])
+def test_rounds_share_the_repetitions(repetitions: int) -> None:
+    asked = wanted(repetitions=repetitions)
+    each = [repetitions_of(asked, number) for number in range(ROUNDS)]
+    assert sum(each) == repetitions and max(each) - min(each) <= 1
+
+
+def test_steps_of_one_launch_stand_together_in_their_round() -> None:
+    listed = all_steps(wanted())
+    order = ordered(listed, lambda step: step.start == "default")
+    assert sorted(step.id for step in order) == sorted(step.id for step in listed)
+    for number in range(ROUNDS):
+        launches = [
+            step.start == "default" for step in order if step.kind == "start" and step.round == number
+        ]
+        assert sum(a != b for a, b in pairwise(launches)) == 1
+    kinds = [step.kind for step in order]
+    assert kinds == sorted(kinds, key=("start", "sync", "accuracy").index)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"p": 1}, "-n 1: one process is always in time"),
+        ({"repetitions": 3}, "give at least 4"),
+        ({"collective": "barrier"}, "--collective barrier: known are allreduce"),
+        ({"collective": "reduced"}, "--collective reduced"),
+        ({"p": 5, "nodes": 2}, "cannot be spread evenly"),
+        ({"sizes": [12]}, "--size 12 B: elements are doubles"),
+        ({"sizes": [0]}, "--size 0 B"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(changes: dict[str, object], sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        check(wanted(**changes))
+
+
+def test_what_can_be_measured_is_not_refused() -> None:
+    check(wanted())
+    check(wanted(p=6, nodes=2, sizes=[8, 2**20], collective="allreduce"))
+
+
+def test_only_sound_algorithms_are_measured() -> None:
+    assert [one.name for one in found("tree").measured("barrier")] == ["default", "double_ring"]
+
+
+def test_an_algorithm_that_the_library_lacks_is_refused() -> None:
+    assert [one.name for one in choose(ALGORITHMS, ["linear"])] == ["linear"]
+    assert choose(ALGORITHMS, []) == ALGORITHMS
+    with pytest.raises(BadInput, match="--algorithm nothing: the library has default, binomial, linear"):
+        choose(ALGORITHMS, ["nothing"])
+
+
+def test_words_for_the_driver_name_what_the_collective_takes() -> None:
+    def words(collective: str) -> dict[str, object]:
+        return start_words(
+            Step(id="x", kind="start", start="tree", collective=collective, algorithm="linear", bytes=8), 5
+        )
+
+    assert words("")["by"] == "barrier" and "bytes" not in words("")
+    assert words("reduce") | {"root": 0, "op": "sum"} == words("reduce")
+    assert "op" not in words("bcast") and "root" in words("bcast")
+    assert "op" in words("allreduce") and "root" not in words("allreduce")
+
+
+def test_bent_clocks_differ_on_every_process_but_the_first_and_can_be_made_again() -> None:
+    text = bent_source(4, seed=3, epoch_ns=17)
+    parts = text.removeprefix("virtual:").split(";")
+    assert text.startswith("virtual:") and parts[0] == "epoch=17" and len(parts) == 4
+    assert [part.split(":")[0] for part in parts[1:]] == ["1", "2", "3"]
+    assert len({part.split(":")[1] for part in parts[1:]}) == 3
+    assert " " not in text
+    assert text == bent_source(4, seed=3, epoch_ns=17) != bent_source(4, seed=4, epoch_ns=17)

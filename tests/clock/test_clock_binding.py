@@ -1,0 +1,158 @@
+"""The shared clock and the harmonised start from Python, under every MPI library that mpi4py can load."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from offbeat.clock import functions, loaded
+from offbeat.errors import RunFailed
+from offbeat.mpi import build, find, probe
+from offbeat.mpi.assemble import identity
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import command
+
+PROGRAM = Path(__file__).with_name("mpi4py_program.py")
+
+PROMISES = re.findall(r"^def (\w+)\(\) -> None:", PROGRAM.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def environment(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What makes mpi4py load this very library."""
+    pytest.importorskip("mpi4py")
+    library = mpi_installation.library
+    if mpi_installation.family == "openmpi" or library.name.startswith("libmpi.so"):
+        return {"MPI4PY_LIBMPI": str(library)}
+    # Debian's MPICH has another file name than mpi4py's wheel looks for.
+    folder = tmp_path_factory.mktemp("renamed")
+    (folder / "libmpi.so.12").symlink_to(library)
+    return {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": str(folder)}
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+def test_promises_hold_under_every_library(
+    promise: str, mpi_installation: Installation, mpi_driver: Path, environment: dict[str, str]
+) -> None:
+    words = [sys.executable, str(PROGRAM), promise]
+    launch = command(mpi_installation, words, 3, environment=environment, steerable=False)
+    done = subprocess.run(
+        launch.argv, env=launch.environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip().endswith("held"), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "structure"),
+    [
+        ("clock.h", "offbeat_instant", functions.InstantC),
+        ("clock.h", "offbeat_clock_options", functions.OptionsC),
+        ("clock.h", "offbeat_sync_facts", functions.FactsC),
+        ("harmonize.h", "offbeat_start", functions.StartC),
+    ],
+)
+def test_structures_have_the_fields_of_the_headers(
+    header: str, name: str, structure: type[ctypes.Structure]
+) -> None:
+    text = (build.native_sources() / "include" / "offbeat" / header).read_text(encoding="utf-8")
+    body = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", text, flags=re.DOTALL)
+    assert body, f"{header} has no {name}"
+    declared = re.sub(r"/\*.*?\*/", "", body[1], flags=re.DOTALL).split(";")
+    kinds = {"int64_t": ctypes.c_int64, "int": ctypes.c_int, "double": ctypes.c_double}
+    kinds |= {"const char *": ctypes.c_char_p, "offbeat_verdict": ctypes.c_int}
+    expected = []
+    for line in filter(str.strip, declared):
+        kind, names = re.fullmatch(r"\s*(const char \*|\w+)\s*([\w, ]+?)\s*", line).groups()  # type: ignore[union-attr]
+        expected += [(one.strip(), kinds[kind]) for one in names.split(",")]
+    assert expected == structure._fields_
+
+
+def test_python_loads_what_was_built_beside_the_driver(
+    mpi_installation: Installation, mpi_driver: Path
+) -> None:
+    library = mpi_installation.library
+    version = probe.ask_library(library)
+    place = build.native_place(version.family, version.numbers, identity(library, version))
+    assert place.parent == mpi_driver.parents[2]
+    assert _library(place) == _library(mpi_driver.parents[1])
+    assert build.harmonize_library(mpi_driver.parents[1]) is not None
+
+
+def test_an_installation_is_found_by_its_library(mpi_installation: Installation) -> None:
+    found = find.of_library(mpi_installation.library.resolve())
+    assert found.library.resolve() == mpi_installation.library.resolve()
+    assert found.identity == mpi_installation.identity
+
+
+def test_a_library_of_no_installation_is_told(tmp_path: Path) -> None:
+    with pytest.raises(
+        RunFailed, match=r"no MPI installation that offbeat knows belongs to .*libmpi\.so\.40"
+    ):
+        find.of_library(tmp_path / "libmpi.so.40")
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ([], "mpi4py has loaded no libmpi.so that offbeat knows"),
+        (["/usr/lib/libmpi_cxx.so.40", "/usr/lib/libmpifoo.so"], "mpi4py has loaded no libmpi.so"),
+        (["/a/libmpi.so.40", "/b/libmpi.so.12"], "/a/libmpi.so.40 and /b/libmpi.so.12: two MPI libraries"),
+    ],
+)
+def test_a_process_without_one_mpi_library_is_told(tmp_path: Path, files: list[str], sentence: str) -> None:
+    with pytest.raises(RunFailed, match=re.escape(sentence)):
+        loaded.loaded_mpi(_maps(tmp_path, files))
+
+
+@pytest.mark.parametrize("name", ["libmpi.so.40.30.4", "libmpi.so.12", "libmpich.so.12.2.2", "libmpi.so"])
+def test_the_mpi_library_of_a_process_is_found(tmp_path: Path, name: str) -> None:
+    files = [
+        "/usr/lib/libc.so.6",
+        f"/opt/with blank/{name}",
+        f"/opt/with blank/{name}",
+        "/x/libmpi_mpifh.so.40",
+    ]
+    assert loaded.loaded_mpi(_maps(tmp_path, files)) == Path(f"/opt/with blank/{name}")
+
+
+def test_without_mpi4py_a_sentence_says_what_to_do() -> None:
+    code = "import sys; sys.modules['mpi4py'] = None; from offbeat.clock import harmonize; harmonize(None)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (
+        "offbeat.errors.BadInput: the shared clock is used through mpi4py, which cannot be imported"
+        in done.stderr
+    )
+    assert "pip install mpi4py" in done.stderr
+
+
+def test_importing_the_room_loads_neither_mpi_nor_the_library() -> None:
+    code = "import sys, offbeat.clock; print('mpi4py' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split() == ["False", "False"]
+
+
+def _library(place: Path) -> str:
+    """What a folder of the cache says of its library: all but the digest of the sources."""
+    return place.name.rpartition("-")[0]
+
+
+def _maps(folder: Path, files: list[str]) -> Path:
+    """A process's memory as /proc tells it."""
+    path = folder / "maps"
+    lines = [
+        "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 ",
+        "7ffc0000-7ffd0000 rw-p 00000000 00:00 0  [stack]",
+    ]
+    lines += [f"7f1234500000-7f1234600000 r-xp 00001000 fd:01 1234567    {name}" for name in files]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,165 @@
+"""The driver's verbs for starts, syncs and the accuracy of clocks, on a real library."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from offbeat.clock.measure import bent_source
+from offbeat.clock.wanted import METHODS
+from offbeat.mpi.build import build_native
+from offbeat.mpi.driver import Driver, Refused
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import command
+
+PATIENCE_S = 60.0
+P = 3
+
+
+@pytest.fixture(scope="module")
+def driver(
+    mpi_installation: Installation, own_cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Driver]:
+    launch = command(mpi_installation, [str(build_native(mpi_installation))], P)
+    driver = Driver(launch.argv, launch.environment, tmp_path_factory.mktemp("driver") / "log")
+    yield driver
+    driver.close()
+
+
+@pytest.fixture(scope="module")
+def apart(
+    some_mpi_installation: Installation, own_cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Driver]:
+    """A driver whose own clocks are seconds apart, as on several nodes."""
+    launch = command(
+        some_mpi_installation,
+        [str(build_native(some_mpi_installation))],
+        P,
+        environment={"OFFBEAT_CLOCK_SOURCE": "virtual:1:offset=5000000000,drift=10;2:offset=-9000000000"},
+    )
+    driver = Driver(launch.argv, launch.environment, tmp_path_factory.mktemp("driver") / "log")
+    yield driver
+    driver.close()
+
+
+def ask(driver: Driver, verb: str, **values: object) -> dict[str, list[int]]:
+    answer = driver.ask(verb, timeout_s=PATIENCE_S, **values)
+    return {key: value for key, value in answer.items() if isinstance(value, list)}
+
+
+@pytest.mark.parametrize("by", ["barrier", "harmonize"])
+@pytest.mark.parametrize(
+    "behind", [{}, {"collective": "reduce", "bytes": 64}, {"collective": "alltoall", "bytes": 8}]
+)
+def test_every_start_is_told_with_what_follows_it(driver: Driver, by: str, behind: dict[str, object]) -> None:
+    seen = ask(driver, "start", by=by, repetitions=6, **behind)
+    assert len(seen.pop("lags_ns")) == P
+    assert {len(times) for times in seen.values()} == {6}
+    for least, skew, most in zip(seen["least_skew_ns"], seen["skew_ns"], seen["most_skew_ns"], strict=True):
+        assert 0 <= least <= skew <= most
+    for taken, longest in zip(seen["taken_ns"], seen["longest_ns"], strict=True):
+        assert longest <= taken <= P * longest
+    assert set(seen["verdicts"]) <= ({0} if by == "barrier" else {0, 1, 2})
+
+
+def test_one_physical_clock_leaves_no_doubt_about_skews(driver: Driver) -> None:
+    seen = ask(driver, "start", by="barrier", repetitions=5)
+    assert seen["least_skew_ns"] == seen["skew_ns"] == seen["most_skew_ns"]
+
+
+@pytest.mark.parametrize("by", ["barrier", "harmonize"])
+def test_clocks_that_are_apart_are_corrected_and_leave_their_error_as_doubt(apart: Driver, by: str) -> None:
+    seen = ask(apart, "start", by=by, repetitions=20, collective="reduce", bytes=8)
+    assert max(seen["most_skew_ns"]) < 4_000_000_000 and max(seen["lags_ns"]) < 4_000_000_000
+    for least, skew, most in zip(seen["least_skew_ns"], seen["skew_ns"], seen["most_skew_ns"], strict=True):
+        assert least <= skew < most
+
+
+def test_comparisons_by_messages_alone_hold_the_error_between_their_bounds(apart: Driver) -> None:
+    answer = apart.ask("accuracy", timeout_s=PATIENCE_S, methods="constraints,offset", ages="50000000")
+    seen = ask(apart, "accuracy", methods="constraints,offset", ages="50000000")
+    assert answer["physical"] is False
+    for low, high, bound in zip(seen["low_ns"], seen["high_ns"], seen["bound_ns"], strict=True):
+        assert low < high and low <= bound and high >= -bound
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("method", METHODS)
+def test_syncs_are_timed_on_the_first_processes(driver: Driver, method: str, processes: int) -> None:
+    source = bent_source(P, seed=1)
+    seen = ask(driver, "sync", method=method, processes=processes, repetitions=4, source=source)
+    assert len(seen["taken_ns"]) == 4 and min(seen["taken_ns"]) > 0
+    assert min(seen["exchanges"]) >= processes - 1
+    assert (min(seen["bound_ns"]) > 0) == (processes > 1)
+
+
+def test_the_methods_that_a_check_knows_are_those_of_the_library(driver: Driver) -> None:
+    with pytest.raises(Refused, match=f"there are {' '.join(METHODS)}$"):
+        ask(driver, "sync", method="guess")
+
+
+def test_a_clock_that_all_share_is_told_from_bent_ones(driver: Driver) -> None:
+    assert driver.ask("sync", timeout_s=PATIENCE_S)["shared"] is True
+    assert driver.ask("sync", timeout_s=PATIENCE_S, source=bent_source(P, 1))["shared"] is False
+
+
+def test_every_method_is_compared_at_every_age_in_every_round(driver: Driver) -> None:
+    names = ",".join(METHODS)
+    source = bent_source(P, seed=2)
+    seen = ask(driver, "accuracy", methods=names, ages="20000000,50000000", rounds=2, source=source)
+    assert {len(column) for column in seen.values()} == {len(METHODS) * 3 * 2 * (P - 1)}
+    assert set(seen["methods"]) == set(range(len(METHODS))) and set(seen["ranks"]) == {1, 2}
+    assert set(seen["rounds"]) == {0, 1}
+    assert set(seen["planned_ns"]) == {0, 20_000_000, 50_000_000}
+    assert all(age > 0.99 * planned for age, planned in zip(seen["ages_ns"], seen["planned_ns"], strict=True))
+    for age, low, high, bound in zip(
+        seen["ages_ns"], seen["low_ns"], seen["high_ns"], seen["bound_ns"], strict=True
+    ):
+        assert 0 <= age < 30e9 and low <= high
+        assert low <= bound and high >= -bound, "a clock was beyond its bound"
+
+
+def test_comparisons_see_an_error_that_is_there(driver: Driver) -> None:
+    """A drift of 100 ppm that no method without a slope can know is 10 µs after 100 ms."""
+    seen = ask(
+        driver, "accuracy", methods="offset", ages="100000000", source="virtual:1:drift=100;2:drift=-100"
+    )
+    late = [index for index, age in enumerate(seen["ages_ns"]) if age > 90_000_000]
+    found = {seen["ranks"][index]: (seen["low_ns"][index], seen["high_ns"][index]) for index in late}
+    assert found[1][0] > 2_000 and found[2][1] < -2_000
+
+
+def test_a_step_of_a_clock_between_syncs_is_seen_beyond_its_bound(driver: Driver) -> None:
+    epoch = time.monotonic_ns()
+    source = f"virtual:epoch={epoch};1:step=5000000@0.15"
+    seen = ask(driver, "accuracy", methods="constraints", ages="1000000,300000000", source=source)
+    broken = [
+        seen["low_ns"][index] > seen["bound_ns"][index]
+        for index, age in enumerate(seen["ages_ns"])
+        if seen["ranks"][index] == 1 and age > 200_000_000
+    ]
+    assert broken == [True]
+
+
+@pytest.mark.parametrize(
+    ("verb", "values", "sentence"),
+    [
+        ("start", {"by": "luck"}, "by must be barrier or harmonize"),
+        ("start", {"collective": "reduce", "bytes": 3}, "multiple"),
+        ("start", {"repetitions": 0}, "repetitions must be a whole number"),
+        ("sync", {"processes": P + 1}, "at most those of this launch"),
+        ("sync", {"method": "guess"}, "guess"),
+        ("sync", {"source": "virtual:what"}, "virtual"),
+        ("accuracy", {"methods": "constraints,guess"}, "guess"),
+        ("accuracy", {"ages": "1,x"}, "ages must be whole numbers"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_and_the_launch_goes_on(
+    driver: Driver, verb: str, values: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(Refused, match=sentence):
+        ask(driver, verb, **values)
+    assert ask(driver, "start")["skew_ns"]

@@ -1,0 +1,69 @@
+"""offbeat-ft has the published sums on any number of processes, and notices when it has not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ft_program import LAST_SUMS, Ft, build_watcher, built_for, watch
+from real_libraries import real_installation
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4])
+def test_class_s_has_the_published_sums_on_every_library(ft: Ft, p: int) -> None:
+    result = ft.result(p)
+    (repetition,) = result["repetitions"]
+    assert result["processes"] == p
+    assert (result["verified"], result["checked"]) == (True, 6)
+    assert repetition["checksums"][-1] == pytest.approx(LAST_SUMS["S"], rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2, 4])
+@pytest.mark.parametrize("library", ["openmpi4", "mpich4"])
+def test_class_w_has_the_published_sums(library: str, p: int) -> None:
+    result = built_for(real_installation(library)).result(p, "--class", "W")
+    assert result["size"] == [128, 128, 32]
+    assert result["verified"]
+    assert result["repetitions"][0]["checksums"][-1] == pytest.approx(LAST_SUMS["W"], rel=1e-12)
+
+
+def test_a_library_that_garbles_an_alltoall_is_noticed(ft: Ft, tmp_path: Path) -> None:
+    watcher = build_watcher(ft.mpi, tmp_path)
+    done = ft.run(2, "--json", variables=[*watch(watcher, tmp_path), "FT_SPOIL=1"])
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["verified"] is False
+    assert "offbeat-ft: verification failed: not all checksums are those" in done.stderr
+    assert "NOT the published sum" in done.stderr
+
+
+def test_iterations_beyond_the_published_ones_are_run_and_not_counted_as_verified(some_ft: Ft) -> None:
+    result = some_ft.result(2, "--iterations", 8)
+    assert (result["iterations"], result["checked"], result["verified"]) == (8, 6, True)
+    assert len(result["repetitions"][0]["checksums"]) == 8
+
+
+def test_fewer_iterations_give_the_same_first_sums(some_ft: Ft) -> None:
+    few, all_six = some_ft.result(2, "--iterations=2"), some_ft.result(2)
+    assert (few["checked"], few["verified"]) == (2, True)
+    assert few["repetitions"][0]["checksums"] == all_six["repetitions"][0]["checksums"][:2]
+
+
+def test_every_repetition_is_reported_for_itself(some_ft: Ft) -> None:
+    result = some_ft.result(2, "--repeat", 3)
+    first, second, third = result["repetitions"]
+    assert first["checksums"] == second["checksums"] == third["checksums"]
+    assert result["time_s"] == pytest.approx(sum(each["time_s"] for each in result["repetitions"]), abs=1e-8)
+    means = [sum(each["alltoall_s"]) / 2 for each in result["repetitions"]]
+    assert result["alltoall_s"] == pytest.approx(sum(means), abs=1e-8)
+    assert 0 < result["alltoall_s"] < result["time_s"]
+
+
+def test_without_json_it_says_what_it_does_and_what_came_of_it(some_ft: Ft) -> None:
+    done = some_ft.run(2, "--iterations", 2, "--repeat", 2)
+    assert done.returncode == 0
+    assert "repetition 1 of 2, iteration 2 of 2: checksum 554.6385409190 +486.5304269511i, as published" in (
+        done.stdout
+    )
+    assert "MPI_Alltoall       6 of 1048576 bytes (transpose)" in done.stdout
+    assert "Verified: 4 checksums are those that were published." in done.stdout
