@@ -128,12 +128,12 @@ static void answers_agree_with_each_other(void) {
     freed(clock);
 }
 
-/* Without earlier syncs the rate is not known: only the drift limit tells how far it can have gone. */
+/* No sync is long enough for a rate that needs no bound, and no clock drifts further than the limit. */
 static void the_bound_grows_by_what_clocks_can_drift(void) {
     offbeat_clock *clock = created(MPI_COMM_WORLD);
     int64_t now_ns = offbeat_clock_local_ns(clock), later_ns = now_ns + 1000000000;
     int64_t growth_ns = offbeat_clock_bound_ns(clock, later_ns) - offbeat_clock_bound_ns(clock, now_ns);
-    expect(offbeat_clock_is_shared(clock) ? growth_ns == 0 : growth_ns > 200000 && growth_ns < 1000000,
+    expect(offbeat_clock_is_shared(clock) ? growth_ns == 0 : growth_ns > 0 && growth_ns < 1000000,
            "In a second the bound grows by %lld ns.", (long long)growth_ns);
     expect(offbeat_clock_is_shared(clock) || offbeat_clock_bound_ns(clock, now_ns) > 0,
            "A measured offset has a bound of 0.");

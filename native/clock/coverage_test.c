@@ -66,10 +66,10 @@ static void the_bound_holds(const offbeat_method *method, int size, offbeat_dela
     for (int sync = 0; sync < syncs; sync++) {
         int64_t done_ns = offbeat_network_sync(&network, now_ns);
         expect_truth_around(&network, done_ns);
-        double pause_s = 1e-4;
-        for (double tens = 5 * offbeat_random(&network.seed); tens > 0; tens--)
-            pause_s *= tens >= 1 ? 10 : 1 + 9 * tens;
-        now_ns = done_ns + (int64_t)(pause_s * 1e9);
+        int64_t pause_ns = MILLISECOND / 10 + (int64_t)(1e6 * offbeat_random(&network.seed));
+        for (int tens = (int)(5 * offbeat_random(&network.seed)); tens > 0; tens--)
+            pause_ns *= 10;
+        now_ns = done_ns + pause_ns;
     }
     offbeat_network_free(&network);
 }
@@ -145,9 +145,9 @@ static void a_step_during_a_sync_does_no_lasting_harm(uint64_t seed) {
         done_ns = offbeat_network_sync(&network, done_ns + 100 * MICROSECOND);
         promise(llabs(offbeat_network_error_ns(&network, 1, done_ns)) <=
                     offbeat_network_bound_ns(&network, 1, done_ns),
-                "A step %llu ns into a sync still spoils the next ones.", (unsigned long long)(k * 700));
+                "A step %llu ns into a sync still spoils the next ones.", (unsigned long long)k * 700);
         promise(network.processes[1].pupil.contradictions > 0, "A step %llu ns into a sync was not noticed.",
-                (unsigned long long)(k * 700));
+                (unsigned long long)k * 700);
         offbeat_network_free(&network);
     }
 }
@@ -226,7 +226,7 @@ int main(void) {
     pthread_t threads[THREADS];
     uint64_t seeds[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        seeds[i] = (uint64_t)(1000 * (i + 1));
+        seeds[i] = 1000 * ((uint64_t)i + 1);
         promise(pthread_create(&threads[i], NULL, try_all, &seeds[i]) == 0, "No thread could be started.");
     }
     for (int i = 0; i < THREADS; i++)

@@ -119,7 +119,7 @@ static void take_choice(offbeat_clock *clock, const offbeat_choice *choice) {
 
 /* What offbeat_clock_create_with does once there are a clock to fill and a communicator of its own. */
 static int set_up(offbeat_clock *clock, const offbeat_clock_options *options) {
-    offbeat_choice choice;
+    offbeat_choice choice = {.method = offbeat_methods};
     int world_rank;
     int rc = PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     if (rc == MPI_SUCCESS)

@@ -93,7 +93,8 @@ void drift_clocks(int64_t step_ns, int64_t step_after_ns) {
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const size_t bytes = (size_t)size * 120 + 40;
-    drifting_clocks = realloc(drifting_clocks, bytes);
+    free(drifting_clocks);
+    drifting_clocks = malloc(bytes);
     expect(drifting_clocks != NULL, "No memory for the text of %d virtual clocks.", size);
     int length = sprintf(drifting_clocks, "virtual:epoch=%lld;",
                          (long long)first_of(physical_now_ns(), MPI_COMM_WORLD));

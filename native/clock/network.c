@@ -14,9 +14,12 @@ double offbeat_random(uint64_t *seed) {
 
 /* -ln(1 - x), without the mathematical library: halve the argument until a short series does. */
 static double exponential(uint64_t *seed) {
-    double rest = 1 - offbeat_random(seed), halvings = 0, sum = 0;
-    for (; rest < 0.5; rest *= 2)
+    double rest = 1 - offbeat_random(seed), sum = 0;
+    int halvings = 0;
+    while (rest < 0.5) {
+        rest *= 2;
         halvings++;
+    }
     double y = (1 - rest) / (1 + rest), power = y;
     for (int i = 1; i < 20; i += 2, power *= y * y)
         sum += 2 * power / i;

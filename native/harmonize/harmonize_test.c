@@ -217,6 +217,23 @@ static void clocks_are_synchronised_when_their_bound_has_grown(int yield) {
     strike_scene(&s);
 }
 
+/* Without being told: a deadline then leaves room for the scheduler. */
+static void more_processes_than_cores_are_noticed(void) {
+    const char *wish = getenv("OFFBEAT_YIELD");
+    char *kept = wish != NULL ? strdup(wish) : NULL;
+    unsetenv("OFFBEAT_YIELD");
+    scene s = set_scene(MPI_COMM_WORLD, MPI_COMM_WORLD, OFFBEAT_YIELD_WHERE_CROWDED);
+    expect(s.rank != 0 || s.size <= sysconf(_SC_NPROCESSORS_ONLN) ||
+               offbeat_harmony_slack_ns(s.harmony) >= 50 * MICROSECOND,
+           "%d processes on fewer cores start with a slack of %lld ns.", s.size,
+           (long long)offbeat_harmony_slack_ns(s.harmony));
+    checked_start(&s, 0);
+    strike_scene(&s);
+    if (kept != NULL)
+        setenv("OFFBEAT_YIELD", kept, 1);
+    free(kept);
+}
+
 static void bad_input_gives_an_error_code(void) {
     scene s = set_scene(MPI_COMM_WORLD, MPI_COMM_WORLD, 1);
     offbeat_start start;
@@ -272,6 +289,7 @@ int main(int argc, char **argv) {
         a_harmony_outlives_its_communicator(yield);
         clocks_are_synchronised_when_their_bound_has_grown(yield);
     }
+    more_processes_than_cores_are_noticed();
     bad_input_gives_an_error_code();
     the_tolerance_decides_what_is_on_time();
     MPI_Finalize();
