@@ -104,10 +104,7 @@ void refuse_nonsense(double bytes_per_element, double tolerance) {
 } // namespace
 
 double usual_tolerance(const schedule::Graph &graph) {
-    const size_t messages = graph.messages.size();
-    if (messages <= 200'000)
-        return 0;
-    return messages <= 1'000'000 ? 0.002 : 0.005;
+    return graph.messages.size() > 200'000 ? 0.002 : 0;
 }
 
 std::string_view name_of(Engine engine) {

@@ -31,8 +31,8 @@ enum class Choice : uint8_t {
 inline constexpr size_t many_messages = 20'000;
 
 /** How far apart, as a share of the time of a typical transfer, changes of rates are that are put into effect
- * together: 0 (only simultaneous ones) for up to 200,000 messages, 0.002 up to a million, 0.005 beyond. What
- * that costs in accuracy is measured by benchmarks/against_smpi.py. */
+ * together: 0 (only simultaneous ones) for up to 200,000 messages, 0.002 beyond; see Fluid for how it grows.
+ * What that costs in accuracy is measured by benchmarks/against_smpi.py. */
 [[nodiscard]] double usual_tolerance(const schedule::Graph &graph);
 
 /** Evaluates patterns of one schedule on one network.

@@ -19,6 +19,10 @@ constexpr double instant_s = 1e-13;
  * time, which keeps ranks in step that are in step but for rounding. */
 constexpr double together_s = 1e-9;
 
+/** After so many solutions of a run the tolerance has grown by this part of itself, and grows no more. */
+constexpr double many_solves = 50'000;
+constexpr double coarsest_step = 1.5;
+
 /** Marks a post among the joints that wait for their time. */
 constexpr uint32_t post_bit = 1U << 31U;
 
@@ -83,6 +87,7 @@ void Fluid::reset() {
     arrived_ = exited_ = 0;
     deadline_ = never;
     window_ = instant_s;
+    solves_before_ = solves_;
 }
 
 void Fluid::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
@@ -378,7 +383,12 @@ void Fluid::solve() {
     if (many)
         ends_.rebuild();
     if (tolerance_ > 0 && throughput > 0)
-        window_ = std::max(together_s, tolerance_ * mean_work() * flows / throughput);
+        window_ = std::max(together_s, coarseness() * tolerance_ * mean_work() * flows / throughput);
+}
+
+/** Where rates are worked out very often, it is done for more changes at a time. */
+double Fluid::coarseness() const {
+    return 1 + coarsest_step * std::min(1.0, static_cast<double>(solves_ - solves_before_) / many_solves);
 }
 
 /** What a message on links has to move, on average: a few small ones between large ones don't ask for more
