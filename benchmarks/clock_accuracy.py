@@ -6,8 +6,10 @@ Two processes have virtual clocks that run 35 ppm apart and wander, so that the 
 nanosecond. In each of ROUNDS rounds (default 60) the default method, offset only, HCA3 and JK are
 synchronised in turn: each with as many ping-pongs as the default had in a first try, and with ten times as
 many. Prints each one's error at once and a second later, the ratio to the default's, and how often any bound
-was broken in at least CHECKS checks of each clock (default 10,000). The rounds up to the fourth do not count:
-the default begins without a history, as all do. Offset only stops by itself when ping-pongs bring nothing.
+was broken in at least CHECKS checks of each clock (default 10,000). The rounds are dealt out to four
+launches, as where things lie in memory favours one clock or another by some nanoseconds as long as a launch
+lasts. A launch's rounds up to the fourth do not count: the default begins without a history, as all do.
+Offset only stops by itself when ping-pongs bring nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ SOURCE = Path(__file__).with_suffix(".c")
 NATIVE = SOURCE.parents[1] / "native"
 AGE_MS = 1000
 FIRST_ROUND_THAT_COUNTS = 4
+LAUNCHES = 4
 DEFAULT = "constraints:0:0"
 
 Record = dict[str, int | str]
@@ -121,9 +124,15 @@ def main(mpi: str = "auto", rounds: str = "60", checks: str = "10000") -> None:
     with TemporaryDirectory() as folder:
         program = compiled(installation, Path(folder))
         clocks = contestants(exchanges_of_the_default(installation, program))
-        checks_a_round = -(-int(checks) // int(rounds))
-        records = play(installation, program, int(rounds), AGE_MS, checks_a_round, list(clocks.values()))
-    total = records.pop()
+        rounds_a_launch = -(-int(rounds) // LAUNCHES)
+        checks_a_round = -(-int(checks) // (LAUNCHES * rounds_a_launch))
+        records, total, broken = [], 0, 0
+        for _ in range(LAUNCHES):
+            *of_launch, ending = play(
+                installation, program, rounds_a_launch, AGE_MS, checks_a_round, list(clocks.values())
+            )
+            records += of_launch
+            total, broken = total + int(ending["checks"]), broken + int(ending["broken"])
     print(f"{installation.version_text}, 2 processes")
     means = show(records, clocks)
     own_at_once, own_later = means["default"]
@@ -133,7 +142,7 @@ def main(mpi: str = "auto", rounds: str = "60", checks: str = "10000") -> None:
                 f"{name}: {at_once / own_at_once:.2f} times the default's error at once,"
                 f" {later / own_later:.1f} times a second later"
             )
-    print(f"bounds broken: {total['broken']} in {total['checks']} checks of {len(clocks)} clocks")
+    print(f"bounds broken: {broken} in {total} checks of {len(clocks)} clocks")
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ int offbeat_history_lines(offbeat_history *history, int64_t at_ns, int64_t offse
 /* How far a middle can be expected to be off: by half of what its exchange took longer than the quickest one,
  * by a little in any case, and by what the rate may have changed since. */
 static double expected_error_ns(const offbeat_limit *middle, double elapsed_ns, double quickest_ns) {
-    double slower_ns = (middle->looseness_ns - quickest_ns) / 2, always_ns = 1 + quickest_ns / 64;
+    double slower_ns = (middle->looseness_ns - quickest_ns) / 2, always_ns = 1 + quickest_ns / 256;
     return slower_ns + always_ns + OFFBEAT_WANDER_LIMIT * elapsed_ns * elapsed_ns / 2;
 }
 

@@ -21,8 +21,8 @@ void offbeat_quickest_add(offbeat_quickest *quickest, const offbeat_exchange *ex
 
 offbeat_middle offbeat_quickest_middle(const offbeat_quickest *quickest) {
     const offbeat_exchange *first = &quickest->exchanges[0];
-    int quarter = quickest->seen / 4 > 0 ? quickest->seen / 4 : 1;
-    int count = quarter < quickest->count ? quarter : quickest->count;
+    int half = quickest->seen > 1 ? quickest->seen / 2 : 1;
+    int count = half < quickest->count ? half : quickest->count;
     int64_t at_ns = 0, offset_ns = 0, round_trips_ns = 0;
     /* Counted from the first one, so that no sum grows large. */
     for (int i = 0; i < count; i++) {

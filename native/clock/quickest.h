@@ -11,7 +11,7 @@
 
 #include "clock/exchange.h"
 
-enum { OFFBEAT_MOST_QUICKEST = 8 };
+enum { OFFBEAT_MOST_QUICKEST = 24 };
 
 /** Zeroed: none. */
 typedef struct offbeat_quickest {
@@ -28,7 +28,8 @@ typedef struct offbeat_middle {
 /** Takes an exchange in. */
 void offbeat_quickest_add(offbeat_quickest *quickest, const offbeat_exchange *exchange);
 
-/** The mean of the quickest quarter, at most of eight, at least of one: there must be one. */
+/** The mean of the quickest half, at most of as many as are remembered, at least of one: there must be one.
+ */
 offbeat_middle offbeat_quickest_middle(const offbeat_quickest *quickest);
 
 #endif

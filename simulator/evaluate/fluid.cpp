@@ -65,6 +65,7 @@ void Fluid::make_delays() {
         for (const double latency_s : traffic_.latencies_s)
             route_latency_.push_back(queue_of(cost.latency_factor * latency_s, first_latency_));
     }
+    latencies_ = traffic_.latencies_s.size();
     delays_.resize(delay_s_.size());
 }
 
@@ -220,6 +221,23 @@ double Fluid::work_before(uint32_t joint) const {
 void Fluid::start_joint(uint32_t joint) {
     const uint32_t first = graph_.first_post[joint];
     const uint32_t last = graph_.first_post[joint + 1];
+    if (charges_)
+        post_in_turn(first, last);
+    else
+        for (uint32_t i = first; i < last; ++i)
+            post(graph_.posts[i]);
+    const uint32_t first_next = graph_.first_next[joint];
+    const uint32_t last_next = graph_.first_next[joint + 1];
+    for (uint32_t i = first_next; i < last_next; ++i)
+        signal(graph_.next[i]);
+    if (first == last && first_next == last_next && graph_.exit[graph_.rank[joint]] == joint) {
+        exits_s_[graph_.rank[joint]] = now_;
+        ++exited_;
+    }
+}
+
+/** Each send takes its rank some time; what comes after it is posted when that is over. */
+void Fluid::post_in_turn(uint32_t first, uint32_t last) {
     double free = now_;
     for (uint32_t i = first; i < last; ++i) {
         if (is_send(graph_.posts[i]))
@@ -228,14 +246,6 @@ void Fluid::start_joint(uint32_t joint) {
             post(graph_.posts[i]);
         else
             wait_until(free, i | post_bit);
-    }
-    const uint32_t first_next = graph_.first_next[joint];
-    const uint32_t last_next = graph_.first_next[joint + 1];
-    for (uint32_t i = first_next; i < last_next; ++i)
-        signal(graph_.next[i]);
-    if (first == last && first_next == last_next && graph_.exit[graph_.rank[joint]] == joint) {
-        exits_s_[graph_.rank[joint]] = now_;
-        ++exited_;
     }
 }
 
@@ -271,11 +281,12 @@ void Fluid::post_receive(uint32_t message) {
 
 void Fluid::begin(uint32_t message) {
     const Leg &leg = traffic_.legs[message];
-    const uint32_t queue =
-        leg.group == inside_node
-            ? inside_latency_[leg.size]
-            : route_latency_[leg.size * traffic_.latencies_s.size() + traffic_.groups[leg.group].latency];
-    delay(message, queue);
+    if (leg.group == inside_node)
+        delay(message, inside_latency_[leg.size]);
+    else if (latencies_ == 1)
+        delay(message, route_latency_[leg.size]);
+    else
+        delay(message, route_latency_[leg.size * latencies_ + traffic_.groups[leg.group].latency]);
 }
 
 void Fluid::delay(uint32_t message, uint32_t queue) {

@@ -55,6 +55,7 @@ class Fluid {
     void fire(uint32_t joint);
     void wait_until(double time, uint32_t what);
     void start_joint(uint32_t joint);
+    void post_in_turn(uint32_t first, uint32_t last);
     void post(uint32_t post);
     void post_send(uint32_t message);
     void post_receive(uint32_t message);
@@ -91,6 +92,7 @@ class Fluid {
     size_t arrived_ = 0;
     std::vector<OrderedQueue> delays_;      /**< messages, one queue for each fixed delay */
     std::vector<double> delay_s_;           /**< the delay of each */
+    size_t latencies_ = 0;                  /**< of routes, distinct ones */
     size_t first_latency_ = 0;              /**< queues before it end transfers, the others begin them */
     std::vector<uint32_t> inside_transfer_; /**< per size: its queue */
     std::vector<uint32_t> inside_latency_;  /**< per size */

@@ -18,10 +18,11 @@
  * bound.
  *
  *   - `constraints` (default): the ping-pongs that say most are kept from sync to sync; all lines that they
- *     allow make a polygon, whose centroid is the estimate. Along a binomial tree: ceil(log2 p) rounds.
+ *     allow make a polygon, and of those the likeliest is believed, by the middles of the quickest
+ *     ping-pongs. Along a binomial tree: ceil(log2 p) rounds.
  *   - `hierarchical`: the same, first among one process of each node, then within the nodes.
- *   - `offset`: no rate; along the tree (HCA3 without its slope, as Schuchart, Hunold and Bosilca use it,
- * "MPI Process Synchronization in Space and Time", EuroMPI 2023, section 4).
+ *   - `offset`: no rate; along the tree (HCA3 without its slope, as Schuchart, Hunold and Bosilca use it in
+ *     "MPI Process Synchronization in Space and Time", EuroMPI 2023, section 4).
  *   - `hca3`: a line fitted by least squares; along the tree (Hunold and Carpen-Amarie, CLUSTER 2018).
  *   - `jk`: the same line, but every process learns from rank 0 in turn (Jones and Koenig, 2013).
  *   - `skampi`: no rate; every process learns from rank 0 in turn (Worsch, Reussner and Augustin, 2002).
