@@ -17,8 +17,8 @@ YOURS = {
     "OFFBEAT_CLOCK_SOURCE": "the local clock behind the shared one: `CLOCK_MONOTONIC` where it is not"
     " set; `CLOCK_MONOTONIC_RAW`, `MPI_Wtime`, and for tests `virtual:` with the text that `offbeat/clock.h`"
     " explains",
-    "OFFBEAT_CLOCK_EXCHANGES": "ping-pongs of one process with its teacher in a sync, at most; where it is not"
-    " set, the method's own number",
+    "OFFBEAT_CLOCK_EXCHANGES": "ping-pongs of one process with its teacher in a sync, at most; where it is"
+    " not set, the method's own number",
     "OFFBEAT_HARMONIZE_TOLERANCE_NS": "how late a process may leave a harmonised start and still be on time,"
     " in nanoseconds; 1000 where it is not set",
     "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: on which communicators MPI_Barrier becomes a"

@@ -171,6 +171,11 @@ CROSSING = (
     " on latency against bandwidth at each size: the paper states one of each, and not the factors by size."
 )
 
+SATURATED = (
+    "32 ranks share each node's link here, which a linear alltoall fills from some 10 B on, while bruck sends"
+    " every byte five times. SimGrid's SMPI, asked for the same calls, finds the same order."
+)
+
 CLAIMS = (
     Claim(
         says="Reduce without delays: ompi_binomial is best from 2 B to 256 B.",
@@ -200,7 +205,7 @@ CLAIMS = (
     Claim(
         says="Alltoall without delays: bruck is best from 2 B to 1 KiB.",
         check=_best_at("alltoall", NO_DELAY, "bruck", 2, 1024),
-        differs=CROSSING,
+        differs=SATURATED,
     ),
     Claim(
         says="Alltoall when the last rank is late: basic_linear is best for small messages (2 B, 4 B).",
