@@ -161,7 +161,7 @@ def draw(costs: Sequence[Cost], path: Path) -> None:
     for axes in (times, memory):
         axes.set_xlabel("processes")
         axes.grid(alpha=0.3)
-    times.legend(fontsize="small")
+    memory.legend(fontsize="small", loc="upper left")
     figure.savefig(path, dpi=120)
 
 

@@ -6,28 +6,17 @@
 #define _POSIX_C_SOURCE 200809L
 #include <offbeat/harmonize.h>
 
+#include "clock/promise.h"
 #include "harmonize/crowd.h"
 #include "harmonize/slack.h"
 #include "harmonize/sync_due.h"
 #include "harmonize/wishes.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const int64_t MICROSECOND = 1000, MILLISECOND = 1000000, SECOND = 1000000000;
-
-__attribute__((format(printf, 2, 3))) static void expect(int holds, const char *sentence, ...) {
-    if (holds)
-        return;
-    va_list arguments;
-    va_start(arguments, sentence);
-    vfprintf(stderr, sentence, arguments);
-    fputs("\n", stderr);
-    va_end(arguments);
-    exit(1);
-}
 
 static void feed(offbeat_slack *slack, int starts, int64_t need_ns) {
     for (int i = 0; i < starts; i++)
@@ -36,8 +25,8 @@ static void feed(offbeat_slack *slack, int starts, int64_t need_ns) {
 
 static void expect_slack(const offbeat_slack *slack, int64_t expected_ns, const char *when) {
     int64_t slack_ns = offbeat_slack_ns(slack);
-    expect(slack_ns == expected_ns, "%s the slack is %lld ns instead of %lld ns.", when, (long long)slack_ns,
-           (long long)expected_ns);
+    promise(slack_ns == expected_ns, "%s the slack is %lld ns instead of %lld ns.", when, (long long)slack_ns,
+            (long long)expected_ns);
 }
 
 static void the_slack_follows_the_median_both_ways(void) {
@@ -88,28 +77,28 @@ static void the_slack_does_not_wait_for_the_scheduler(void) {
 }
 
 static void a_sync_is_due_when_the_bound_has_grown(void) {
-    expect(!offbeat_sync_helps(0, 0), "A shared physical clock is synchronised.");
-    expect(!offbeat_sync_helps(0, 500), "A bound of 500 ns is too much for a start.");
-    expect(offbeat_sync_helps(0, 501), "A bound that came from nowhere is ignored.");
-    expect(!offbeat_sync_helps(1000, 2500), "A bound of twice the best and 500 ns is too much.");
-    expect(offbeat_sync_helps(1000, 2501), "A bound beyond twice the best and 500 ns is ignored.");
-    expect(!offbeat_sync_helps(4000, 3000), "A bound that shrank makes a sync due.");
-    expect(!offbeat_sync_helps(INT64_MAX / 2, INT64_MAX / 2), "An unlimited bound makes syncs without end.");
+    promise(!offbeat_sync_helps(0, 0), "A shared physical clock is synchronised.");
+    promise(!offbeat_sync_helps(0, 500), "A bound of 500 ns is too much for a start.");
+    promise(offbeat_sync_helps(0, 501), "A bound that came from nowhere is ignored.");
+    promise(!offbeat_sync_helps(1000, 2500), "A bound of twice the best and 500 ns is too much.");
+    promise(offbeat_sync_helps(1000, 2501), "A bound beyond twice the best and 500 ns is ignored.");
+    promise(!offbeat_sync_helps(4000, 3000), "A bound that shrank makes a sync due.");
+    promise(!offbeat_sync_helps(INT64_MAX / 2, INT64_MAX / 2), "An unlimited bound makes syncs without end.");
 }
 
 static void syncs_take_a_twentieth_of_the_time_at_most(void) {
     for (int64_t length_ns = 1000; length_ns < SECOND; length_ns *= 3) {
-        expect(!offbeat_sync_is_affordable(19 * length_ns - 1, length_ns),
-               "Syncs take more than 5%% of time.");
-        expect(offbeat_sync_is_affordable(19 * length_ns, length_ns), "Syncs may not take 5%% of the time.");
+        promise(!offbeat_sync_is_affordable(19 * length_ns - 1, length_ns),
+                "Syncs take more than 5%% of time.");
+        promise(offbeat_sync_is_affordable(19 * length_ns, length_ns), "Syncs may not take 5%% of the time.");
     }
-    expect(offbeat_sync_is_affordable(0, 0), "A sync that takes no time is not affordable.");
+    promise(offbeat_sync_is_affordable(0, 0), "A sync that takes no time is not affordable.");
 }
 
 /* As many processes as words, each on the cores whose bits are set. */
 static int crowded(const uint64_t *words, int count) {
     offbeat_cores *processes = calloc((size_t)count, sizeof *processes);
-    expect(processes != NULL, "No memory for the cores of %d processes.", count);
+    promise(processes != NULL, "No memory for the cores of %d processes.", count);
     for (int i = 0; i < count; i++)
         processes[i].words[i % 2 * 100] = words[i];
     int answer = offbeat_cores_are_crowded(processes, count);
@@ -122,15 +111,15 @@ static void processes_with_too_few_cores_are_a_crowd(void) {
     memset(same, 0, sizeof same);
     for (int i = 0; i < 5; i++)
         same[i].words[1] = 0xf;
-    expect(!offbeat_cores_are_crowded(same, 4), "Four processes on four cores count as a crowd.");
-    expect(offbeat_cores_are_crowded(same, 5), "Five processes on four cores don't count as a crowd.");
+    promise(!offbeat_cores_are_crowded(same, 4), "Four processes on four cores count as a crowd.");
+    promise(offbeat_cores_are_crowded(same, 5), "Five processes on four cores don't count as a crowd.");
     same[0].words[0] = 0xff;
-    expect(!offbeat_cores_are_crowded(same, 5),
-           "A process that may go elsewhere counts where it needn't be.");
+    promise(!offbeat_cores_are_crowded(same, 5),
+            "A process that may go elsewhere counts where it needn't be.");
     same[1].words[1] = same[2].words[1] = 1;
-    expect(offbeat_cores_are_crowded(same, 5), "Two processes bound to one core don't count as a crowd.");
-    expect(!crowded((uint64_t[]){1, 1, 2, 2}, 4), "Processes bound to a core each count as a crowd.");
-    expect(!crowded((uint64_t[]){0, 0, 0, 0}, 4), "Processes of which nothing is known count as a crowd.");
+    promise(offbeat_cores_are_crowded(same, 5), "Two processes bound to one core don't count as a crowd.");
+    promise(!crowded((uint64_t[]){1, 1, 2, 2}, 4), "Processes bound to a core each count as a crowd.");
+    promise(!crowded((uint64_t[]){0, 0, 0, 0}, 4), "Processes of which nothing is known count as a crowd.");
 }
 
 static int read_with(const char *name, const char *value, offbeat_wishes *wishes) {
@@ -139,25 +128,27 @@ static int read_with(const char *name, const char *value, offbeat_wishes *wishes
     unsetenv("OFFBEAT_HARMONIZE_TOLERANCE_NS");
     setenv(name, value, 1);
     int rc = offbeat_wishes_read(wishes, why, sizeof why);
-    expect(rc == 0 || (strstr(why, name) && strstr(why, value) && strstr(why, "must be")),
-           "%s=%s is refused without saying so: '%s'", name, value, why);
+    promise(rc == 0 || (strstr(why, name) && strstr(why, value) && strstr(why, "must be")),
+            "%s=%s is refused without saying so: '%s'", name, value, why);
     return rc;
 }
 
 static void the_environment_is_obeyed_or_refused(void) {
     static const char *const bad[] = {"soon", "-1", "1.5", "1e3", "99999999999999999999", "1000 "};
     offbeat_wishes wishes;
-    expect(read_with("OFFBEAT_YIELD", "", &wishes) == 0 && wishes.yield == OFFBEAT_YIELD_WHERE_CROWDED &&
-               wishes.tolerance_ns == 1000,
-           "Without wishes the tolerance is not 1 us, or yielding is decided already.");
-    expect(read_with("OFFBEAT_YIELD", "1", &wishes) == 0 && wishes.yield == 1, "OFFBEAT_YIELD=1 is ignored.");
-    expect(read_with("OFFBEAT_YIELD", "0", &wishes) == 0 && wishes.yield == 0, "OFFBEAT_YIELD=0 is ignored.");
-    expect(read_with("OFFBEAT_YIELD", "2", &wishes) != 0, "OFFBEAT_YIELD=2 is accepted.");
-    expect(read_with("OFFBEAT_HARMONIZE_TOLERANCE_NS", "250", &wishes) == 0 && wishes.tolerance_ns == 250,
-           "A tolerance of 250 ns is ignored.");
+    promise(read_with("OFFBEAT_YIELD", "", &wishes) == 0 && wishes.yield == OFFBEAT_YIELD_WHERE_CROWDED &&
+                wishes.tolerance_ns == 1000,
+            "Without wishes the tolerance is not 1 us, or yielding is decided already.");
+    promise(read_with("OFFBEAT_YIELD", "1", &wishes) == 0 && wishes.yield == 1,
+            "OFFBEAT_YIELD=1 is ignored.");
+    promise(read_with("OFFBEAT_YIELD", "0", &wishes) == 0 && wishes.yield == 0,
+            "OFFBEAT_YIELD=0 is ignored.");
+    promise(read_with("OFFBEAT_YIELD", "2", &wishes) != 0, "OFFBEAT_YIELD=2 is accepted.");
+    promise(read_with("OFFBEAT_HARMONIZE_TOLERANCE_NS", "250", &wishes) == 0 && wishes.tolerance_ns == 250,
+            "A tolerance of 250 ns is ignored.");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        expect(read_with("OFFBEAT_HARMONIZE_TOLERANCE_NS", bad[i], &wishes) != 0,
-               "A tolerance of '%s' is accepted.", bad[i]);
+        promise(read_with("OFFBEAT_HARMONIZE_TOLERANCE_NS", bad[i], &wishes) != 0,
+                "A tolerance of '%s' is accepted.", bad[i]);
 }
 
 int main(void) {
