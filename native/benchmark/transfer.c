@@ -165,8 +165,7 @@ static int64_t call_late(offbeat_session *session, const transfer *all, int64_t 
         send_to(all, all->to, session->control);
     else if (session->rank == all->to)
         receive_from(all, all->from, session->control);
-    int64_t taken_ns = offbeat_clock_local_ns(session->clock) - began_ns;
-    return taken_ns;
+    return offbeat_clock_local_ns(session->clock) - began_ns;
 }
 
 void offbeat_late(offbeat_session *session, const offbeat_command *command) {

@@ -151,8 +151,9 @@ static double expected_error_ns(const offbeat_limit *middle, double elapsed_ns, 
     return slower_ns + always_ns + OFFBEAT_WANDER_LIMIT * elapsed_ns * elapsed_ns / 2;
 }
 
+/* The shortest round trip of any middle; 0 where there is none. */
 static double quickest_of(const offbeat_limits *middles) {
-    double quickest_ns = middles->limits[0].looseness_ns;
+    double quickest_ns = middles->count > 0 ? middles->limits[0].looseness_ns : 0;
     for (int i = 1; i < middles->count; i++)
         if (middles->limits[i].looseness_ns < quickest_ns)
             quickest_ns = middles->limits[i].looseness_ns;
@@ -163,12 +164,13 @@ offbeat_line offbeat_history_line(const offbeat_history *history, int64_t at_ns,
                                   const offbeat_polygon *polygon) {
     const offbeat_line centroid = offbeat_polygon_centroid(polygon);
     const double open = offbeat_polygon_slopes(polygon);
+    const double quickest_ns = quickest_of(&history->middles);
     double sum = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
     for (int i = 0; i < history->middles.count; i++) {
         const offbeat_limit *middle = &history->middles.limits[i];
         double x = (double)(middle->at_ns - at_ns);
         double y = (double)(middle->limit_ns - offset_ns) - centroid.slope * x;
-        double error_ns = expected_error_ns(middle, x, quickest_of(&history->middles));
+        double error_ns = expected_error_ns(middle, x, quickest_ns);
         double weight = 1 / (error_ns * error_ns);
         sum += weight;
         sum_x += weight * x;
