@@ -23,6 +23,17 @@ YOURS = {
     " in nanoseconds; 1000 where it is not set",
     "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: on which communicators MPI_Barrier becomes a"
     " harmonised start: `world` where it is not set; `all`, or patterns of their names, separated by commas",
+    "OFFBEAT_TRACE_DIR": "for `liboffbeat-trace.so`, and set by `offbeat trace run`: the folder of the trace;"
+    " `offbeat-trace` where it is not set",
+    "OFFBEAT_TRACE_RANKS": "only these ranks of MPI_COMM_WORLD are traced: `0-3,8,16-`",
+    "OFFBEAT_TRACE_EVERY": "only every so many-th call of a communicator is recorded",
+    "OFFBEAT_TRACE_COLLECTIVES": "only these collectives are recorded, with all their variants:"
+    " `allreduce,alltoall,constructors`",
+    "OFFBEAT_TRACE_COMM_SIZES": "only calls on communicators of these sizes are recorded: `16-`",
+    "OFFBEAT_TRACE_WINDOW": "only calls in these seconds since MPI_Init are recorded: `10-60`, `2.5-`",
+    "OFFBEAT_TRACE_BYTES": "how large the file of a rank may become: `100 MB`",
+    "OFFBEAT_TRACE_SYNC_LEVEL": "MPI_Pcontrol with this level, 3 or more, synchronises the clocks anew; it is"
+    " then collective over MPI_COMM_WORLD",
 }
 """What a user may set."""
 

@@ -20,6 +20,7 @@ VERBS = (
     "platform",
     "algorithm",
     "clock",
+    "trace",
     "run",
     "status",
     "results",

@@ -1,0 +1,56 @@
+/*
+ * Times MPI_Allreduce of 8 bytes in turns: batches through MPI_Allreduce, which a tracer sees, and batches
+ * through PMPI_Allreduce, which it doesn't; in one process, so that both have the same cores and the same
+ * memory.
+ *
+ * Usage: trace_overhead BATCHES CALLS. Rank 0 prints a line a batch: "pair" (MPI_COMM_WORLD) or "alone"
+ * (MPI_COMM_SELF), the nanoseconds a call that is seen takes, and one that isn't.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static double seen_ns(int calls, MPI_Comm comm) {
+    double mine = 1.0, sum, began_ns = now_ns();
+    for (int i = 0; i < calls; i++)
+        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    return (now_ns() - began_ns) / calls;
+}
+
+static double unseen_ns(int calls, MPI_Comm comm) {
+    double mine = 1.0, sum, began_ns = now_ns();
+    for (int i = 0; i < calls; i++)
+        PMPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    return (now_ns() - began_ns) / calls;
+}
+
+/* Which one comes first alternates, too. */
+static void measure(const char *name, int batches, int calls, MPI_Comm comm, int prints) {
+    for (int i = -batches / 10; i < batches; i++) {
+        double seen = i % 2 ? seen_ns(calls, comm) : 0.0;
+        double unseen = unseen_ns(calls, comm);
+        if (i % 2 == 0)
+            seen = seen_ns(calls, comm);
+        if (i >= 0 && prints)
+            printf("%s %.2f %.2f\n", name, seen, unseen);
+    }
+}
+
+int main(int argc, char **argv) {
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int batches = argc > 1 ? atoi(argv[1]) : 200, calls = argc > 2 ? atoi(argv[2]) : 1000;
+    measure("pair", batches, calls, MPI_COMM_WORLD, rank == 0);
+    measure("alone", batches, calls, MPI_COMM_SELF, rank == 0);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,120 @@
+"""How fast a large trace is summed up, and how much memory that takes.
+
+Usage: python benchmarks/trace_summary.py [RECORDS] [RANKS] [FOLDER]
+
+Makes a trace of RECORDS (default 100 million) on RANKS (default 64) in FOLDER (default: a temporary one; 57
+bytes a record), of four call sites on MPI_COMM_WORLD and on rows of it, each rank late by its own pattern and
+noise. Then 'offbeat trace summary' reads it in a process of its own. Prints records per second, the peak of
+that process's memory, and whether every call was found.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
+
+import made_traces as made
+
+from offbeat.trace import format as form
+
+CALLS_A_ROUND = 4
+ROUND_NS = 40_000
+ROW = 8
+PAGES_AT_ONCE = 200
+
+
+def write_rank(folder: Path, one: made.MadeFile, rounds: int) -> None:
+    """Stream a rank's records into its file: it never stands in memory."""
+    calls = rounds * CALLS_A_ROUND
+    pages = -(-calls // form.RECORDS_A_PAGE)
+    blocks = [made.definition_page(block) for block in made.pieces_of(one.definitions)]
+    random = np.random.default_rng(one.rank)
+    one.header = {"ended_ns": (rounds + 2) * ROUND_NS}
+    with (folder / f"rank-{one.rank:06}.trace").open("wb") as stream:
+        stream.write(one.begin(pages + len(blocks) + 1) + b"".join(blocks))
+        for begin in range(0, pages, PAGES_AT_ONCE):
+            end = min(begin + PAGES_AT_ONCE, pages)
+            number = np.arange(begin * form.RECORDS_A_PAGE, min(end * form.RECORDS_A_PAGE, calls))
+            stream.write(raw_pages(records(one.rank, number, random)))
+
+
+def records(rank: int, number: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """The records with these numbers: three calls on all ranks and one on a row of them, again and again."""
+    rounds, kind = np.divmod(number, CALLS_A_ROUND)
+    begin = (rounds + 1) * ROUND_NS + kind * (ROUND_NS // CALLS_A_ROUND)
+    delay = 17 * (rank % 13) + random.integers(0, 300, len(number))
+    made_records = np.zeros(len(number), form.RECORD)
+    made_records["enter_ns"] = begin + delay
+    made_records["exit_ns"] = begin + 6000 + random.integers(0, 500, len(number))
+    made_records["address"] = made.CODE + 0x10 * (kind + 1)
+    made_records["bytes"] = np.array([8, 32768, 1024, 64])[kind]
+    made_records["communicator"] = np.where(kind == 3, 3, 1)
+    made_records["sequence"] = np.where(kind == 3, rounds, rounds * 3 + kind)
+    made_records["function"] = np.array([1, 5, 6, 1])[kind]
+    made_records["root"] = -1
+    return made_records
+
+
+def raw_pages(rows: np.ndarray) -> bytes:
+    """Records as the bytes of their pages."""
+    count = -(-len(rows) // form.RECORDS_A_PAGE)
+    whole = np.zeros(count * form.RECORDS_A_PAGE, form.RECORD)
+    whole[: len(rows)] = rows
+    pages = np.zeros((count, form.PAGE_BYTES), np.uint8)
+    pages[:, 0] = form.RECORDS
+    body = whole.view(np.uint8).reshape(count, -1)
+    pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + body.shape[1]] = body
+    return pages.tobytes()
+
+
+def make(folder: Path, wanted: int, ranks: int) -> int:
+    """Write the trace; how many rounds of calls each rank made."""
+    rounds = max(1, wanted // ranks // CALLS_A_ROUND)
+    for one in made.files(ranks):
+        row = range(one.rank // ROW * ROW, min(one.rank // ROW * ROW + ROW, ranks))
+        one.definitions.append(made.communicator(3, row, one.rank, parent=1))
+        write_rank(folder, one, rounds)
+    return rounds
+
+
+def main() -> None:
+    wanted, ranks = _asked()
+    with TemporaryDirectory() as temporary:
+        folder = Path(sys.argv[3] if len(sys.argv) > 3 else temporary)
+        folder.mkdir(exist_ok=True)
+        rounds = make(folder, wanted, ranks)
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        total = rounds * CALLS_A_ROUND * ranks
+        print(f"{total} records of {ranks} ranks, {size / 1e9:.2f} GB")
+        answer = Path(temporary) / "summary.json"
+        began = time.monotonic()
+        words = [sys.executable, "-m", "offbeat", "trace", "summary", str(folder), "--json", str(answer)]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        seconds = time.monotonic() - began
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+        found = json.loads(answer.read_text(encoding="utf-8"))
+        whole = sum(row["whole"] for row in found["rows"])
+        expected = rounds * (3 + -(-ranks // ROW))
+        print(f"{seconds:.1f} s, {total / seconds / 1e6:.2f} million records/s, peak {peak / 2**20:.0f} MiB")
+        print(f"calls on all ranks: {whole} of {expected}; records: {found['records']} of {total}")
+
+
+def _asked() -> tuple[int, int]:
+    """Records and ranks from the command line."""
+    return (
+        int(sys.argv[1]) if len(sys.argv) > 1 else 100_000_000,
+        int(sys.argv[2]) if len(sys.argv) > 2 else 64,
+    )
+
+
+if __name__ == "__main__":
+    main()

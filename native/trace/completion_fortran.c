@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The wrappers of what starts, completes and frees requests, for Fortran: mpi_wait_ and mpi_wait_f08_.
+ * Indices count from 1, and MPI_UNDEFINED is what it is in C.
+ */
+#include "trace/completion.h"
+#include "trace/next.h"
+
+static offbeat_given_requests these(int count, const MPI_Fint *fortrans) {
+    return (offbeat_given_requests){.count = count, .fortrans = fortrans};
+}
+
+/* Lists of parameters can't stand in parentheses of their own. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
+
+/* A function in both bindings: its parameters, their names, which requests it is given, what it does with
+ * them after the call. */
+#define WRAPPER(symbol, by, parameters, names, given, finish)                                                \
+    void symbol parameters;                                                                                  \
+    void symbol parameters {                                                                                 \
+        static offbeat_next_function next;                                                                   \
+        offbeat_awaited awaited;                                                                             \
+        MPI_Fint failed = MPI_SUCCESS;                                                                       \
+        if (code == NULL)                                                                                    \
+            code = &failed;                                                                                  \
+        offbeat_await(&awaited, by, given, OFFBEAT_RETURN_ADDRESS);                                          \
+        awaited.flags |= OFFBEAT_TRACE_FORTRAN;                                                              \
+        ((void(*) parameters)offbeat_next(&next, #symbol)) names;                                            \
+        finish;                                                                                              \
+    }
+#define BOTH(name, by, parameters, names, given, finish)                                                     \
+    WRAPPER(mpi_##name##_, by, parameters, names, given, finish)                                             \
+    WRAPPER(mpi_##name##_f08_, by, parameters, names, given, finish)
+
+BOTH(wait, OFFBEAT_TRACE_BY_WAIT, (MPI_Fint * request, void *status, MPI_Fint *code), (request, status, code),
+     these(1, request), offbeat_arrived_all(&awaited, *code, 1))
+
+BOTH(waitall, OFFBEAT_TRACE_BY_WAITALL,
+     (const MPI_Fint *count, MPI_Fint *requests, void *statuses, MPI_Fint *code),
+     (count, requests, statuses, code), these(*count, requests), offbeat_arrived_all(&awaited, *code, 1))
+
+BOTH(waitany, OFFBEAT_TRACE_BY_WAITANY,
+     (const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, void *status, MPI_Fint *code),
+     (count, requests, index, status, code), these(*count, requests),
+     offbeat_arrived_some(&awaited, *code, 1, index, 1))
+
+BOTH(waitsome, OFFBEAT_TRACE_BY_WAITSOME,
+     (const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *done, MPI_Fint *indices, void *statuses,
+      MPI_Fint *code),
+     (count, requests, done, indices, statuses, code), these(*count, requests),
+     offbeat_arrived_some(&awaited, *code, *done, indices, 1))
+
+BOTH(test, OFFBEAT_TRACE_BY_TEST, (MPI_Fint * request, MPI_Fint *flag, void *status, MPI_Fint *code),
+     (request, flag, status, code), these(1, request), offbeat_arrived_all(&awaited, *code, *flag != 0))
+
+BOTH(testall, OFFBEAT_TRACE_BY_TESTALL,
+     (const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *flag, void *statuses, MPI_Fint *code),
+     (count, requests, flag, statuses, code), these(*count, requests),
+     offbeat_arrived_all(&awaited, *code, *flag != 0))
+
+BOTH(testany, OFFBEAT_TRACE_BY_TESTANY,
+     (const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *index, MPI_Fint *flag, void *status,
+      MPI_Fint *code),
+     (count, requests, index, flag, status, code), these(*count, requests),
+     offbeat_arrived_some(&awaited, *code, *flag != 0, index, 1))
+
+BOTH(testsome, OFFBEAT_TRACE_BY_TESTSOME,
+     (const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *done, MPI_Fint *indices, void *statuses,
+      MPI_Fint *code),
+     (count, requests, done, indices, statuses, code), these(*count, requests),
+     offbeat_arrived_some(&awaited, *code, *done, indices, 1))
+
+BOTH(start, OFFBEAT_TRACE_BY_NONE, (MPI_Fint * request, MPI_Fint *code), (request, code), these(1, request),
+     offbeat_started(&awaited, *code))
+
+BOTH(startall, OFFBEAT_TRACE_BY_NONE, (const MPI_Fint *count, MPI_Fint *requests, MPI_Fint *code),
+     (count, requests, code), these(*count, requests), offbeat_started(&awaited, *code))
+
+BOTH(request_free, OFFBEAT_TRACE_BY_FREE, (MPI_Fint * request, MPI_Fint *code), (request, code),
+     these(1, request), offbeat_freed(&awaited, *code))
+// NOLINTEND(bugprone-macro-parentheses)

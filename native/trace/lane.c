@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trace/lane.h"
+
+#include "trace/file.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+_Thread_local offbeat_lane offbeat_own_lane __attribute__((tls_model("initial-exec")));
+
+/* Lanes that ended threads left behind, for the next ones. */
+typedef struct left_lane {
+    uint32_t number;
+    offbeat_trace_page *page;
+    offbeat_trace_record *next, *end;
+    struct left_lane *below;
+} left_lane;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static left_lane *left;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+
+/* A thread ends. What it still calls on its way out gets another lane. */
+static void leave(void *ended) {
+    offbeat_lane *lane = ended;
+    left_lane *made = malloc(sizeof *made);
+    if (made == NULL)
+        return;
+    *made = (left_lane){.number = lane->number, .page = lane->page, .next = lane->next, .end = lane->end};
+    memset(lane, 0, sizeof *lane);
+    pthread_mutex_lock(&lock);
+    made->below = left;
+    left = made;
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_key(void) {
+    pthread_key_create(&key, leave);
+}
+
+/* A lane that somebody left, or a new one. */
+static void take(offbeat_lane *lane) {
+    pthread_once(&once, make_key);
+    pthread_setspecific(key, lane);
+    pthread_mutex_lock(&lock);
+    left_lane *found = left;
+    if (found != NULL) {
+        left = found->below;
+        lane->number = found->number;
+        lane->page = found->page;
+        lane->next = found->next;
+        lane->end = found->end;
+    } else {
+        lane->number = offbeat_file_header()->lanes++;
+    }
+    pthread_mutex_unlock(&lock);
+    free(found);
+    lane->is_taken = 1;
+}
+
+offbeat_trace_record *offbeat_lane_turn_page(offbeat_lane *lane) {
+    if (offbeat_file_header() == NULL)
+        return NULL;
+    if (!lane->is_taken)
+        take(lane);
+    if (lane->next != lane->end)
+        return lane->next;
+    if (lane->page != NULL)
+        offbeat_file_leave(lane->page);
+    lane->page = offbeat_file_take(OFFBEAT_TRACE_RECORDS, lane->number);
+    if (lane->page == NULL) {
+        lane->next = lane->end = NULL;
+        offbeat_file_lose();
+        return NULL;
+    }
+    lane->next = (offbeat_trace_record *)(lane->page + 1);
+    lane->end = lane->next + OFFBEAT_TRACE_RECORDS_A_PAGE;
+    return lane->next;
+}

@@ -1,0 +1,130 @@
+"""From a rank's local clock to the shared one, with a bound on the error (native/trace/format.h, "Times")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offbeat.trace.definitions import ClockPoint
+from offbeat.trace.rank_file import Header
+
+SYSTEM_SOURCES = ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC_RAW")
+"""Clocks that all processes of a node read alike."""
+
+
+class RankClock:
+    """A rank's line from local to shared time; ``points`` are those of its file, in the order of writing."""
+
+    def __init__(self, points: Sequence[ClockPoint], drift_limit: float, wander: float) -> None:
+        last = {point.local_ns: point for point in points}
+        kept = [last[local_ns] for local_ns in sorted(last)]
+        self._local0 = kept[0].local_ns
+        self._offset0 = kept[0].shared_ns - kept[0].local_ns
+        self._local = np.array([point.local_ns - self._local0 for point in kept], dtype=np.float64)
+        offsets = [point.shared_ns - point.local_ns - self._offset0 for point in kept]
+        self._offsets = np.array(offsets, dtype=np.float64)
+        self._bounds = np.array([point.bound_ns for point in kept], dtype=np.float64)
+        self._rates = (kept[0].rate, kept[-1].rate)
+        self._are_shared = np.array([point.is_shared for point in kept])
+        self._drift_limit, self._wander = drift_limit, wander
+        self.points = len(kept)
+        self.is_same = bool(self._are_shared.all() and not offsets[0] and not self._bounds.any())
+        self._is_plain = self.is_same and self._offset0 == 0 and not self._offsets.any()
+
+    def shared_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shared times of local ones, (n,); exact to the nanosecond of the interpolation."""
+        if self._is_plain:
+            return local_ns
+        at = (local_ns - self._local0).astype(np.float64)
+        offsets = np.interp(at, self._local, self._offsets)
+        before, after = at < self._local[0], at > self._local[-1]
+        if before.any():
+            offsets[before] += (at[before] - self._local[0]) * self._rates[0]
+        if after.any():
+            offsets[after] += (at[after] - self._local[-1]) * self._rates[1]
+        return local_ns + self._offset0 + np.rint(offsets).astype(np.int64)
+
+    def bound_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """By how much :meth:`shared_ns` can be wrong, (n,) in ns."""
+        if self.is_same:
+            return np.zeros(len(local_ns))
+        at = (local_ns - self._local0).astype(np.float64)
+        bounds = np.interp(at, self._local, self._bounds)
+        bounds += self._widening(at)
+        for end, beyond in ((0, at < self._local[0]), (-1, at > self._local[-1])):
+            if beyond.any() and not self._are_shared[end]:
+                bounds[beyond] += np.abs(at[beyond] - self._local[end]) * self._drift_limit
+        return bounds
+
+    def _widening(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What the rate may have changed between two points: wander · d² / 8; nothing on the same clock."""
+        if len(self._local) < 2:
+            return np.zeros(len(at))
+        gaps = np.diff(self._local)
+        same = self._are_shared & (self._bounds == 0)
+        wide = np.where(same[:-1] & same[1:], 0.0, self._wander * gaps * gaps / 8)
+        place = np.searchsorted(self._local, at, side="right") - 1
+        inside = (place >= 0) & (place < len(gaps))
+        return np.where(inside, wide[np.clip(place, 0, len(gaps) - 1)], 0.0)
+
+
+class Clocks:
+    """The clocks of all files of a trace. ``words`` says what is not certain about them.
+
+    A rank without points takes those of another rank of its node where both read the node's own clock. Where
+    no rank has points, times are compared by each node's calendar, and ``are_synchronised`` is false.
+    """
+
+    def __init__(self, headers: Sequence[Header], points: Sequence[Sequence[ClockPoint]]) -> None:
+        self.words: list[str] = []
+        self.are_synchronised = any(points)
+        self.of_file: list[RankClock | None] = [
+            RankClock(own, header.drift_limit, header.wander) if own else None
+            for header, own in zip(headers, points, strict=True)
+        ]
+        if self.are_synchronised:
+            self._borrow(headers)
+        else:
+            self._by_calendar(headers)
+
+    def _borrow(self, headers: Sequence[Header]) -> None:
+        lenders = {
+            (header.host, header.source): clock
+            for header, clock in zip(headers, self.of_file, strict=True)
+            if clock is not None and header.source in SYSTEM_SOURCES
+        }
+        without = []
+        for place, header in enumerate(headers):
+            if self.of_file[place] is None:
+                self.of_file[place] = lenders.get((header.host, header.source))
+                if self.of_file[place] is None:
+                    without.append(header.rank)
+        if without:
+            ranks = ", ".join(map(str, without[:8])) + (", ..." if len(without) > 8 else "")
+            noun = "Rank" if len(without) == 1 else "Ranks"
+            verb = "has" if len(without) == 1 else "have"
+            self.words.append(
+                f"{noun} {ranks} {verb} no clock points and cannot be compared with the others: left out"
+            )
+
+    def _by_calendar(self, headers: Sequence[Header]) -> None:
+        """One offset a node, from its first rank: processes of a node stay exactly comparable."""
+        offsets: dict[tuple[str, str], int] = {}
+        hosts = {header.host for header in headers}
+        for place, header in enumerate(headers):
+            key = (header.host, header.source)
+            if header.source not in SYSTEM_SOURCES:
+                key = (header.host, f"{header.source} of rank {header.rank}")
+            offset = offsets.setdefault(key, header.began_unix_ns - header.began_ns)
+            point = ClockPoint(header.began_ns, header.began_ns + offset, 0, 0.0, True, False)
+            self.of_file[place] = RankClock([point], header.drift_limit, header.wander)
+        if len(offsets) > 1:
+            nodes = f"of {len(hosts)} nodes" if len(hosts) > 1 else "of processes with clocks of their own"
+            self.words.append(
+                f"The trace has no clock points: times {nodes} are compared by their calendars, which may"
+                " differ by milliseconds; nothing below that is known about who was late"
+            )
+        else:
+            self.words.append("The trace has no clock points; its processes read one clock of one node")

@@ -1,0 +1,117 @@
+"""Communicators of a whole trace: the same one in every file, with its members, parent and name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.trace.definitions import DefinedCommunicator
+from offbeat.trace.rank_file import RankFile
+
+WORLD, SELF = 1, 2
+"""Ids of MPI_COMM_WORLD and MPI_COMM_SELF in every file."""
+
+
+class Communicator(Struct, kw_only=True, eq=False):
+    """A communicator; ``members`` are world ranks in the order of its ranks (an inter-communicator's other
+    group follows), -1 where a rank is not known. ``parent`` is an index into the list, -1 if unknown.
+    """
+
+    index: int
+    label: str
+    size: int
+    members: NDArray[np.int32]
+    parent: int = -1
+    is_inter: bool = False
+    made_by: str = ""
+
+
+class Communicators:
+    """All communicators of a trace, and which one each file means by which id."""
+
+    def __init__(self, files: Sequence[RankFile]) -> None:
+        self._keys: dict[tuple[int, int], int] = {}
+        self._defined: list[list[tuple[RankFile, DefinedCommunicator]]] = []
+        for file in files:
+            for one in file.definitions.communicators.values():
+                place = self._keys.setdefault((one.hash, one.ordinal), len(self._keys))
+                if place == len(self._defined):
+                    self._defined.append([])
+                self._defined[place].append((file, one))
+        self.all = [self._made(index) for index in range(len(self._defined))]
+        for place, defined in enumerate(self._defined):
+            self.all[place].parent = self._parent(defined)
+        self._spread()
+        del self._defined
+
+    def index_of_ids(self, file: RankFile) -> NDArray[np.int32]:
+        """For one file: id → index of the communicator, -1 where there is none; (largest id + 2,)."""
+        defined = file.definitions.communicators
+        table = np.full(max(defined, default=0) + 2, -1, dtype=np.int32)
+        for number, one in defined.items():
+            table[number] = self._keys[(one.hash, one.ordinal)]
+        return table
+
+    def places_of(self, rank: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The communicators (indices, rising) that a world rank is in, and its position in each."""
+        begin, end = np.searchsorted(self._by_rank, [rank, rank + 1])
+        return self._in[begin:end], self._at[begin:end]
+
+    def _made(self, index: int) -> Communicator:
+        defined = self._defined[index]
+        file, first = defined[0]
+        inter = any(one.remote_size for _, one in defined)
+        size = first.size + first.remote_size
+        name = next((one.name for _, one in defined if one.name), "")
+        maker = file.definitions.functions.get(first.maker)
+        return Communicator(
+            index=index,
+            label=name or _unnamed(index, first, maker.name if maker else ""),
+            size=size,
+            members=self._members(defined, size),
+            is_inter=inter,
+            made_by=maker.name if maker else "",
+        )
+
+    def _members(self, defined: list[tuple[RankFile, DefinedCommunicator]], size: int) -> NDArray[np.int32]:
+        members = np.full(size, -1, dtype=np.int32)
+        whole = next((one for _, one in defined if one.members), None)
+        if whole is not None:
+            for is_remote, first, ranks in whole.members:
+                begin = first + (whole.size if is_remote else 0)
+                count = max(min(len(ranks), size - begin), 0)
+                members[begin : begin + count] = ranks[:count]
+        if (members < 0).any() and not any(one.remote_size for _, one in defined):
+            for file, one in defined:  # the file with the list is lost: what each says of itself
+                if 0 <= one.rank < size:
+                    members[one.rank] = file.header.rank
+        return members
+
+    def _parent(self, defined: list[tuple[RankFile, DefinedCommunicator]]) -> int:
+        for file, one in defined:
+            parent = file.definitions.communicators.get(one.parent)
+            if parent is not None:
+                return self._keys[(parent.hash, parent.ordinal)]
+        return -1
+
+    def _spread(self) -> None:
+        """Memberships, sorted by world rank and communicator."""
+        lengths = [len(one.members) for one in self.all]
+        ranks = np.concatenate([one.members for one in self.all] or [np.empty(0, np.int32)])
+        within = np.repeat(np.arange(len(self.all), dtype=np.int32), lengths)
+        starts = np.repeat(np.cumsum([0, *lengths[:-1]]) if lengths else np.empty(0, int), lengths)
+        places = (np.arange(len(ranks)) - starts).astype(np.int32)
+        order = np.lexsort((within, ranks))
+        order = order[ranks[order] >= 0]
+        self._by_rank, self._in, self._at = ranks[order], within[order], places[order]
+
+
+def _unnamed(index: int, one: DefinedCommunicator, maker: str) -> str:
+    if one.id == WORLD and not maker:
+        return "MPI_COMM_WORLD"
+    if one.id == SELF and not maker:
+        return "MPI_COMM_SELF"
+    return f"communicator {index} ({maker})" if maker else f"communicator {index}"

@@ -1,0 +1,181 @@
+"""What a file of a trace defines: functions, communicators, datatypes, operations, memory, the clock."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.trace import format as form
+
+
+class Function(Struct, frozen=True):
+    """``collective`` is the name of the blocking function that does the same."""
+
+    name: str
+    mode: int
+    collective: str
+
+
+class DefinedCommunicator(Struct, kw_only=True):
+    """A communicator as one file has it; ``members`` are pieces (is_remote, first, world ranks)."""
+
+    id: int
+    parent: int
+    hash: int
+    ordinal: int
+    size: int
+    remote_size: int
+    rank: int
+    maker: int
+    topology: int
+    made_ns: int
+    name: str = ""
+    ended_ns: int = 0
+    members: list[tuple[bool, int, NDArray[np.int32]]] = []
+
+
+class Datatype(Struct, frozen=True):
+    """A datatype of this file."""
+
+    name: str
+    size_bytes: int
+    is_derived: bool
+
+
+class Operation(Struct, frozen=True):
+    """An operation of this file."""
+
+    name: str
+    is_own: bool
+    commutes: bool
+
+
+class Mapping(Struct, frozen=True):
+    """Code in memory: addresses from ``start`` up to ``end`` are ``path`` from ``offset`` on."""
+
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+class ClockPoint(Struct, frozen=True):
+    """A moment on the local and on the shared clock; ``rate`` is the slope there, minus 1."""
+
+    local_ns: int
+    shared_ns: int
+    bound_ns: int
+    rate: float
+    is_shared: bool
+    replaces_before: bool
+
+
+class Definitions(Struct):
+    """All that one file defines, by the file's own ids; ``unread`` counts definitions that make no sense."""
+
+    functions: dict[int, Function] = {}
+    communicators: dict[int, DefinedCommunicator] = {}
+    datatypes: dict[int, Datatype] = {}
+    operations: dict[int, Operation] = {}
+    mappings: list[Mapping] = []
+    points: list[ClockPoint] = []
+    notes: list[str] = []
+    unread: int = 0
+
+
+def read_page(page: bytes, into: Definitions) -> None:
+    """Add the definitions of a page (without its beginning), or of what is left of one."""
+    at = 0
+    while at + form.DEFINITION.size <= len(page):
+        length, kind, _ = form.DEFINITION.unpack_from(page, at)
+        if kind == 0:
+            return
+        body = form.BODIES.get(kind)
+        if length < form.DEFINITION.size or length % 8 or at + length > len(page):
+            into.unread += 1
+            return
+        start = at + form.DEFINITION.size
+        at += length
+        if body is None:  # of a later tracer, which says what it can without breaking readers
+            continue
+        if start + body.size > at:
+            into.unread += 1
+            continue
+        _add(kind, body.unpack_from(page, start), page[start + body.size : at], into)
+
+
+def finish(found: Definitions) -> None:
+    """Give functions the names of their collectives, once all of them are known."""
+    names = {str(number): function.name for number, function in found.functions.items()}
+    for number, function in found.functions.items():
+        collective = names.get(function.collective, function.name)
+        found.functions[number] = _function(function.name, function.mode, collective)
+
+
+@lru_cache(maxsize=4096)
+def _function(name: str, mode: int, collective: str) -> Function:
+    """One object for a function, however many files define it."""
+    return Function(name, mode, collective)
+
+
+def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
+    if kind == form.FUNCTION:
+        number, mode, collective, length = values
+        into.functions[number] = Function(_text(rest[:length]), mode, str(collective))
+    elif kind == form.DATATYPE:
+        number, is_derived, length, size_bytes = values
+        into.datatypes[number] = Datatype(_text(rest[:length]), size_bytes, bool(is_derived))
+    elif kind == form.OPERATION:
+        number, is_own, commutes, length = values
+        into.operations[number] = Operation(_text(rest[:length]), bool(is_own), bool(commutes))
+    elif kind == form.MAPPING:
+        start, end, offset, length, _ = values
+        into.mappings.append(Mapping(start, end, offset, _text(rest[:length])))
+    elif kind == form.CLOCK_POINT:
+        local_ns, shared_ns, bound_ns, rate, is_shared, replaces = values
+        if replaces:
+            into.points.clear()
+        point = ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared), bool(replaces))
+        into.points.append(point)
+    elif kind == form.NOTE:
+        into.notes.append(_text(rest[: values[1]]))
+    else:
+        _add_of_communicator(kind, values, rest, into)
+
+
+def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
+    if kind == form.COMMUNICATOR:
+        number, parent, hashed, ordinal, size, remote_size, rank, maker, topology, _, made_ns = values
+        into.communicators[number] = DefinedCommunicator(
+            id=number,
+            parent=parent,
+            hash=hashed,
+            ordinal=ordinal,
+            size=size,
+            remote_size=remote_size,
+            rank=rank,
+            maker=maker,
+            topology=topology,
+            made_ns=made_ns,
+        )
+        return
+    communicator = into.communicators.get(values[0])
+    if communicator is None:
+        into.unread += 1
+    elif kind == form.MEMBERS:
+        _, is_remote, first, count = values
+        ranks = np.frombuffer(rest[: 4 * count], dtype="<i4")
+        if len(ranks) < count:
+            into.unread += 1
+        communicator.members.append((bool(is_remote), first, ranks))
+    elif kind == form.COMMUNICATOR_NAME:
+        communicator.name = _text(rest[: values[1]])
+    elif kind == form.COMMUNICATOR_END:
+        communicator.ended_ns = values[2]
+
+
+def _text(encoded: bytes) -> str:
+    return encoded.decode("utf-8", errors="replace")

@@ -1,0 +1,112 @@
+"""The file that the tracer writes, as numpy types; the words on it are in ``native/trace/format.h``.
+
+Every structure here equals the one of the same name there, to the byte; a test compiles that header and
+compares.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+import numpy as np
+
+MAGIC = b"OFFBEATT"
+VERSION = 1
+PAGE_BYTES = 65536
+PAGE_HEADER_BYTES = 64
+RECORD_BYTES = 56
+RECORDS_A_PAGE = (PAGE_BYTES - PAGE_HEADER_BYTES) // RECORD_BYTES
+
+RUNNING, FINALIZED, EXITED, ABORTED = range(4)
+"""How the process ended: ``state`` of the header."""
+
+NOTHING, RECORDS, DEFINITIONS = range(3)
+"""What a page holds."""
+
+PHASE = 3
+CALL, ISSUE, START, COMPLETION = range(4)
+"""Which moment of a call a record is: ``flags & PHASE``."""
+
+IN_PLACE, COMMUTES, LARGE, FAILED, FORTRAN = (1 << bit for bit in range(2, 7))
+BY_SHIFT = 12
+BY_FREE = 9
+"""A completion by MPI_Request_free: nobody knows when the operation ended."""
+
+BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
+"""``mode`` of a function."""
+
+(
+    FUNCTION,
+    COMMUNICATOR,
+    MEMBERS,
+    COMMUNICATOR_NAME,
+    COMMUNICATOR_END,
+    DATATYPE,
+    OPERATION,
+    MAPPING,
+    CLOCK_POINT,
+    NOTE,
+) = range(1, 11)
+"""Kinds of definitions."""
+
+LOST_BY_BUDGET = -1
+"""``lost_because`` where OFFBEAT_TRACE_BYTES was reached; else it is an errno value."""
+
+HEADER = np.dtype(
+    {
+        "names": [
+            *("magic", "version", "page_bytes", "page_header_bytes", "record_bytes", "rank", "size", "run"),
+            *("pid", "began_ns", "began_unix_ns", "drift_limit", "wander", "state", "lanes", "ended_ns"),
+            *("pages", "lost", "lost_because", "every", "bytes_limit", "host", "program", "library"),
+            *("source", "sampling"),
+        ],
+        "formats": [
+            *("S8", "<u4", "<u4", "<u4", "<u4", "<i4", "<i4", "<u8"),
+            *("<i8", "<i8", "<i8", "<f8", "<f8", "<u4", "<u4", "<i8"),
+            *("<u8", "<u8", "<i4", "<u4", "<u8", "S256", "S1024", "S1024"),
+            *("S64", "S1408"),
+        ],
+        "offsets": [
+            *(0, 8, 12, 16, 20, 24, 28, 32),
+            *(40, 48, 56, 64, 72, 80, 84, 88),
+            *(96, 104, 112, 116, 120, 256, 512, 1536),
+            *(2560, 2624),
+        ],
+        "itemsize": 4032,
+    }
+)
+
+RECORD = np.dtype(
+    [
+        ("enter_ns", "<i8"),
+        ("exit_ns", "<i8"),
+        ("address", "<u8"),
+        ("bytes", "<u8"),
+        ("communicator", "<u4"),
+        ("sequence", "<u4"),
+        ("round", "<u4"),
+        ("root", "<i4"),
+        ("function", "<u2"),
+        ("datatype", "<u2"),
+        ("operation", "<u2"),
+        ("flags", "<u2"),
+    ]
+)
+
+DEFINITION = Struct("<IHH")
+"""bytes, kind, zero."""
+
+BODIES = {
+    FUNCTION: Struct("<HHHH"),  # id, mode, collective, name_bytes
+    COMMUNICATOR: Struct("<IIQIIIiHHIq"),  # id, parent, hash, ordinal, size, remote_size, rank, maker,
+    # topology, zero, made_ns
+    MEMBERS: Struct("<IIII"),  # communicator, is_remote, first, count
+    COMMUNICATOR_NAME: Struct("<II"),  # communicator, name_bytes
+    COMMUNICATOR_END: Struct("<IIqQ"),  # communicator, zero, ended_ns, sequences
+    DATATYPE: Struct("<HHIQ"),  # id, is_derived, name_bytes, size_bytes
+    OPERATION: Struct("<HHHH"),  # id, is_own, commutes, name_bytes
+    MAPPING: Struct("<QQQII"),  # start, end, offset, path_bytes, zero
+    CLOCK_POINT: Struct("<qqqdII"),  # local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before
+    NOTE: Struct("<qII"),  # at_ns, text_bytes, zero
+}
+"""What follows the beginning of a definition, by its kind; texts and ranks come behind it."""

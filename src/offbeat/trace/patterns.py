@@ -1,0 +1,129 @@
+"""Arrival patterns out of a trace: the mean over all calls, the median, a single call, clusters; and their
+scaling to another number of processes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import offbeat
+from offbeat.errors import BadInput
+from offbeat.pattern.file import Pattern
+from offbeat.trace.arrivals import Arrivals, described, short_name
+from offbeat.trace.clusters import Cluster, clusters
+from offbeat.trace.summary import Row, Summary
+from offbeat.units import counted
+
+SCALING = "blocks of neighbouring ranks; the latest of those that fall together; stretched to the same skew"
+"""The rule of :func:`scaled`, in words for the header of a pattern file."""
+
+
+def mean_pattern(summary: Summary, row: Row) -> Pattern:
+    """The mean delay of each rank over all calls of a row: the paper's scenario (figure 1)."""
+    return _pattern(summary, row, row.delays_s, "mean", f"mean delay over {counted(row.whole, 'call')}")
+
+
+def median_pattern(summary: Summary, arrivals: Arrivals) -> Pattern:
+    """The median delay of each rank: what is typical where a few calls are far off."""
+    delays = np.median(arrivals.delays_s, axis=0)
+    what = f"median delay over {_calls(arrivals)}"
+    return _pattern(summary, arrivals.row, delays, "median", what)
+
+
+def call_pattern(summary: Summary, arrivals: Arrivals, number: int) -> Pattern:
+    """The delays of a single call, by its number from 0 on. Raises :class:`BadInput` where there is none."""
+    found = np.flatnonzero(arrivals.number == number)
+    if not len(found):
+        step = f", of which every {arrivals.step}th is kept" if arrivals.step > 1 else ""
+        raise BadInput(
+            f"there is no call {number}: {described(arrivals.row)} was recorded"
+            f" {counted(arrivals.row.whole, 'time')}{step}, numbered from 0"
+        )
+    delays = arrivals.delays_s[found[0]]
+    return _pattern(summary, arrivals.row, delays, f"call{number}", f"call {number} alone")
+
+
+def cluster_patterns(
+    summary: Summary, arrivals: Arrivals, *, most: int = 6, seed: int = 1
+) -> list[tuple[Pattern, Cluster]]:
+    """Typical patterns, the most frequent first; one where the calls are all alike, or alike in nothing."""
+    traced = ~np.isnan(arrivals.delays_s[0])
+    found = clusters(arrivals.delays_s[:, traced], most=most, seed=seed)
+    made = []
+    for place, cluster in enumerate(found):
+        delays = np.full(len(traced), np.nan)
+        delays[traced] = cluster.delays_s
+        what = (
+            f"pattern {place + 1} of {len(found)}: {cluster.share:.1%} of {_calls(arrivals)},"
+            f" explains {cluster.explained:.1%} of how their ranks differ"
+        )
+        name = f"cluster{place + 1}" if len(found) > 1 else "typical"
+        made.append((_pattern(summary, arrivals.row, delays, name, what), cluster))
+    return made
+
+
+def scaled(pattern: Pattern, p: int) -> Pattern:
+    """A pattern for another number of processes.
+
+    New rank j of p stands for the old ranks from ⌊j·p₀/p⌋ on, up to where rank j + 1 begins: with more
+    processes, neighbours share a delay; with fewer, one has the latest delay of those that it stands for, so
+    that a single late rank stays. Then delays are stretched to the old skew, unless all are the same. Raises
+    :class:`BadInput` for p < 1.
+    """
+    if p < 1:
+        raise BadInput(f"a pattern needs one process at least, not p = {p}")
+    old = pattern.p
+    if p == old:
+        return pattern
+    if p > old:
+        delays = pattern.delays_s[np.arange(p) * old // p]
+    else:
+        delays = np.maximum.reduceat(pattern.delays_s, np.arange(p) * old // p)
+    delays = delays - delays.min()
+    if delays.max() > 0:
+        delays = delays * (pattern.skew_s / delays.max())
+    header = pattern.header | {"scaled_from": f"p = {old}", "scaling": SCALING}
+    return Pattern(name=f"{pattern.name}-p{p}", delays_s=delays, header=header)
+
+
+def _pattern(summary: Summary, row: Row, delays_s: NDArray[np.float64], kind: str, what: str) -> Pattern:
+    """A pattern with a header that says where it is from; ranks that were not traced are filled in."""
+    traced = np.flatnonzero(~np.isnan(delays_s))
+    if not len(traced):
+        raise BadInput(f"{described(row)}: no call was recorded on all traced ranks, so there is no pattern")
+    header = {
+        "producer": f"offbeat {offbeat.__version__}",
+        "trace": str(Path(summary.directory).absolute()),
+        "program": summary.program,
+        "library": summary.library,
+        "calls": described(row),
+        "pattern": what,
+        "clock_bound_s": repr(row.bound_s),
+    }
+    if row.stability == row.stability:
+        header["stability"] = f"{row.stability:.3f}"
+    filled = delays_s
+    if len(traced) < len(delays_s):
+        header["untraced"] = (
+            f"{len(delays_s) - len(traced)} of {len(delays_s)} ranks;"
+            " each has the delay of the nearest traced one"
+        )
+        ranks = np.arange(len(delays_s))
+        after = np.clip(np.searchsorted(traced, ranks), 1, len(traced) - 1) if len(traced) > 1 else None
+        if after is None:
+            filled = np.zeros(len(delays_s))
+        else:
+            before, behind = traced[after - 1], traced[after]
+            filled = delays_s[np.where(ranks - before <= behind - ranks, before, behind)]
+    name = f"{short_name(row)}-{kind}"
+    return Pattern(name=name, delays_s=filled - filled.min(), header=header)
+
+
+def _calls(arrivals: Arrivals) -> str:
+    used = len(arrivals.delays_s)
+    if arrivals.step == 1:
+        return counted(used, "call")
+    return f"every {arrivals.step}th of {counted(arrivals.row.whole, 'call')}"

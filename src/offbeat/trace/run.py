@@ -1,0 +1,148 @@
+"""Starting a program with the tracer in front of its MPI library, and nothing else changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi.build import build_native
+from offbeat.mpi.find import choose
+from offbeat.mpi.installation import Installation
+from offbeat.trace.read import SUFFIX
+from offbeat.trace.wishes import DIR, PREFIX, check
+
+LIBRARY = "liboffbeat-trace.so"
+"""File name of the tracer."""
+
+_LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "prun")
+
+
+class Started(Struct, frozen=True, kw_only=True):
+    """A command ready to run; ``environment`` is whole."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    folder: Path
+
+
+def prepare(
+    words: Sequence[str],
+    folder: Path,
+    wishes: Mapping[str, str],
+    installation: Installation,
+    library: Path,
+    environ: Mapping[str, str] = os.environ,
+) -> Started:
+    """The command that runs ``words`` (a launcher with a program, or a program alone) with the tracer.
+
+    ``wishes`` are variables without their prefix. The launcher is told to hand the variables on to all
+    processes, in its own way. Raises :class:`BadInput` for wishes that the tracer cannot read and for a
+    folder that holds a trace.
+    """
+    given = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+    wanted = given | {PREFIX + name: value for name, value in wishes.items() if value}
+    wanted[DIR] = str(folder.absolute())
+    check(wanted)
+    _new(folder)
+    before = environ.get("LD_PRELOAD", "")
+    variables = wanted | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
+    launcher = Path(words[0]).name
+    if not launcher.startswith(_LAUNCHERS):  # srun hands on its environment, a program alone has it anyway
+        return Started(argv=list(words), environment=dict(environ) | variables, folder=folder)
+    argv = _handing_on(words, variables, installation)
+    return Started(argv=argv, environment=dict(environ) | wanted, folder=folder)
+
+
+def find_installation(wanted: str, words: Sequence[str]) -> Installation:
+    """The MPI library of a command: the one asked for, else that of its launcher, else the preferred one."""
+    if wanted != "auto":
+        return choose(wanted)
+    name = Path(words[0]).name
+    found = shutil.which(words[0])
+    if name.startswith(_LAUNCHERS) and found is not None:
+        return choose(str(Path(found).absolute()))
+    return choose("auto")
+
+
+def tracer(installation: Installation) -> Path:
+    """The tracer for a library, built first where it isn't. Raises :class:`RunFailed`."""
+    place = build_native(installation).parents[1]
+    library = next(iter(sorted(place.glob(f"lib*/**/{LIBRARY}"))), None)
+    if library is None:
+        raise RunFailed(f"the native parts in {place} hold no {LIBRARY}; remove that folder and try again")
+    return library
+
+
+def run(started: Started) -> int:
+    """Run to the end; the exit status, negative for the signal that ended it.
+
+    The program has our standard streams. Signals that we get are handed to it, and it decides.
+    """
+    try:
+        process = subprocess.Popen(started.argv, env=started.environment)
+    except OSError as error:
+        raise BadInput(f"cannot start {started.argv[0]}: {error.strerror or error}") from error
+    with _handing_signals_to(process):
+        return process.wait()
+
+
+@contextmanager
+def _handing_signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def hand_on(number: int, _: FrameType | None) -> None:
+        # The terminal sends Ctrl-C to the whole group, the program included; a second one would be too many.
+        if number != signal.SIGINT or not _is_in_front():
+            process.send_signal(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, hand_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_in_front() -> bool:
+    """Whether a terminal sends its signals to our group of processes."""
+    try:
+        with Path("/dev/tty").open("rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _new(folder: Path) -> None:
+    """Make the folder; one that holds a trace is not written into."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(path.suffix == SUFFIX for path in folder.iterdir()):
+            raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
+    except OSError as error:
+        raise BadInput(f"cannot make the folder {folder}: {error.strerror or error}") from error
+
+
+def _handing_on(words: Sequence[str], variables: Mapping[str, str], installation: Installation) -> list[str]:
+    """A launcher's words with those that hand variables to every process put behind its name.
+
+    Open MPI's hold for one program of several that are separated by colons; they are said for each.
+    """
+    if installation.family != "openmpi":
+        ours = [word for name, value in variables.items() for word in ("-genv", name, value)]
+        return [words[0], *ours, *words[1:]]
+    ours = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+    argv = [words[0], *ours]
+    for word in words[1:]:
+        argv += [word, *ours] if word == ":" else [word]
+    return argv

@@ -1,0 +1,103 @@
+"""What to trace: the variables that the tracer reads (native/trace/wishes.h), checked before a launch.
+
+The tracer itself lets a program run untraced where it cannot read a variable; here that is refused before
+anything starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from offbeat.errors import BadInput
+from offbeat.trace.format import PAGE_BYTES
+from offbeat.units import parse_size
+
+COLLECTIVES = (
+    *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"),
+    *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
+    *("reduce_scatter_block", "scan", "exscan", "neighbor_allgather", "neighbor_allgatherv"),
+    *("neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "constructors"),
+)
+"""Words of OFFBEAT_TRACE_COLLECTIVES."""
+
+FEWEST_BYTES = 3 * PAGE_BYTES
+MOST_RANGES = 64
+DIR = "OFFBEAT_TRACE_DIR"
+PREFIX = DIR.removesuffix("DIR")
+
+_RANGE = re.compile(r"(\d{1,18})(-(\d{1,18})?)?")
+_WINDOW = re.compile(r"(\d+\.?\d*|\.\d+)-((\d+\.?\d*|\.\d+)?)")
+
+
+def check(variables: Mapping[str, str]) -> None:
+    """Refuse what the tracer could not read; ``variables`` may hold others, which are not looked at.
+
+    Raises :class:`BadInput` with the variable and what would be right.
+    """
+    for name, value in variables.items():
+        if name.startswith(PREFIX) and value:
+            test = _CHECKS.get(name)
+            if test is None:
+                raise BadInput(f"{name} means nothing to the tracer; it knows {', '.join(_CHECKS)}")
+            mend = test(value)
+            if mend:
+                raise BadInput(f"{name}={value} cannot be read; {mend}")
+
+
+def _ranges(value: str) -> str:
+    parts = value.split(",")
+    for part in parts:
+        match = _RANGE.fullmatch(part)
+        if match is None or (match[3] and int(match[3]) < int(match[1])):
+            return "it should be numbers and ranges like 0-3,8,16-"
+    return f"these are more than {MOST_RANGES} ranges" if len(parts) > MOST_RANGES else ""
+
+
+def _every(value: str) -> str:
+    sound = re.fullmatch(r"\d{1,10}", value) and 1 <= int(value) < 2**31
+    return "" if sound else "it should be a whole number, 1 or more"
+
+
+def _collectives(value: str) -> str:
+    unknown = [word for word in value.split(",") if word.lower() not in COLLECTIVES]
+    return f"{unknown[0]!r} is none of {', '.join(COLLECTIVES)}" if unknown else ""
+
+
+def _window(value: str) -> str:
+    match = _WINDOW.fullmatch(value)
+    if match is None or float(match[1]) > 1e9 or (match[2] and float(match[2]) <= float(match[1])):
+        return "it should be seconds since MPI_Init, from the first to the last, like 10-60 or 2.5-"
+    return ""
+
+
+def _bytes(value: str) -> str:
+    try:
+        size = parse_size(value)
+    except BadInput as error:
+        return str(error)
+    whole = re.fullmatch(r"\d+ *[A-Za-z]*", value) is not None
+    return (
+        ""
+        if whole and size >= FEWEST_BYTES
+        else "it should be a size of 192 KiB or more, like 100 MB or 1GiB"
+    )
+
+
+def _sync_level(value: str) -> str:
+    sound = re.fullmatch(r"\d{1,10}", value) and 3 <= int(value) < 2**31
+    return (
+        "" if sound else "it should be a whole number, 3 or more: MPI gives 0, 1 and 2 meanings of their own"
+    )
+
+
+_CHECKS = {
+    DIR: lambda value: "",
+    "OFFBEAT_TRACE_RANKS": _ranges,
+    "OFFBEAT_TRACE_EVERY": _every,
+    "OFFBEAT_TRACE_COLLECTIVES": _collectives,
+    "OFFBEAT_TRACE_COMM_SIZES": _ranges,
+    "OFFBEAT_TRACE_WINDOW": _window,
+    "OFFBEAT_TRACE_BYTES": _bytes,
+    "OFFBEAT_TRACE_SYNC_LEVEL": _sync_level,
+}

@@ -1,0 +1,22 @@
+"""The tracer on the real MPI libraries of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from traced_program import Traced, built_for
+
+from offbeat.mpi.installation import Installation
+
+
+@pytest.fixture
+def traced(mpi_installation: Installation, tmp_path: Path) -> Traced:
+    """The tracer on each of the five real MPI libraries in turn."""
+    return built_for(mpi_installation, tmp_path)
+
+
+@pytest.fixture
+def some_traced(some_mpi_installation: Installation, tmp_path: Path) -> Traced:
+    """The tracer on one real MPI library, for tests that are the same for all."""
+    return built_for(some_mpi_installation, tmp_path)

@@ -1,0 +1,46 @@
+/*
+ * Calls MPI_Barrier so often as its first argument says, each after a sleep of its second argument in
+ * microseconds times the rank, and MPI_Allreduce of 8 bytes before every tenth of them; then ends as its third
+ * argument says: finalize, exit, _exit, abort, kill, segv.
+ */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void end(const char *how) {
+    if (strcmp(how, "exit") == 0)
+        exit(3);
+    if (strcmp(how, "_exit") == 0)
+        _exit(4);
+    if (strcmp(how, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 5);
+    if (strcmp(how, "kill") == 0)
+        raise(SIGKILL);
+    if (strcmp(how, "segv") == 0)
+        raise(SIGSEGV);
+    MPI_Finalize();
+}
+
+int main(int argc, char **argv) {
+    int rank, count = argc > 1 ? atoi(argv[1]) : 1;
+    double mine = 1.0, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const long delay_ns = argc > 2 ? atol(argv[2]) * 1000 * rank : 0;
+    const struct timespec delay = {delay_ns / 1000000000, delay_ns % 1000000000};
+    for (int i = 0; i < count; i++) {
+        if (i % 10 == 0)
+            MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        if (delay_ns > 0)
+            nanosleep(&delay, NULL);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    printf("rank %d is done\n", rank);
+    fflush(stdout);
+    end(argc > 3 ? argv[3] : "finalize");
+    return 0;
+}

@@ -1,0 +1,62 @@
+! The calls of same_calls.c: with USE_F08 by mpi_f08, with USE_MPI by the older module, else by mpif.h.
+#ifdef USE_F08
+#define COMM type(MPI_Comm)
+#define REQUEST type(MPI_Request)
+#else
+#define COMM integer
+#define REQUEST integer
+#endif
+program same_calls
+#ifdef USE_F08
+  use mpi_f08
+#elif defined(USE_MPI)
+  use mpi
+#endif
+  implicit none
+#if !defined(USE_F08) && !defined(USE_MPI)
+  include 'mpif.h'
+#endif
+  integer :: rank, size, ierror, i, index
+  integer :: counts(16), places(16), sent(64), got(64)
+  logical :: flag
+  COMM :: half, copy
+  REQUEST :: requests(2)
+
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, size, ierror)
+  sent = 0
+  got = 0
+  counts = 2
+  places = [(2 * i, i = 0, 15)]
+  call MPI_Barrier(MPI_COMM_WORLD, ierror)
+  call MPI_Bcast(sent, 5, MPI_INTEGER, 0, MPI_COMM_WORLD, ierror)
+  call MPI_Allreduce(sent, got, 7, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD, ierror)
+  call MPI_Allreduce(MPI_IN_PLACE, got, 3, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
+  if (rank == 1) then
+    call MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, 2, MPI_INTEGER, 1, MPI_COMM_WORLD, ierror)
+  else
+    call MPI_Gather(sent, 2, MPI_INTEGER, got, 2, MPI_INTEGER, 1, MPI_COMM_WORLD, ierror)
+  end if
+  call MPI_Alltoallv(sent, counts, places, MPI_INTEGER, got, counts, places, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+  call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, ierror)
+  call MPI_Comm_set_name(half, 'half', ierror)
+  call MPI_Reduce(sent, got, 4, MPI_INTEGER, MPI_SUM, 0, half, ierror)
+  call MPI_Comm_dup(half, copy, ierror)
+  call MPI_Scan(sent, got, 6, MPI_INTEGER, MPI_SUM, copy, ierror)
+  call MPI_Iallreduce(sent, got, 8, MPI_INTEGER, MPI_SUM, half, requests(1), ierror)
+  call MPI_Ibarrier(copy, requests(2), ierror)
+  call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierror)
+  call MPI_Ibcast(sent, 9, MPI_INTEGER, 0, MPI_COMM_WORLD, requests(1), ierror)
+  call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierror)
+  call MPI_Ibarrier(MPI_COMM_WORLD, requests(1), ierror)
+  flag = .false.
+  do while (.not. flag)
+    call MPI_Test(requests(1), flag, MPI_STATUS_IGNORE, ierror)
+  end do
+  call MPI_Ibarrier(MPI_COMM_WORLD, requests(1), ierror)
+  call MPI_Waitany(1, requests, index, MPI_STATUS_IGNORE, ierror)
+  call MPI_Comm_free(copy, ierror)
+  call MPI_Comm_free(half, ierror)
+  call MPI_Finalize(ierror)
+end program

@@ -1,0 +1,156 @@
+"""Exports of made traces: valid by their formats' rules, and with every number that went in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import made_traces as made
+import polars as pl
+import pytest
+
+from offbeat.errors import BadInput
+from offbeat.trace import format as form
+from offbeat.trace.export_otf2 import export_otf2
+from offbeat.trace.export_perfetto import export_perfetto
+from offbeat.trace.export_table import export_csv, export_parquet
+from offbeat.trace.read import Trace, open_trace
+
+EVENT: dict[str, Any] = {
+    "type": "object",
+    "required": ["ph", "name", "pid", "tid"],
+    "properties": {
+        "ph": {"enum": ["X", "M", "b", "e"]},
+        "name": {"type": "string", "minLength": 1},
+        "cat": {"type": "string"},
+        "pid": {"type": "integer"},
+        "tid": {"type": "integer"},
+        "ts": {"type": "number"},
+        "dur": {"type": "number", "minimum": 0},
+        "id": {"type": ["string", "integer"]},
+        "args": {"type": "object"},
+    },
+    "allOf": [
+        {"if": {"properties": {"ph": {"const": "X"}}}, "then": {"required": ["ts", "dur"]}},
+        {"if": {"properties": {"ph": {"enum": ["b", "e"]}}}, "then": {"required": ["ts", "id", "cat"]}},
+        {
+            "if": {"properties": {"ph": {"const": "M"}}},
+            "then": {
+                "required": ["args"],
+                "properties": {"name": {"enum": ["process_name", "process_sort_index", "thread_name"]}},
+            },
+        },
+    ],
+}
+"""Chrome's Trace Event Format, as far as it is used here."""
+
+FORMAT = {
+    "type": "object",
+    "required": ["traceEvents"],
+    "properties": {
+        "traceEvents": {"type": "array", "items": EVENT},
+        "displayTimeUnit": {"enum": ["ms", "ns"]},
+        "otherData": {"type": "object"},
+    },
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    ranks = made.files(2)
+    for one in ranks:
+        one.definitions.append(made.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
+        one.definitions.append(made.name(3, 'a "name", with comma'))
+        late = 500 * one.rank
+        one.call(1001 + late, 2001, bytes=64, flags=form.IN_PLACE)
+        one.call(3001, 3101, sequence=0, communicator=3, function="MPI_Iallreduce", flags=form.ISSUE)
+        one.call(3201, 3301, sequence=1, communicator=3, function="MPI_Iallreduce", flags=form.ISSUE)
+        for sequence in (0, 1):
+            flags = form.COMPLETION | 2 << form.BY_SHIFT
+            one.call(4001, 5001, sequence=sequence, communicator=3, function="MPI_Iallreduce", flags=flags)
+        one.call(6001, 7001, sequence=1, function="MPI_Bcast", root=1, lane=1)
+    return open_trace(made.write(tmp_path / "t", ranks))
+
+
+def test_perfetto_is_valid_and_has_every_call(trace: Trace, tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    export_perfetto(trace, path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.validate(document, FORMAT)
+    events = document["traceEvents"]
+    calls = [event for event in events if event["ph"] == "X"]
+    assert len(calls) == 12
+    first = next(event for event in calls if event["pid"] == 1)
+    assert (first["ts"], first["dur"], first["args"]["bytes"]) == (1.5, 0.5, 64)
+    begun = [event["id"] for event in events if event["ph"] == "b"]
+    assert sorted(begun) == sorted(event["id"] for event in events if event["ph"] == "e")
+    assert len(set(begun)) == 4
+    assert {event["tid"] for event in calls} == {0, 1}
+
+
+def test_perfetto_of_some_ranks_has_only_those(trace: Trace, tmp_path: Path) -> None:
+    export_perfetto(trace, tmp_path / "out.json", ranks=[1])
+    events = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert {event["pid"] for event in events} == {1}
+
+
+def test_csv_and_parquet_hold_the_same_table(trace: Trace, tmp_path: Path) -> None:
+    export_csv(trace, tmp_path / "out.csv")
+    export_parquet(trace, tmp_path / "out.parquet")
+    table = pl.read_parquet(tmp_path / "out.parquet")
+    text = pl.read_csv(tmp_path / "out.csv", schema=table.schema).with_columns(
+        pl.col(pl.String).fill_null("")
+    )
+    assert table.equals(text)
+    assert table.height == 12
+    row = table.row(6, named=True)
+    assert (row["rank"], row["enter_ns"], row["exit_ns"], row["bytes"]) == (1, 1500, 2000, 64)
+    assert row["in_place"]
+    assert row["site"] == "app+0x1010"
+    assert table["communicator"].to_list()[1] == 'a "name", with comma'
+    assert table["completed_by"].to_list()[3] == "waitall"
+
+
+def test_an_empty_trace_is_an_empty_table(tmp_path: Path) -> None:
+    trace = open_trace(made.write(tmp_path / "t", made.files(2)))
+    export_parquet(trace, tmp_path / "out.parquet")
+    export_csv(trace, tmp_path / "out.csv")
+    assert pl.read_parquet(tmp_path / "out.parquet").height == 0
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("rank,host,lane,function")
+
+
+def test_a_file_that_cannot_be_written_is_told(trace: Trace, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"cannot write .*No such file"):
+        export_csv(trace, tmp_path / "nowhere" / "out.csv")
+
+
+def test_otf2_is_read_back_by_its_own_library(trace: Trace, tmp_path: Path) -> None:
+    otf2 = pytest.importorskip("otf2")
+    export_otf2(trace, tmp_path / "archive")
+    seen: list[tuple[str, int, str]] = []
+    with otf2.reader.open(str(tmp_path / "archive" / "trace.otf2")) as archive:
+        assert archive.timer_resolution == 10**9
+        assert {comm.name for comm in archive.definitions.comms} == {"MPI_COMM_WORLD", 'a "name", with comma'}
+        for location, event in archive.events:
+            seen.append((location.group.name, event.time, type(event).__name__))
+    assert [entry for entry in seen if entry[0] == "rank 1"][:4] == [
+        ("rank 1", 1500, "Enter"),
+        ("rank 1", 1500, "MpiCollectiveBegin"),
+        ("rank 1", 2000, "MpiCollectiveEnd"),
+        ("rank 1", 2000, "Leave"),
+    ]
+    names = [entry[2] for entry in seen]
+    assert names.count("NonBlockingCollectiveRequest") == names.count("NonBlockingCollectiveComplete") == 4
+    assert names.count("Enter") == names.count("Leave") == 12
+
+
+def test_without_the_library_otf2_says_what_to_do(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "otf2", None)
+    with pytest.raises(BadInput, match="pip install otf2"):
+        export_otf2(trace, tmp_path / "archive")
+    assert not (tmp_path / "archive").exists()

@@ -1,0 +1,163 @@
+"""Patterns out of made traces: the ones that were put in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import made_traces as made
+import numpy as np
+import pytest
+
+from offbeat.errors import BadInput
+from offbeat.pattern import file
+from offbeat.pattern.file import Pattern
+from offbeat.trace import format as form
+from offbeat.trace.arrivals import Arrivals, choose_row, collect
+from offbeat.trace.clusters import clusters, explained
+from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern, scaled
+from offbeat.trace.read import open_trace
+from offbeat.trace.summary import Summary, summarize
+
+US = 1e-6
+
+
+def collected(folder: Path, **options: int) -> tuple[Summary, Arrivals]:
+    trace = open_trace(folder)
+    summary = summarize(trace)
+    return summary, collect(trace, choose_row(summary), **options)
+
+
+def test_the_mean_is_the_papers_scenario(tmp_path: Path) -> None:
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10, 30], [0, 20, 10]]))
+    pattern = mean_pattern(summary, arrivals.row)
+    assert pattern.delays_s == pytest.approx([0, 15 * US, 20 * US])
+    assert "mean delay over 2 calls" in pattern.header["pattern"]
+
+
+def test_a_pattern_of_a_trace_is_read_back_from_its_file(tmp_path: Path) -> None:
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10, 30]]))
+    path = tmp_path / "mine.txt"
+    pattern = mean_pattern(summary, arrivals.row)
+    file.write(path, pattern)
+    assert file.read(path, 3).delays_s.tolist() == pattern.delays_s.tolist()
+
+
+def test_the_median_forgets_one_call_that_is_far_off(tmp_path: Path) -> None:
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10], [0, 10], [900, 0]]))
+    assert median_pattern(summary, arrivals).delays_s == pytest.approx([0, 10 * US])
+    assert mean_pattern(summary, arrivals.row).delays_s[0] > 200 * US
+
+
+def test_a_single_call_is_taken_by_its_number(tmp_path: Path) -> None:
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10], [40, 0], [0, 10]]))
+    assert call_pattern(summary, arrivals, 1).delays_s == pytest.approx([40 * US, 0])
+    with pytest.raises(BadInput, match=r"there is no call 3: .* 3 times, numbered from 0"):
+        call_pattern(summary, arrivals, 3)
+
+
+def test_calls_are_numbered_in_the_order_in_which_they_began(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        for turn in range(6):
+            at = 10_000 * (turn + 1)
+            chosen = {"sequence": turn % 2, "round": turn // 2 + 1, "function": "MPI_Allreduce_init"}
+            one.call(at + 100 * turn * one.rank, at + 1000, flags=form.START, **chosen)
+            one.call(at + 2000, at + 3000, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
+    _, arrivals = collected(made.write(tmp_path / "t", ranks))
+    assert arrivals.delays_s[:, 1] == pytest.approx(np.arange(6) * 1e-7)
+    assert arrivals.number.tolist() == list(range(6))
+    assert arrivals.began_s == pytest.approx(np.arange(6) * 1e-5)
+
+
+def test_of_too_many_calls_every_so_many_th_is_kept(tmp_path: Path) -> None:
+    folder = made.pattern_trace(tmp_path / "t", [[0, call] for call in range(3000)])
+    summary, arrivals = collected(folder, most_values=2000, most_records=1)
+    assert arrivals.step == 4
+    assert arrivals.number.tolist() == list(range(0, 3000, 4))
+    assert arrivals.delays_s[:, 1] == pytest.approx(arrivals.number * US)
+    assert "every 4th of 3000 calls" in median_pattern(summary, arrivals).header["pattern"]
+
+
+def test_two_patterns_that_alternate_are_two_clusters(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    calls = [([0, 0, 100, 0] if k % 3 else [80, 0, 0, 0]) + rng.uniform(0, 3, 4) for k in range(300)]
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [list(call) for call in calls]))
+    made_patterns = cluster_patterns(summary, arrivals)
+    assert [round(cluster.share, 3) for _, cluster in made_patterns] == [0.667, 0.333]
+    assert np.argmax(made_patterns[0][0].delays_s) == 2
+    assert np.argmax(made_patterns[1][0].delays_s) == 0
+    assert all(cluster.explained > 0.99 for _, cluster in made_patterns)
+
+
+def test_calls_that_are_alike_are_one_cluster() -> None:
+    rng = np.random.default_rng(5)
+    delays = np.array([0, 20, 50, 10]) + rng.uniform(0, 5, (500, 4))
+    (one,) = clusters(delays)
+    assert one.share == 1
+    assert one.explained > 0.95
+
+
+@pytest.mark.parametrize("p", [2, 4, 64])
+def test_noise_is_not_cut_into_patterns(p: int) -> None:
+    delays = np.random.default_rng(2).normal(50, 10, (600, p))
+    found = clusters(delays - delays.min(axis=1, keepdims=True))
+    assert len(found) == 1
+    assert found[0].explained < 0.05
+
+
+def test_one_call_far_off_makes_no_pattern_of_its_own() -> None:
+    delays = np.random.default_rng(2).normal(50, 1, (600, 8)) + np.arange(8) * 10
+    delays[17, 3] = 1e6
+    assert len(clusters(delays)) == 1
+
+
+def test_clusters_say_how_much_they_explain_together() -> None:
+    delays = np.array([[0.0, 10, 0], [10, 0, 0]] * 50)
+    found = clusters(delays)
+    assert len(found) == 2
+    assert explained(delays, found) == pytest.approx(1.0)
+
+
+def pattern(delays: list[float]) -> Pattern:
+    return Pattern(name="mine", delays_s=np.array(delays, dtype=np.float64))
+
+
+def test_scaling_up_repeats_neighbours() -> None:
+    assert scaled(pattern([0, 1, 2]), 6).delays_s.tolist() == [0, 0, 1, 1, 2, 2]
+    assert scaled(pattern([0, 1]), 5).delays_s.tolist() == [0, 0, 0, 1, 1]
+
+
+def test_scaling_down_keeps_the_latest_of_those_that_fall_together() -> None:
+    assert scaled(pattern([0, 0, 9, 0, 1, 0]), 3).delays_s.tolist() == [0, 9, 1]
+    assert scaled(pattern([0, 1, 2, 3]), 2).delays_s.tolist() == [0, 3]
+    assert scaled(pattern([3, 0, 4, 1]), 1).delays_s.tolist() == [0]
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 5, 8, 9, 31, 33, 64, 1000])
+def test_scaling_says_its_rule_and_keeps_the_skew(p: int) -> None:
+    rng = np.random.default_rng(p)
+    delays = rng.uniform(0, 1, 32)
+    delays -= delays.min()
+    made_pattern = scaled(pattern(delays.tolist()), p)
+    assert made_pattern.p == p
+    assert made_pattern.header["scaled_from"] == "p = 32"
+    assert made_pattern.skew_s == pytest.approx(delays.max() if p > 1 else 0)
+
+
+def test_ranks_that_are_not_traced_have_the_delay_of_the_nearest(tmp_path: Path) -> None:
+    folder = made.pattern_trace(tmp_path / "t", [[0, 10, 20, 30, 40, 50]])
+    for rank in (1, 2, 5):
+        (folder / f"rank-{rank:06}.trace").unlink()
+    summary, arrivals = collected(folder)
+    made_pattern = mean_pattern(summary, arrivals.row)
+    assert made_pattern.delays_s == pytest.approx([0, 0, 30 * US, 30 * US, 40 * US, 40 * US])
+    assert made_pattern.header["untraced"].startswith("3 of 6 ranks")
+
+
+def test_wishes_that_fit_nothing_are_told_what_there_is(tmp_path: Path) -> None:
+    summary = summarize(open_trace(made.pattern_trace(tmp_path / "t", [[0, 1]])))
+    with pytest.raises(
+        BadInput, match="no such calls; there are: MPI_Allreduce of 8 B at app\\+0x1010 on MPI_CO"
+    ):
+        choose_row(summary, collective="bcast")
+    assert choose_row(summary, collective="allreduce", size=8).calls == 1

@@ -1,0 +1,247 @@
+"""``offbeat trace``: what the verbs print and write, and how a program is launched."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import made_traces as made
+import pytest
+from typer.testing import CliRunner, Result
+
+from offbeat.cli.trace import app
+from offbeat.errors import BadInput
+from offbeat.mpi.installation import Installation
+from offbeat.pattern import file
+from offbeat.trace.run import find_installation, prepare
+from offbeat.trace.wishes import COLLECTIVES, check
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env={"COLUMNS": "180"})
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return made.pattern_trace(
+        tmp_path / "t", [[0, 10, 30, 0]] * 5, function="MPI_Alltoall", bytes=32768, operation_us=70
+    )
+
+
+def test_the_summary_says_where_time_goes_and_what_to_tune(trace: Path) -> None:
+    text = run("summary", trace).stdout
+    assert "4 processes on node0" in text
+    assert re.search(r"app\+0x1010\s+MPI_Alltoall\s+MPI_COMM_WORLD\s+4\s+32 KiB\s+5\s", text)
+    assert re.search(r"100 µs\s+70 µs\s+30 µs", text)
+    assert "2: 30 µs (100%)" in text
+    assert "Tune MPI_Alltoall at 32 KiB first" in text
+
+
+def test_the_summary_as_json_has_every_number(trace: Path, tmp_path: Path) -> None:
+    run("summary", trace, "--json", tmp_path / "out.json")
+    answer = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert answer["records"] == 20
+    (row,) = answer["rows"]
+    assert row["delays_s"] == pytest.approx([0, 1e-5, 3e-5, 0])
+    assert row["last_delay"]["mean_s"] == pytest.approx(7e-5)
+
+
+def test_the_summary_draws_the_mean_delay_of_each_rank(trace: Path, tmp_path: Path) -> None:
+    run("summary", trace, "--pictures", tmp_path / "pictures")
+    names = sorted(path.name for path in (tmp_path / "pictures").iterdir())
+    assert names == [f"1-alltoall-32KiB-delay.{kind}" for kind in ("pdf", "png", "svg")]
+    assert all((tmp_path / "pictures" / name).stat().st_size > 1000 for name in names)
+
+
+def test_a_pattern_goes_to_standard_output_and_to_a_file(trace: Path, tmp_path: Path) -> None:
+    text = run("pattern", trace).stdout
+    (tmp_path / "mine.txt").write_text(text, encoding="utf-8")
+    assert file.read(tmp_path / "mine.txt", 4).delays_s == pytest.approx([0, 1e-5, 3e-5, 0])
+    run("pattern", trace, "--call", 3, "--p", 8, "--output", tmp_path / "call.txt")
+    pattern = file.read(tmp_path / "call.txt", 8)
+    assert pattern.skew_s == pytest.approx(3e-5)
+    assert pattern.header["scaled_from"] == "p = 4"
+
+
+def test_clusters_are_files_in_a_folder(trace: Path, tmp_path: Path) -> None:
+    done = run("pattern", trace, "--what", "clusters", "--output", tmp_path / "found")
+    assert [path.name for path in (tmp_path / "found").iterdir()] == ["alltoall-32KiB-typical.txt"]
+    assert "100.0% of the calls" in done.stderr
+
+
+def test_exports_go_beside_the_trace(trace: Path) -> None:
+    run("export", trace, "--to", "csv", "--ranks", "1-2")
+    lines = trace.with_name("t.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 2 * 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["summary", "nowhere"], "the trace nowhere cannot be read"),
+        (["export", "TRACE", "--to", "xml"], "known are perfetto, otf2, parquet, csv"),
+        (["export", "TRACE", "--to", "csv", "--ranks", "x"], "give numbers and ranges"),
+        (["export", "TRACE", "--to", "csv", "--ranks", "7"], "none of these ranks"),
+        (["pattern", "TRACE", "--what", "mode"], "known are mean, median, clusters"),
+        (["pattern", "TRACE", "--collective", "bcast"], "no such calls; there are: MPI_Alltoall of 32 KiB"),
+        (["pattern", "TRACE", "--size", "5x"], "--size: "),
+        (["pattern", "TRACE", "--call", "5"], "there is no call 5"),
+    ],
+    ids=lambda value: " ".join(value[:1] + value[2:]) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_meant_is_refused(trace: Path, words: list[str], said: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(said)):
+        run(*(str(trace) if word == "TRACE" else word for word in words))
+
+
+# --- launching
+
+
+def installation(family: str) -> Installation:
+    return Installation(
+        name=family,
+        family=family,
+        version=(5, 0),
+        version_text=family,
+        prefix=Path("/mpi"),
+        source="PATH",
+        library=Path("/mpi/lib/libmpi.so"),
+        include=Path("/mpi/include"),
+        mpicc=None,
+        mpirun=Path("/mpi/bin/mpirun"),
+        identity="0",
+    )
+
+
+TRACER = Path("/cache/liboffbeat-trace.so")
+
+
+def test_open_mpi_hands_the_variables_on_to_every_program(tmp_path: Path) -> None:
+    words = ["mpirun", "-n", "2", "./a", ":", "-n", "1", "./b"]
+    started = prepare(words, tmp_path / "t", {"EVERY": "3"}, installation("openmpi"), TRACER, {})
+    ours = [
+        *("-x", "OFFBEAT_TRACE_EVERY=3", "-x", f"OFFBEAT_TRACE_DIR={tmp_path / 't'}"),
+        *("-x", f"LD_PRELOAD={TRACER}"),
+    ]
+    assert started.argv == ["mpirun", *ours, "-n", "2", "./a", ":", *ours, "-n", "1", "./b"]
+    assert "LD_PRELOAD" not in started.environment  # the launcher itself is not traced
+
+
+@pytest.mark.parametrize("family", ["mpich", "intelmpi"])
+def test_hydra_hands_the_variables_on(tmp_path: Path, family: str) -> None:
+    before = {"LD_PRELOAD": "/other.so", "OFFBEAT_TRACE_RANKS": "0-3"}
+    started = prepare(["/x/mpiexec", "./a"], tmp_path, {}, installation(family), TRACER, before)
+    assert started.argv == [
+        *("/x/mpiexec", "-genv", "OFFBEAT_TRACE_RANKS", "0-3", "-genv", "OFFBEAT_TRACE_DIR", str(tmp_path)),
+        *("-genv", "LD_PRELOAD", f"{TRACER}:/other.so", "./a"),
+    ]
+    assert started.environment["LD_PRELOAD"] == "/other.so"
+
+
+@pytest.mark.parametrize("words", [["srun", "-n", "4", "./a"], ["./a"]])
+def test_others_have_the_variables_in_their_environment(tmp_path: Path, words: list[str]) -> None:
+    started = prepare(words, tmp_path, {"WINDOW": "2-"}, installation("mpich"), TRACER, {})
+    assert started.argv == words
+    assert started.environment["LD_PRELOAD"] == str(TRACER)
+    assert started.environment["OFFBEAT_TRACE_WINDOW"] == "2-"
+
+
+def test_a_folder_that_holds_a_trace_is_not_written_into(trace: Path) -> None:
+    with pytest.raises(BadInput, match="holds a trace already"):
+        prepare(["./a"], trace, {}, installation("mpich"), TRACER, {})
+
+
+def test_the_library_is_that_of_the_launcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    launcher = tmp_path / "mpirun"
+    launcher.write_text("#!/bin/sh\n", encoding="utf-8")
+    launcher.chmod(0o755)
+    asked: list[str] = []
+    monkeypatch.setattr("offbeat.trace.run.choose", asked.append)
+    find_installation("auto", [str(launcher), "./a"])
+    find_installation("auto", ["./a"])
+    find_installation("mpich", [str(launcher), "./a"])
+    assert asked == [str(launcher), "auto", "mpich"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RANKS", "3-1"),
+        ("RANKS", "a"),
+        ("RANKS", "1,,2"),
+        ("EVERY", "0"),
+        ("EVERY", "2.5"),
+        ("COLLECTIVES", "allreduce,frobnicate"),
+        ("COMM_SIZES", "-3"),
+        ("WINDOW", "10"),
+        ("WINDOW", "10-5"),
+        ("BYTES", "10 kB"),
+        ("BYTES", "1.5 MB"),
+        ("BYTES", "1 parsec"),
+        ("SYNC_LEVEL", "2"),
+        ("SYNCLEVEL", "5"),
+    ],
+)
+def test_wishes_that_the_tracer_could_not_read_are_refused(name: str, value: str) -> None:
+    with pytest.raises(BadInput, match=f"OFFBEAT_TRACE_{name}"):
+        check({f"OFFBEAT_TRACE_{name}": value})
+
+
+def test_wishes_that_the_tracer_reads_are_taken() -> None:
+    check(
+        {
+            "OFFBEAT_TRACE_RANKS": "0-3,8,16-",
+            "OFFBEAT_TRACE_EVERY": "10",
+            "OFFBEAT_TRACE_COLLECTIVES": "allreduce,Alltoallv,constructors",
+            "OFFBEAT_TRACE_COMM_SIZES": "2-",
+            "OFFBEAT_TRACE_WINDOW": "2.5-",
+            "OFFBEAT_TRACE_BYTES": "100 MB",
+            "OFFBEAT_TRACE_SYNC_LEVEL": "3",
+            "OFFBEAT_TRACE_DIR": "",
+            "PATH": "/bin",
+        }
+    )
+
+
+def test_the_words_of_collectives_are_those_of_the_tracers_table() -> None:
+    text = (REPOSITORY / "native" / "trace" / "table.h").read_text(encoding="utf-8")
+    words = set(re.findall(r"^OFFBEAT_COLLECTIVE\(\w+, (\w+), \w+\)", text, re.MULTILINE))
+    assert words | {"constructors"} == set(COLLECTIVES)
+
+
+STARTS = """
+from types import SimpleNamespace
+from offbeat.cli import trace
+
+def prepare(words, folder, *_):
+    folder.mkdir()
+    return trace.launch.Started(argv=list(words), environment={}, folder=folder)
+
+trace.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI")
+trace.launch.tracer = lambda installation: None
+trace.launch.prepare = prepare
+trace.app()
+"""
+"""The verb as it is, but without an MPI library."""
+
+
+@pytest.mark.parametrize(
+    ("script", "status"), [("echo out; echo err >&2; exit 7", 7), ("kill -9 $$", -9), ("true", 0)]
+)
+def test_output_and_status_are_those_of_the_program(tmp_path: Path, script: str, status: int) -> None:
+    words = [sys.executable, "-c", STARTS, "run", "-o", str(tmp_path / "t"), "--", "/bin/sh", "-c", script]
+    done = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ), check=False)
+    assert done.returncode == status, done.stderr
+    if status == 7:
+        assert done.stdout == "out\n"
+        assert done.stderr.startswith("err\n")
+    assert "no trace was written" in done.stderr

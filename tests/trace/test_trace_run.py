@@ -1,0 +1,90 @@
+"""``offbeat trace run`` on the real MPI libraries: the summary says what the FT example says of itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from traced_program import Traced
+
+from offbeat.errors import BadInput
+from offbeat.mpi.build import driver_path
+from offbeat.mpi.launch import command
+from offbeat.pattern import file
+from offbeat.pattern.make import make
+from offbeat.trace.arrivals import choose_row
+from offbeat.trace.patterns import mean_pattern
+from offbeat.trace.read import open_trace
+from offbeat.trace.run import prepare
+from offbeat.trace.summary import summarize
+
+COUNTED = re.compile(r"^ +(MPI_\w+) +(\d+) of (\d+) bytes", re.MULTILINE)
+
+
+def run_traced(traced: Traced, p: int, program: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+    """The verb, with a launcher's words as a user of this machine would type them; the trace is in ``t``."""
+    launch = command(traced.mpi, program, p, steerable=False)
+    words = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(traced.folder / "t")]
+    words += ["--mpi", str(traced.mpi.mpirun), *options, "--", *launch.argv]
+    return subprocess.run(
+        words,
+        env=launch.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+def ft(traced: Traced, *words: str) -> list[str]:
+    return [str(driver_path(traced.mpi).with_name("offbeat-ft")), "--class", "S", *words]
+
+
+def test_the_summary_has_the_counts_and_bytes_that_the_application_counts(traced: Traced) -> None:
+    done = run_traced(traced, 4, ft(traced))
+    assert done.returncode == 0, done.stderr
+    own = {name: (int(calls), int(size)) for name, calls, size in COUNTED.findall(done.stdout)}
+    assert "Verified" in done.stdout
+    assert "(4 ranks)" in done.stderr
+    summary = summarize(open_trace(traced.folder / "t"))
+    found = {row.function: (row.whole, row.most_bytes) for row in summary.rows}
+    assert found == own
+    assert {row.communicator for row in summary.rows} == {"MPI_COMM_WORLD"}
+    assert summary.words == []
+
+
+def test_what_the_verb_wishes_reaches_every_rank(traced: Traced) -> None:
+    done = run_traced(traced, 4, ft(traced), "--ranks", "1-2", "--collectives", "alltoall")
+    assert done.returncode == 0, done.stderr
+    summary = summarize(open_trace(traced.folder / "t"))
+    assert (summary.traced, summary.processes) == (2, 4)
+    assert {row.function for row in summary.rows} == {"MPI_Alltoall"}
+    assert any(
+        "2 of 4 ranks have no file (0, 3), as OFFBEAT_TRACE_RANKS wished" in one for one in summary.words
+    )
+
+
+def test_the_status_of_the_program_is_ours(traced: Traced) -> None:
+    done = run_traced(traced, 2, ft(traced, "--iterations", "0"))
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+
+
+def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
+    path = some_traced.folder / "mine.txt"
+    file.write(path, make("last_delayed", 2, 0.05))
+    done = run_traced(some_traced, 2, ft(some_traced, "--imbalance", str(path), "--delay-by", "sleep"))
+    assert done.returncode == 0, done.stderr
+    summary = summarize(open_trace(some_traced.folder / "t"))
+    found = mean_pattern(summary, choose_row(summary, collective="alltoall"))
+    assert found.delays_s[0] == 0
+    assert found.delays_s[1] == pytest.approx(0.05, rel=0.5)  # what the program itself does comes on top
+
+
+def test_a_wish_that_cannot_be_read_starts_nothing(some_traced: Traced) -> None:
+    with pytest.raises(BadInput, match="OFFBEAT_TRACE_EVERY=0 cannot be read"):
+        prepare(["true"], some_traced.folder / "t", {"EVERY": "0"}, some_traced.mpi, some_traced.library, {})
+    assert not (some_traced.folder / "t").exists()

@@ -1,0 +1,195 @@
+"""What the tracer writes down of programs whose every call is known."""
+
+from __future__ import annotations
+
+import pytest
+from traced_program import (
+    COMMUTES,
+    COMPLETION,
+    FORTRAN,
+    IN_PLACE,
+    ISSUE,
+    LARGE,
+    PHASES,
+    START,
+    RankTrace,
+    Traced,
+)
+
+BLOCK = 12
+BYTES = {
+    "Barrier": 0,
+    "Bcast": BLOCK,
+    "Gather": BLOCK,
+    "Gatherv": BLOCK,
+    "Scatter": BLOCK,
+    "Scatterv": BLOCK,
+    "Allgather": BLOCK,
+    "Allgatherv": BLOCK,
+    "Alltoall": BLOCK,
+    "Alltoallv": 4 * BLOCK,
+    "Alltoallw": 4 * BLOCK,
+    "Reduce": BLOCK,
+    "Allreduce": BLOCK,
+    "Reduce_scatter": 4 * BLOCK,
+    "Reduce_scatter_block": BLOCK,
+    "Scan": BLOCK,
+    "Exscan": BLOCK,
+    "Neighbor_allgather": BLOCK,
+    "Neighbor_allgatherv": BLOCK,
+    "Neighbor_alltoall": BLOCK,
+    "Neighbor_alltoallv": 2 * BLOCK,
+    "Neighbor_alltoallw": 2 * BLOCK,
+}
+"""Collective → bytes in programs/every_collective.c, in the order of its calls."""
+
+ROOTED = {"Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Reduce"}
+REDUCING = {"Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"}
+
+
+def expected_calls(large: bool, persistent: bool) -> list[tuple[str, int, int, int]]:
+    """(function, phase, round, bytes) of one round of programs/every_collective.c."""
+    calls: list[tuple[str, int, int, int]] = []
+    for name, size in BYTES.items():
+        if large and name == "Barrier":
+            continue
+        nonblocking = f"MPI_I{name.lower()}"
+        calls += [
+            (f"MPI_{name}", 0, 0, size),
+            (nonblocking, ISSUE, 0, size),
+            (nonblocking, COMPLETION, 0, size),
+        ]
+        if persistent:
+            calls.append((f"MPI_{name}_init", 0, 0, size))
+            for turn in (1, 2):
+                calls += [
+                    (f"MPI_{name}_init", START, turn, size),
+                    (f"MPI_{name}_init", COMPLETION, turn, size),
+                ]
+    return calls
+
+
+def seen_calls(trace: RankTrace) -> list[tuple[str, int, int, int]]:
+    """The same of a rank's records, constructors left out."""
+    return [
+        (name, int(record["flags"]) & PHASES, int(record["round"]), int(record["bytes"]))
+        for name, record in zip(trace.names, trace.records, strict=True)
+        if not name.startswith(("MPI_Comm_", "MPI_Cart_"))
+    ]
+
+
+def test_every_collective_is_recorded_with_its_phases_and_bytes(traced: Traced) -> None:
+    persistent, large = traced.declares("MPI_Allreduce_init"), traced.declares("MPI_Allreduce_c")
+    words = ["-DPERSISTENT"] * persistent + ["-DLARGE"] * large
+    ranks = traced.trace(traced.compile_c("every_collective.c", words), 4)
+    expected = expected_calls(large=False, persistent=persistent)
+    if large:
+        expected += expected_calls(large=True, persistent=persistent)
+    assert len(ranks) == 4
+    for trace in ranks:
+        assert seen_calls(trace) == expected
+
+
+def test_a_record_knows_root_operation_and_width_of_counts(traced: Traced) -> None:
+    large = traced.declares("MPI_Allreduce_c")
+    for trace in traced.trace(traced.compile_c("every_collective.c", ["-DLARGE"] * large), 4):
+        for name, record in zip(trace.names, trace.records, strict=True):
+            base = name.removeprefix("MPI_")
+            base = base.removesuffix("_init") if base in BYTES else base.removeprefix("I").capitalize()
+            assert record["root"] == (1 if base in ROOTED else -1), name
+            assert (record["operation"] != 0) == (base in REDUCING), name
+            assert bool(record["flags"] & COMMUTES) == (base in REDUCING), name
+        marked = sum(1 for record in trace.records if record["flags"] & LARGE)
+        assert marked == (3 * (len(BYTES) - 1) if large else 0)
+
+
+def test_times_do_not_overlap_and_sequences_have_no_holes(traced: Traced) -> None:
+    for trace in traced.trace(traced.compile_c("every_collective.c"), 4):
+        records = trace.records
+        assert (records["exit_ns"] >= records["enter_ns"]).all()
+        assert (records["enter_ns"][1:] >= records["exit_ns"][:-1]).all()
+        first = records[(records["flags"] & PHASES) != COMPLETION]
+        for number in trace.communicators:
+            sequences = first["sequence"][first["communicator"] == number].tolist()
+            assert sequences == list(range(len(sequences)))
+
+
+def as_in_all_languages(trace: RankTrace) -> list[tuple[object, ...]]:
+    """What must be the same in all bindings and on all libraries."""
+    return [
+        (
+            name,
+            int(record["bytes"]),
+            trace.communicators[int(record["communicator"])].identity,
+            int(record["sequence"]),
+            int(record["root"]),
+            int(record["flags"]) & ~FORTRAN,
+        )
+        for name, record in zip(trace.names, trace.records, strict=True)
+    ]
+
+
+EXPECTED_OF_RANK_1 = [
+    ("MPI_Barrier", 0, 0),
+    ("MPI_Bcast", 20, 0),
+    ("MPI_Allreduce", 28, COMMUTES),
+    ("MPI_Allreduce", 12, COMMUTES | IN_PLACE),
+    ("MPI_Gather", 8, IN_PLACE),
+    ("MPI_Alltoallv", 32, 0),
+    ("MPI_Comm_split", 0, 0),
+    ("MPI_Reduce", 16, COMMUTES),
+    ("MPI_Comm_dup", 0, 0),
+    ("MPI_Scan", 24, COMMUTES),
+    ("MPI_Iallreduce", 32, COMMUTES | ISSUE),
+    ("MPI_Ibarrier", 0, ISSUE),
+    ("MPI_Iallreduce", 32, COMMUTES | COMPLETION | 2 << 12),
+    ("MPI_Ibarrier", 0, COMPLETION | 2 << 12),
+    ("MPI_Ibcast", 36, ISSUE),
+    ("MPI_Ibcast", 36, COMPLETION | 1 << 12),
+    ("MPI_Ibarrier", 0, ISSUE),
+    ("MPI_Ibarrier", 0, COMPLETION | 5 << 12),
+    ("MPI_Ibarrier", 0, ISSUE),
+    ("MPI_Ibarrier", 0, COMPLETION | 3 << 12),
+    ("MPI_Comm_free", 0, 0),
+    ("MPI_Comm_free", 0, 0),
+]
+
+
+def test_c_and_cxx_programs_look_the_same(traced: Traced) -> None:
+    in_c = traced.trace(traced.compile_c("same_calls.c"), 4)
+    in_cxx = traced.trace(
+        traced.compile_c("same_calls.c", ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"], "c++"), 4
+    )
+    seen = [(name, size, flags) for name, size, _, _, _, flags in as_in_all_languages(in_c[1])]
+    assert seen == EXPECTED_OF_RANK_1
+    assert [as_in_all_languages(rank) for rank in in_cxx] == [as_in_all_languages(rank) for rank in in_c]
+
+
+@pytest.mark.parametrize("binding", ["USE_F08", "USE_MPI", "MPIF_H"])
+def test_fortran_programs_look_as_the_c_program_does(traced: Traced, binding: str) -> None:
+    program = traced.compile_fortran("same_calls.F90", binding)
+    in_c = traced.trace(traced.compile_c("same_calls.c"), 4)
+    in_fortran = traced.trace(program, 4)
+    assert [as_in_all_languages(rank) for rank in in_fortran] == [as_in_all_languages(rank) for rank in in_c]
+    assert all((rank.records["flags"] & FORTRAN).all() for rank in in_fortran)
+    assert [comm.name for comm in in_fortran[0].communicators.values()].count("half") == 1
+
+
+def test_threads_write_at_the_same_time_and_lose_nothing(traced: Traced) -> None:
+    program = traced.compile_c("threads.c")
+    done = traced.run(program, 2, traced=False)
+    if done.returncode == 77:
+        pytest.skip("this library has no MPI_THREAD_MULTIPLE")
+    for trace in traced.trace(program, 2):
+        assert trace.names.count("MPI_Allreduce") == 4 * 500
+        assert trace.names.count("MPI_Comm_free") == 4
+        for lane in trace.lanes.values():
+            assert (lane["enter_ns"][1:] >= lane["exit_ns"][:-1]).all()
+
+
+def test_the_program_says_and_returns_what_it_does_untraced(traced: Traced) -> None:
+    program = traced.compile_c("barriers.c")
+    for how in ("finalize", "exit"):
+        alone, under = (traced.run(program, 2, "20", "0", how, traced=traces) for traces in (False, True))
+        assert under.returncode == alone.returncode
+        assert sorted(under.stdout.splitlines()) == sorted(alone.stdout.splitlines())

@@ -1,0 +1,45 @@
+"""However a program ends, what was recorded until then can be read, and it ends as it would have."""
+
+from __future__ import annotations
+
+import pytest
+from traced_program import ABORTED, EXITED, FINALIZED, Traced, read
+
+ENDS = {
+    "finalize": FINALIZED,
+    "exit": EXITED,
+    "_exit": 0,
+    "abort": ABORTED,
+    "kill": 0,
+    "segv": 0,
+}
+"""How programs/barriers.c ends → the state in the file of the process that ended that way."""
+
+
+@pytest.mark.parametrize("how", list(ENDS))
+def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> None:
+    program = traced.compile_c("barriers.c")
+    alone = traced.run(program, 2, "200", "0", how, traced=False)
+    done = traced.run(program, 2, "200", "0", how)
+    assert (done.returncode == 0) == (alone.returncode == 0)
+    ranks = read(traced.folder / "trace")
+    assert [trace.rank for trace in ranks] == [0, 1]
+    # The launcher may end one process while the other one is on its way.
+    assert ENDS[how] in {trace.state for trace in ranks}
+    assert max(len(trace.records) for trace in ranks) == 220
+    for trace in ranks:
+        assert trace.records["sequence"].tolist() == list(range(len(trace.records)))
+        assert len(trace.points) >= 1
+        assert trace.communicators[1].size == 2
+        assert (trace.ended_ns != 0) == (trace.state != 0)
+    assert len({trace.run for trace in ranks}) == 1
+
+
+def test_a_new_run_replaces_the_files_of_the_last(traced: Traced) -> None:
+    program = traced.compile_c("barriers.c")
+    runs = []
+    for _ in range(2):
+        assert traced.run(program, 2, "10").returncode == 0
+        runs.append({trace.run for trace in read(traced.folder / "trace")})
+    assert len(runs[0]) == len(runs[1]) == 1
+    assert runs[0] != runs[1]

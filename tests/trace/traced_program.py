@@ -1,0 +1,244 @@
+"""Programs of known behaviour, run under the tracer, and what their files say, read straight from the bytes.
+
+The files are read here without ``offbeat.trace``: after ``native/trace/format.h`` alone.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+from real_libraries import lacking
+
+from offbeat.mpi import build
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import command
+
+PROGRAMS = Path(__file__).with_name("programs")
+PAGE_BYTES, PAGE_HEADER_BYTES, RECORD_BYTES = 65536, 64, 56
+RECORDS, DEFINITIONS = 1, 2
+FINALIZED, EXITED, ABORTED = 1, 2, 3
+
+CALL, ISSUE, START, COMPLETION, PHASES = 0, 1, 2, 3, 3
+IN_PLACE, COMMUTES, LARGE, FAILED, FORTRAN = 4, 8, 16, 32, 64
+
+RECORD = np.dtype(
+    [
+        *(("enter_ns", "<i8"), ("exit_ns", "<i8"), ("address", "<u8"), ("bytes", "<u8")),
+        *(("communicator", "<u4"), ("sequence", "<u4"), ("round", "<u4"), ("root", "<i4")),
+        *(("function", "<u2"), ("datatype", "<u2"), ("operation", "<u2"), ("flags", "<u2")),
+    ]
+)
+
+
+class Traced(Struct, frozen=True):
+    """The tracer that was built for one MPI library, and a folder for programs and traces."""
+
+    mpi: Installation
+    library: Path
+    folder: Path
+
+    def declares(self, function: str) -> bool:
+        """Whether the library's mpi.h has a function."""
+        return f"{function}(" in (self.mpi.include / "mpi.h").read_text(encoding="utf-8", errors="replace")
+
+    def compile_c(self, source: str, words: Sequence[str] = (), compiler: str = "cc") -> Path:
+        """One of PROGRAMS, built without the library's wrapper, which wheels don't have."""
+        program = self.folder / f"{Path(source).stem}-{compiler}"
+        lines = [compiler, *words, f"-I{self.mpi.include}", "-x", "c++" if compiler == "c++" else "c"]
+        library = self.mpi.library
+        lines += [str(PROGRAMS / source), "-x", "none", str(library), f"-Wl,-rpath,{library.parent}"]
+        done = subprocess.run(
+            [*lines, "-pthread", "-o", str(program)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return program
+
+    def compile_fortran(self, source: str, binding: str) -> Path:
+        """One of PROGRAMS with one of the three bindings."""
+        wrapper = self.mpi.mpicc and Path(str(self.mpi.mpicc).replace("mpicc", "mpifort"))
+        if not wrapper or not wrapper.is_file() or not shutil.which("gfortran"):
+            lacking(f"a Fortran compiler for {self.mpi.name} (gfortran, and the library's mpifort)")
+        program = self.folder / f"{Path(source).stem}-{binding}"
+        words = [str(wrapper), f"-D{binding}", "-fallow-argument-mismatch", "-w", str(PROGRAMS / source)]
+        done = subprocess.run([*words, "-o", str(program)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return program
+
+    def run(
+        self,
+        program: Path,
+        p: int,
+        *words: str,
+        variables: Mapping[str, str] | None = None,
+        traced: bool = True,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end, however that is; its trace is in ``folder/trace``."""
+        told = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
+        if traced:
+            told["LD_PRELOAD"] = str(self.library)
+        assigned = [f"{name}={value}" for name, value in told.items()]
+        started = ["/usr/bin/env", *assigned, str(program), *words]
+        launch = command(self.mpi, started, p, steerable=False)
+        return subprocess.run(
+            launch.argv,
+            env=launch.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+
+    def trace(
+        self, program: Path, p: int, *words: str, variables: Mapping[str, str] | None = None
+    ) -> list[RankTrace]:
+        """The files of a run that must go well."""
+        shutil.rmtree(self.folder / "trace", ignore_errors=True)
+        done = self.run(program, p, *words, variables=variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "offbeat:" not in done.stderr, done.stderr
+        return read(self.folder / "trace")
+
+
+def built_for(installation: Installation, folder: Path) -> Traced:
+    """The tracer, built beside the driver where it is not there yet."""
+    place = build.build_native(installation).parents[1]
+    (library,) = place.glob("lib*/**/liboffbeat-trace.so")
+    return Traced(installation, library, folder)
+
+
+@dataclass
+class Definition:
+    """A definition: its kind, and the bytes behind its first eight."""
+
+    kind: int
+    body: bytes
+
+    def numbers(self, form: str) -> tuple[int, ...]:
+        return struct.unpack_from("<" + form, self.body)
+
+    def text(self, fixed_bytes: int, length: int) -> str:
+        return self.body[fixed_bytes - 8 : fixed_bytes - 8 + length].decode()
+
+
+@dataclass
+class Communicator:
+    identity: tuple[int, int]
+    """(hash, ordinal): the same at all members."""
+    parent: int
+    size: int
+    remote_size: int
+    rank: int
+    maker: str
+    topology: int
+    name: str = ""
+    calls: int = -1
+    """How many there were when it was freed; -1: it wasn't."""
+    members: tuple[int, ...] = ()
+    remote_members: tuple[int, ...] = ()
+
+
+class RankTrace:
+    """The file of a rank."""
+
+    def __init__(self, path: Path) -> None:
+        whole = path.read_bytes()
+        assert whole[:8] == b"OFFBEATT", "no header"
+        self.bytes = len(whole)
+        version, page_bytes, page_header_bytes, record_bytes = struct.unpack_from("<4I", whole, 8)
+        assert (version, page_bytes, page_header_bytes, record_bytes) == (1, 65536, 64, 56)
+        self.rank, self.size, self.run = struct.unpack_from("<iiQ", whole, 24)
+        (self.began_ns,) = struct.unpack_from("<q", whole, 48)
+        self.state, self.lane_count, self.ended_ns = struct.unpack_from("<IIq", whole, 80)
+        self.pages, self.lost, self.lost_because = struct.unpack_from("<QQi", whole, 96)
+        self.source = whole[2560:2624].split(b"\0")[0].decode()
+        self.sampling = whole[2624:4032].split(b"\0")[0].decode()
+        self.lanes: dict[int, NDArray[np.void]] = {}
+        self.definitions: list[Definition] = []
+        for start in range(PAGE_BYTES, len(whole) - PAGE_BYTES + 1, PAGE_BYTES):
+            self._read_page(whole[start : start + PAGE_BYTES])
+        self.functions = {
+            number: item.text(16, length)
+            for item in self.of_kind(1)
+            for number, _mode, _collective, length in [item.numbers("4H")]
+        }
+        self.communicators = dict(self._communicators())
+
+    def _read_page(self, page: bytes) -> None:
+        kind, lane = struct.unpack_from("<II", page)
+        if kind == RECORDS:
+            count = (PAGE_BYTES - PAGE_HEADER_BYTES) // RECORD_BYTES
+            found = np.frombuffer(page, RECORD, count, PAGE_HEADER_BYTES)
+            written = found[
+                : int(np.argmin(found["function"] != 0)) if (found["function"] == 0).any() else count
+            ]
+            self.lanes[lane] = np.concatenate([self.lanes.get(lane, np.empty(0, RECORD)), written])
+        at = PAGE_HEADER_BYTES
+        while kind == DEFINITIONS and at + 8 <= PAGE_BYTES:
+            length, kind_of_it = struct.unpack_from("<IH", page, at)
+            if kind_of_it == 0:
+                break
+            self.definitions.append(Definition(kind_of_it, page[at + 8 : at + length]))
+            at += length
+
+    def of_kind(self, kind: int) -> list[Definition]:
+        return [item for item in self.definitions if item.kind == kind]
+
+    def _communicators(self) -> Iterator[tuple[int, Communicator]]:
+        for item in self.of_kind(2):
+            number, parent, identity, ordinal, size, remote, rank, maker, topology = item.numbers("IIQIIIiHH")
+            found = Communicator(
+                (identity, ordinal), parent, size, remote, rank, self.functions.get(maker, ""), topology
+            )
+            for name in self.of_kind(4):
+                if name.numbers("I") == (number,):
+                    found.name = name.text(16, name.numbers("II")[1])
+            for end in self.of_kind(5):
+                if end.numbers("I") == (number,):
+                    found.calls = end.numbers("IIqQ")[3]
+            for part in self.of_kind(3):
+                whose, is_remote, _first, count = part.numbers("4I")
+                ranks = struct.unpack_from(f"<{count}i", part.body, 16)
+                if whose == number and is_remote:
+                    found.remote_members += ranks
+                elif whose == number:
+                    found.members += ranks
+            yield number, found
+
+    @property
+    def records(self) -> NDArray[np.void]:
+        """All records, lane by lane."""
+        return np.concatenate([np.empty(0, RECORD), *(self.lanes[lane] for lane in sorted(self.lanes))])
+
+    @property
+    def names(self) -> list[str]:
+        """The functions of all records."""
+        return [self.functions[int(number)] for number in self.records["function"]]
+
+    @property
+    def points(self) -> list[tuple[int, int, int, int]]:
+        """Clock points that count: local, shared, bound, whether the clock is the reference's own."""
+        found: list[tuple[int, int, int, int]] = []
+        for item in self.of_kind(9):
+            local, shared, bound = item.numbers("qqq")
+            is_shared, replaces = struct.unpack_from("<II", item.body, 32)
+            found = [] if replaces else found
+            found.append((local, shared, bound, is_shared))
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        return [item.text(24, item.numbers("qI")[1]) for item in self.of_kind(10)]
+
+
+def read(folder: Path) -> list[RankTrace]:
+    """The files of a trace, by rank."""
+    return sorted((RankTrace(path) for path in folder.glob("*.trace")), key=lambda found: found.rank)
