@@ -5,9 +5,13 @@
  * together until a link is full; its flows stay at that rate, the others grow on (Bertsekas and Gallager,
  * Data Networks, section 6.5.2: "Max-Min Flow Control"). A link that could carry all its flows as fast
  * as each would go alone limits nobody, and is left out.
+ *
+ * Two links that the same groups use, such as the two directions of a cable whose flows have cross-traffic,
+ * are looked at together.
  */
 #pragma once
 
+#include "evaluate/cables.hpp"
 #include "evaluate/queues.hpp"
 #include "evaluate/traffic.hpp"
 
@@ -49,15 +53,18 @@ class FairShare {
     }
 
   private:
-    /** A platform::Hop in four bytes: all that is read for every change fits the nearest cache. */
+    /** Something of both links of a cable. One that is alone has a second one of endless capacity. */
+    typedef double Both __attribute__((vector_size(2 * sizeof(double))));
+    /** The weights of a group on a cable, in four bytes: all that is read for every change fits the nearest
+     * cache. */
     struct Use {
-        uint32_t link : 24;
+        uint32_t cable : 24;
         uint32_t weight : 8; /**< in weights_ */
     };
-    /** A group with flows, where it uses a link. */
+    /** A group, where it uses a cable. */
     struct Member {
         uint32_t group;
-        uint32_t hop;
+        uint32_t use;
     };
     struct alignas(64) GroupState {
         double rate = 0;
@@ -72,42 +79,51 @@ class FairShare {
         bool growing = false;
         bool touched = false;
     };
-    struct alignas(64) LinkState {
-        double capacity = 0;
-        double asked = 0;      /**< what its flows would take if each were alone */
-        double most_asked = 0; /**< at any time since the link was last part of a solution */
-        double left = 0;       /**< capacity that is not yet given away */
-        double weight = 0;     /**< of all its flows */
-        double demand = 0;     /**< weight of the flows whose rate still grows */
-        uint32_t growing = 0;  /**< groups whose rate still grows */
+    struct alignas(64) Cable {
+        Both capacity{never, never};
+        Both asked{};         /**< what its flows would take if each were alone */
+        Both most_asked{};    /**< at any time since the cable was last part of a solution */
+        Both left{};          /**< capacity that is not yet given away */
+        Both weight{};        /**< of all its flows */
+        Both demand{};        /**< weight of the flows whose rate still grows */
+        uint32_t growing = 0; /**< groups whose rate still grows */
+        uint32_t active = 0;  /**< members that have flows */
         uint32_t round = 0;
-        uint32_t place = 0; /**< in part_links_ */
+        uint32_t place = 0; /**< in part_cables_ */
+        /** What each flow that still grows would get, if this is the cable that has least to give. */
+        [[nodiscard]] double share() const;
     };
-    void pack(const Traffic &traffic);
+    void pack(GroupState &group, std::span<const platform::Hop> hops, std::span<const Side> sides);
+    [[nodiscard]] uint32_t known_weight(Both weight);
     [[nodiscard]] std::span<const Use> uses(const GroupState &group) const;
-    void touch(uint32_t group);
+    void touch(uint32_t group) {
+        if (!groups_[group].touched)
+            touched_.push_back(group);
+        groups_[group].touched = true;
+    }
     void count(uint32_t group);
     void join(uint32_t group);
-    void leave(uint32_t group);
+    void drop_idle(uint32_t cable);
     void collect();
     void reach(uint32_t group);
     void fill();
-    void settle_link(uint32_t link, double share);
+    void settle_cable(uint32_t cable, double share);
     void settle(uint32_t group, double share, uint32_t full);
     void list(uint32_t group);
 
     std::vector<GroupState> groups_;
-    std::vector<Use> uses_;       /**< of one group after the other */
-    std::vector<double> weights_; /**< the distinct ones */
-    std::vector<LinkState> links_;
-    std::vector<std::vector<Member>> members_; /**< per link */
-    std::vector<uint32_t> place_;              /**< per hop: where it stands among its link's members */
+    std::vector<Use> uses_;     /**< of one group after the other */
+    std::vector<Both> weights_; /**< the distinct ones */
+    std::vector<Cable> cables_;
+    std::vector<std::vector<Member>>
+        members_;                     /**< per cable: all groups with flows, and some that had some */
+    std::vector<uint16_t> is_member_; /**< per use: its group is among the members of its cable */
     uint32_t round_ = 0;
     size_t growing_ = 0;                /**< groups that are not settled yet */
     std::vector<uint32_t> touched_;     /**< groups whose number of flows changed */
-    std::vector<uint32_t> part_links_;  /**< of the part that is being solved */
+    std::vector<uint32_t> part_cables_; /**< of the part that is being solved */
     std::vector<uint32_t> part_groups_; /**< those with flows */
-    Smallest shares_;                   /**< of part_links_: what each flow that still grows would get */
+    Smallest shares_;                   /**< of part_cables_: what each flow that still grows would get */
 };
 
 } // namespace offbeat::evaluate

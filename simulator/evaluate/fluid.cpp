@@ -58,13 +58,11 @@ void Fluid::make_delays() {
         return static_cast<uint32_t>(queue);
     };
     for (const SizeCosts &cost : costs_)
-        inside_transfer_.push_back(queue_of(cost.inside_transfer_s, 0));
+        inside_.push_back(queue_of(cost.inside_latency_s + cost.inside_transfer_s, 0));
     first_latency_ = delay_s_.size();
-    for (const SizeCosts &cost : costs_) {
-        inside_latency_.push_back(queue_of(cost.inside_latency_s, first_latency_));
+    for (const SizeCosts &cost : costs_)
         for (const double latency_s : traffic_.latencies_s)
             route_latency_.push_back(queue_of(cost.latency_factor * latency_s, first_latency_));
-    }
     latencies_ = traffic_.latencies_s.size();
     delays_.resize(delay_s_.size());
 }
@@ -107,8 +105,8 @@ void Fluid::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
 double Fluid::next_delay(size_t &queue) const {
     double earliest = never;
     for (size_t i = 0; i < delays_.size(); ++i) {
-        if (!delays_[i].empty() && delays_[i].front().at < earliest) {
-            earliest = delays_[i].front().at;
+        if (delays_[i].time() < earliest) {
+            earliest = delays_[i].time();
             queue = i;
         }
     }
@@ -135,7 +133,9 @@ bool Fluid::step() {
     if (next == delayed) {
         take_delayed(queue);
     } else if (next == ended) {
-        end_transfers(ends_.which());
+        do
+            end_transfers(ends_.which());
+        while (ends_.time() == now_);
     } else if (next == arrives) {
         ready_.push_back(graph_.entry[arrivals_[arrived_++]]);
     } else {
@@ -156,13 +156,13 @@ void Fluid::take_delayed(size_t queue) {
     OrderedQueue &due = delays_[queue];
     const bool delivers = queue < first_latency_;
     do {
-        const uint32_t message = due.front().what;
+        const uint32_t message = due.which();
         due.pop();
         if (delivers)
             deliver(message);
         else
             activate(message);
-    } while (!due.empty() && due.front().at <= (delivers ? now_ : now_ + together_s));
+    } while (due.time() <= (delivers ? now_ : now_ + together_s));
 }
 
 void Fluid::signal(Target target) {
@@ -282,7 +282,7 @@ void Fluid::post_receive(uint32_t message) {
 void Fluid::begin(uint32_t message) {
     const Leg &leg = traffic_.legs[message];
     if (leg.group == inside_node)
-        delay(message, inside_latency_[leg.size]);
+        delay(message, inside_[leg.size]);
     else if (latencies_ == 1)
         delay(message, route_latency_[leg.size]);
     else
@@ -293,14 +293,10 @@ void Fluid::delay(uint32_t message, uint32_t queue) {
     delays_[queue].push(now_ + delay_s_[queue], message);
 }
 
-/** Its latency is over: it begins to move. */
+/** The latency of its route is over: it begins to move. */
 void Fluid::activate(uint32_t message) {
     const uint32_t group = traffic_.legs[message].group;
     const uint32_t size = traffic_.legs[message].size;
-    if (group == inside_node) {
-        delay(message, inside_transfer_[size]);
-        return;
-    }
     Transfer &transfer = transfers_[group];
     if (shares_.flows(group) == 0) {
         transfer.moved = 0;
@@ -308,7 +304,7 @@ void Fluid::activate(uint32_t message) {
     }
     const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
     transfer.ends.push(moved + costs_[size].work, message);
-    if (transfer.ends.front().what == message && shares_.rate(group) > 0)
+    if (transfer.ends.which() == message && shares_.rate(group) > 0)
         schedule_end(group); // it overtakes, and the rate may well stay as it is
     ++moving_[size];
     shares_.add_flow(group);
@@ -331,12 +327,12 @@ void Fluid::end_transfers(uint32_t group) {
     Transfer &transfer = transfers_[group];
     const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
     do {
-        const uint32_t message = transfer.ends.front().what;
+        const uint32_t message = transfer.ends.which();
         transfer.ends.pop();
         --moving_[traffic_.legs[message].size];
         shares_.remove_flow(group);
         deliver(message);
-    } while (!transfer.ends.empty() && transfer.ends.front().at <= moved * (1 + 1e-12));
+    } while (transfer.ends.time() <= moved * (1 + 1e-12));
     mark_dirty();
     schedule_end(group);
 }
@@ -348,8 +344,7 @@ void Fluid::schedule_end(uint32_t group) {
     if (transfer.ends.empty() || rate <= 0)
         ends_.set(group, never);
     else
-        ends_.set(group,
-                  std::max(now_, transfer.updated + (transfer.ends.front().at - transfer.moved) / rate));
+        ends_.set(group, std::max(now_, transfer.updated + (transfer.ends.time() - transfer.moved) / rate));
 }
 
 void Fluid::deliver(uint32_t message) {
@@ -385,7 +380,7 @@ void Fluid::solve() {
         transfer.moved += before * (changed - transfer.updated) + after * (now_ - changed);
         transfer.updated = now_;
         shares_.accept(group);
-        const double ends = std::max(now_, now_ + (transfer.ends.front().at - transfer.moved) / after);
+        const double ends = std::max(now_, now_ + (transfer.ends.time() - transfer.moved) / after);
         if (many)
             ends_.put(group, ends);
         else

@@ -90,13 +90,12 @@ class Fluid {
     std::vector<uint32_t> arrivals_; /**< ranks by arrival */
     std::span<const double> arrivals_s_;
     size_t arrived_ = 0;
-    std::vector<OrderedQueue> delays_;      /**< messages, one queue for each fixed delay */
-    std::vector<double> delay_s_;           /**< the delay of each */
-    size_t latencies_ = 0;                  /**< of routes, distinct ones */
-    size_t first_latency_ = 0;              /**< queues before it end transfers, the others begin them */
-    std::vector<uint32_t> inside_transfer_; /**< per size: its queue */
-    std::vector<uint32_t> inside_latency_;  /**< per size */
-    std::vector<uint32_t> route_latency_;   /**< per size × latency of routes */
+    std::vector<OrderedQueue> delays_;    /**< messages, one queue for each fixed delay */
+    std::vector<double> delay_s_;         /**< the delay of each */
+    size_t latencies_ = 0;                /**< of routes, distinct ones */
+    size_t first_latency_ = 0;            /**< queues before it end transfers, the others begin them */
+    std::vector<uint32_t> inside_;        /**< per size: the queue of messages inside a node */
+    std::vector<uint32_t> route_latency_; /**< per size × latency of routes */
     std::vector<Due> later_; /**< a heap of joints and posts that wait for their rank to be free */
 
     FairShare shares_;

@@ -27,42 +27,51 @@ class OrderedQueue {
     [[nodiscard]] bool empty() const {
         return head_ == tail_;
     }
-    [[nodiscard]] const Due &front() const {
-        return ring_[head_ & mask()];
+    /** When the first one is due; `never` if there is none. */
+    [[nodiscard]] double time() const {
+        return time_;
+    }
+    /** The first one. */
+    [[nodiscard]] uint32_t which() const {
+        return ring_[head_ & mask_].what;
     }
     void clear() {
         head_ = tail_ = 0;
+        time_ = never;
     }
     void pop() {
         ++head_;
+        time_ = empty() ? never : ring_[head_ & mask_].at;
     }
     void push(double at, uint32_t what) {
         if (tail_ - head_ == ring_.size())
             grow();
         uint64_t place = tail_++;
-        while (place > head_ && ring_[(place - 1) & mask()].at > at) {
-            ring_[place & mask()] = ring_[(place - 1) & mask()];
+        while (place > head_ && ring_[(place - 1) & mask_].at > at) {
+            ring_[place & mask_] = ring_[(place - 1) & mask_];
             --place;
         }
-        ring_[place & mask()] = {at, what};
+        ring_[place & mask_] = {at, what};
+        if (place == head_)
+            time_ = at;
     }
 
   private:
-    [[nodiscard]] uint64_t mask() const {
-        return ring_.size() - 1;
-    }
     void grow() {
         std::vector<Due> larger(std::max<size_t>(8, 2 * ring_.size()));
         for (uint64_t i = head_; i < tail_; ++i)
-            larger[i - head_] = ring_[i & mask()];
+            larger[i - head_] = ring_[i & mask_];
         tail_ -= head_;
         head_ = 0;
         ring_.swap(larger);
+        mask_ = ring_.size() - 1;
     }
 
     std::vector<Due> ring_; // its size is a power of two
+    uint64_t mask_ = 0;     // that size, less one
     uint64_t head_ = 0;
     uint64_t tail_ = 0;
+    double time_ = never;
 };
 
 /** The smallest of some numbers that change more often than they are asked for: the minimum of each block is
@@ -138,7 +147,7 @@ class Earliest {
     [[nodiscard]] uint32_t which() const {
         size_t node = 1;
         while (node < leaves_)
-            node = 2 * node + (tree_[2 * node] == tree_[node] ? 0 : 1);
+            node = 2 * node + (tree_[2 * node] > tree_[node] ? 1 : 0);
         return static_cast<uint32_t>(node - leaves_);
     }
     void set(uint32_t which, double at) {
