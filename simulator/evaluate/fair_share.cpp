@@ -185,7 +185,7 @@ void FairShare::list(uint32_t group_number) {
     part_groups_.push_back(group_number);
 }
 
-std::span<const uint32_t> FairShare::solve() {
+[[gnu::flatten]] std::span<const uint32_t> FairShare::solve() {
     collect();
     fill();
     return part_groups_;
