@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # First a simulated machine of 1,024 cores: examples/simulated.toml to demo/simulated/. Then the whole way on this
-# machine, with the MPI library in .venv: examples/demo.toml to demo/measured/.
+# machine, with the MPI library in .venv: examples/demo.toml to demo/measured/. At last an application, traced,
+# predicted and tried: offbeat-ft and examples/application.toml to demo/application/.
 #
 # Each command is shown before it runs, as a person would type it. Run again, it goes on where it was stopped.
 set -euo pipefail
@@ -12,13 +13,16 @@ if ! command -v cmake >/dev/null || ! command -v cc >/dev/null; then
 fi
 
 step() {
-    printf '\n== %s\n' "$1"
+    printf '\n== %s\n$ .venv/bin/offbeat' "$1"
     shift
-    printf '$ .venv/bin/offbeat %s\n\n' "$*"
+    for word; do
+        if [[ $word =~ ^[A-Za-z0-9_./:=-]+$ ]]; then printf ' %s' "$word"; else printf " '%s'" "$word"; fi
+    done
+    printf '\n\n'
     ".venv/bin/offbeat" "$@"
 }
 
-simulated=demo/simulated measured=demo/measured
+simulated=demo/simulated measured=demo/measured application=demo/application
 
 step "1. Simulate every algorithm under every arrival pattern on 1,024 processes" \
     run examples/simulated.toml --output "$simulated"
@@ -32,6 +36,30 @@ step "7. Write the tuning file of this MPI library" export "$measured" --mpi .ve
 step "8. Launch the library with it: does it obey?" verify "$measured"
 step "9. Draw the report" report "$measured"
 
+# The example application was built with the driver and lies beside it. Open MPI refuses root unless it is told.
+driver=$(.venv/bin/offbeat doctor --mpi .venv | sed -nE 's/^ *driver (.*)$/\1/p')
+ft=(.venv/bin/mpirun)
+[[ $(id -u) != 0 ]] || ft+=(--allow-run-as-root)
+ft+=(-n 2 "${driver%offbeat-driver}offbeat-ft" --class S --repeat 3 --imbalance "last_delayed:2ms")
+trace=$application/trace results=$application/results
+mkdir -p "$application"
+cp examples/application.toml "$application/study.toml"
+
+[[ -d $trace ]] || step "10. Trace an application whose second process is late" \
+    trace run --output "$trace" -- "${ft[@]}"
+step "11. Where does its time go, and what to tune first?" trace summary "$trace" --pictures "$application/pictures"
+step "12. How do its processes arrive, on average" \
+    trace pattern "$trace" --collective alltoall --output "$application/alltoall-mean.txt"
+step "13. ... and call by call?" \
+    trace pattern "$trace" --collective alltoall --what calls --output "$application/alltoall-calls.replay"
+step "14. Measure every algorithm under just that" \
+    run "$application/study.toml" --output "$results" --mpi .venv
+step "15. How long would the application take with each?" \
+    predict "$trace" "$results" --ran default --pictures "$application/pictures"
+step "16. And how long does it take?" \
+    try --results "$results" --trace "$trace" --output "$application/try" --pictures "$application/pictures" \
+    --time 'processes.*: ([0-9.]+) s' -- "${ft[@]}"
+
 cat <<END
 
 == Done
@@ -39,6 +67,7 @@ The selections:      .venv/bin/offbeat select $simulated --details, and the same
 The tuning file:     $measured/tuning/ ('offbeat export' above printed how to run an application with it)
 The reports:         $PWD/$simulated/report.html and $PWD/$measured/report.html
                      (open them in a browser; they need no network)
+The application:     pictures in $application/pictures/, tuning files in $application/try/tuning/
 The paper's maps:    .venv/bin/offbeat reproduce figure4
 Your own study:      .venv/bin/offbeat init, then docs/tutorial.md
 END

@@ -21,6 +21,7 @@ KEYS = {
     "attempts": "repetitions at most, those that missed their start included",
     "by": "`harmonize`, or `barrier`: MPI_Barrier, by the algorithm that is forced",
     "bytes": "message size: bytes per process as the MPI call states it, or of one message",
+    "call": "the call of the sequence to begin with, from 0",
     "collective": "the collective, by its MPI name in lower case; for `start` also `none`, its default",
     "datatype": "element type",
     "delay_ns": "how late the delayed process is, at least, in nanoseconds",
@@ -40,6 +41,9 @@ KEYS = {
     "root": "root of a rooted collective",
     "rounds": "so many times clocks are synchronised and compared at every age",
     "senders": "the ranks that send, separated by commas",
+    "sequence": "file on rank 0's node with a line a call: one delay a rank, in nanoseconds, separated by"
+    " blanks; takes the place of `delays`. A name that does not begin with `/` is looked for beside the"
+    " sample file",
     "source": "time source of the clocks, such as `MPI_Wtime`",
     "to": "the rank that receives, or answers",
     "tolerance_bounds": "a tolerance of so many error bounds that the worst clock had after its last sync,"
@@ -160,4 +164,5 @@ def _section(verb: str, function: str) -> str:
 def _default(text: str) -> str:
     """A default of the C source as a user would write it, or in words."""
     known = {"INT64_MAX": "no limit", '""': "required", "NULL": "the library's", "session->p": "all"}
+    known["NO_SEQUENCE"] = "none: every repetition has the same delays"
     return known.get(text, code(text.strip('"')))

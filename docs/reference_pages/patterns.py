@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from markdown import code, prose, sentence, table
 
-from offbeat.pattern import file, make, shapes
+from offbeat.pattern import file, make, sequence, shapes
 
 SOURCE = "src/offbeat/pattern"
 
@@ -29,6 +30,19 @@ one, and a study uses it by `patterns.files`. Delays are seconds unless the head
 subtracted from all, since only differences between ranks matter.
 """
 
+REPLAY = """
+## Replay files
+
+{form}
+
+```text
+{example}```
+
+`offbeat trace pattern DIR --what calls --output FILE.replay` writes one, `offbeat pattern show FILE.replay`
+draws one, and a study uses it by `patterns.replays`. `unit` is as for pattern files, and a call whose
+smallest delay is not 0 is shifted by it.
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -36,4 +50,11 @@ def page() -> str:
     example = file.text(make.make("last_delayed", 4, 1e-4))
     units = ", ".join(code(unit) for unit in file.UNITS_S)
     form = prose(file.__doc__).split("\n\n", 1)[1]
-    return HEAD + table(("shape", "who is late"), rows) + FILE.format(form=form, example=example, units=units)
+    calls = np.array([[0.0, 1e-5, 4e-5], [2e-5, 0.0, 3e-5]])
+    replay = sequence.text(sequence.Sequence(name="alltoall", delays_s=calls))
+    return (
+        HEAD
+        + table(("shape", "who is late"), rows)
+        + FILE.format(form=form, example=example, units=units)
+        + REPLAY.format(form=prose(sequence.__doc__).split("\n\n", 1)[1], example=replay)
+    )

@@ -11,24 +11,32 @@
 
 #define BLANKS " \t\r\n"
 
-/* Times of this size can be added to a clock and multiplied by a few. */
-#define LONGEST_NS (INT64_MAX / 16)
-
 static const struct {
     const char *key;
     int64_t least, most;
     int is_list;
 } numbers[] = {
-    {"bytes", 0, INT64_MAX, 0},        {"root", 0, INT_MAX, 0},
-    {"repetitions", 1, INT64_MAX, 0},  {"attempts", 1, INT64_MAX, 0},
-    {"warmups", 0, INT_MAX, 0},        {"duration_ns", 0, INT64_MAX, 0},
-    {"tolerance_ns", 0, INT64_MAX, 0}, {"delay_ns", 1, LONGEST_NS, 0},
-    {"most", 1, INT_MAX, 0},           {"delays", 0, LONGEST_NS, 1},
-    {"from", 0, INT_MAX, 0},           {"to", 0, INT_MAX, 0},
-    {"messages", 1, INT_MAX, 0},       {"senders", 0, INT_MAX, 1},
-    {"receivers", 0, INT_MAX, 1},      {"processes", 1, INT_MAX, 0},
-    {"exchanges", 0, INT_MAX, 0},      {"rounds", 1, INT_MAX, 0},
-    {"ages", 0, LONGEST_NS, 1},        {"tolerance_bounds", 0, 1000000, 0},
+    {"bytes", 0, INT64_MAX, 0},
+    {"root", 0, INT_MAX, 0},
+    {"repetitions", 1, INT64_MAX, 0},
+    {"attempts", 1, INT64_MAX, 0},
+    {"warmups", 0, INT_MAX, 0},
+    {"duration_ns", 0, INT64_MAX, 0},
+    {"tolerance_ns", 0, INT64_MAX, 0},
+    {"delay_ns", 1, OFFBEAT_LONGEST_NS, 0},
+    {"most", 1, INT_MAX, 0},
+    {"delays", 0, OFFBEAT_LONGEST_NS, 1},
+    {"from", 0, INT_MAX, 0},
+    {"to", 0, INT_MAX, 0},
+    {"messages", 1, INT_MAX, 0},
+    {"senders", 0, INT_MAX, 1},
+    {"receivers", 0, INT_MAX, 1},
+    {"processes", 1, INT_MAX, 0},
+    {"exchanges", 0, INT_MAX, 0},
+    {"rounds", 1, INT_MAX, 0},
+    {"ages", 0, OFFBEAT_LONGEST_NS, 1},
+    {"tolerance_bounds", 0, 1000000, 0},
+    {"call", 0, INT_MAX, 0},
 };
 
 int offbeat_command_parse(char *line, offbeat_command *command) {

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Times of this size can be added to a clock and multiplied by a few. */
+#define OFFBEAT_LONGEST_NS (INT64_MAX / 16)
+
 /** A parsed line; the texts point into the line, which the parser cuts up. */
 typedef struct offbeat_command {
     const char *verb;

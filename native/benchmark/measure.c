@@ -7,15 +7,21 @@
  * Patterns", Listing 1. A repetition in which any process may have arrived further from its planned start
  * than the tolerance allows is invalid: how late it was and the error bound of its clock count together. It
  * is written with its flag, counted, and repeated.
+ *
+ * With a sequence (sequence.h) each repetition has the delays of one recorded call: a valid one moves on to
+ * the next, an invalid one repeats its own, and behind the last call comes the first again.
  */
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
+#include "benchmark/sequence.h"
 #include "control/abandon.h"
 #include "control/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define NO_SEQUENCE ""
 
 /** What one process knows of one repetition; times in ns since the deadline on the shared clock. */
 typedef struct repetition {
@@ -27,13 +33,22 @@ typedef struct repetition {
 /** All repetitions of a case, and whether each is valid on all processes (known at rank 0 alone). */
 typedef struct record {
     repetition *seen;
-    int64_t *valid;
+    int64_t *valid, valids;
     size_t tried, room;
+    int64_t began_ns;
+    int failed; /* the collective returned an error */
 } record;
 
 typedef struct limits {
-    int64_t repetitions, attempts, duration_ns, tolerance_ns, delay_ns;
+    int64_t repetitions, attempts, duration_ns, tolerance_ns;
 } limits;
+
+/** With which delays a case is measured: always the same, or those of one call after another. */
+typedef struct plan {
+    int64_t delay_ns;
+    offbeat_sequence sequence; /* without calls: none */
+    int64_t first;             /* the call to begin with */
+} plan;
 
 /* The larger of a time, and so many times what the last sync left of error in the worst clock. Collective. */
 static int64_t read_tolerance(const offbeat_session *session, const offbeat_command *command) {
@@ -52,8 +67,22 @@ static limits read_limits(const offbeat_session *session, const offbeat_command 
         .attempts = offbeat_command_number(command, "attempts", 1),
         .duration_ns = offbeat_command_number(command, "duration_ns", INT64_MAX),
         .tolerance_ns = read_tolerance(session, command),
-        .delay_ns = offbeat_command_listed(command, "delays", session->rank),
     };
+}
+
+/* Collective. @return 0, or -1 on all processes after answering why not */
+static int read_plan(offbeat_session *session, const offbeat_command *command, plan *planned) {
+    *planned = (plan){.delay_ns = offbeat_command_listed(command, "delays", session->rank)};
+    const char *file = offbeat_command_text(command, "sequence", NO_SEQUENCE);
+    if (!*file)
+        return 0;
+    planned->first = offbeat_command_number(command, "call", 0);
+    return offbeat_sequence_read(session, file, &planned->sequence);
+}
+
+/* The call that comes after so many valid repetitions; 0 where there is no sequence. */
+static int64_t call_after(const plan *planned, int64_t valid) {
+    return planned->sequence.calls ? (planned->first + valid) % planned->sequence.calls : 0;
 }
 
 /* Whether a process may have arrived further from its plan than the tolerance allows: as late as it says,
@@ -63,10 +92,10 @@ static int is_off(const repetition *seen, int64_t tolerance_ns) {
 }
 
 /* One repetition. @return the collective's own error code */
-static int repeat_once(offbeat_session *session, offbeat_call *call, const limits *limit, repetition *seen,
-                       int *valid) {
+static int repeat_once(offbeat_session *session, offbeat_call *call, int64_t delay_ns, int64_t tolerance_ns,
+                       repetition *seen, int *valid) {
     offbeat_start start;
-    offbeat_session_start(session, limit->delay_ns, &start);
+    offbeat_session_start(session, delay_ns, &start);
     int64_t arrival = offbeat_clock_local_ns(session->clock);
     int error = offbeat_call_run(call);
     int64_t exit = offbeat_clock_local_ns(session->clock);
@@ -75,22 +104,32 @@ static int repeat_once(offbeat_session *session, offbeat_call *call, const limit
         .exit = offbeat_clock_global_ns(session->clock, exit) - start.deadline_ns,
         .bound = start.bound_ns,
     };
-    seen->overshoot = seen->arrival - limit->delay_ns;
-    int64_t worst[2] = {is_off(seen, limit->tolerance_ns), error != MPI_SUCCESS};
+    seen->overshoot = seen->arrival - delay_ns;
+    int64_t worst[2] = {is_off(seen, tolerance_ns), error != MPI_SUCCESS};
     offbeat_tree_reduce(worst, 2, OFFBEAT_MAX, session->control);
     *valid = !worst[0];
     return session->rank == 0 ? worst[1] != 0 : error != MPI_SUCCESS;
 }
 
-/* Rank 0 decides, alone, whether the next repetition takes place. */
-static int goes_on(offbeat_session *session, const limits *limit, int64_t valid, int64_t tried,
-                   int64_t began_ns, int failed) {
-    int64_t decision = 0;
-    if (session->rank == 0)
-        decision = !failed && valid < limit->repetitions && tried < limit->attempts &&
-                   (tried == 0 || offbeat_clock_local_ns(session->clock) - began_ns < limit->duration_ns);
-    offbeat_tree_broadcast(&decision, sizeof decision, session->control);
-    return (int)decision;
+/* Rank 0 decides, alone, whether the next repetition takes place, and with which call of the sequence: it
+ * alone knows how many were valid. */
+static int goes_on(offbeat_session *session, const limits *limit, const plan *planned, const record *taken,
+                   int64_t *call) {
+    int64_t decision[2] = {0};
+    if (session->rank == 0) {
+        int64_t spent_ns = offbeat_clock_local_ns(session->clock) - taken->began_ns;
+        decision[0] = !taken->failed && taken->valids < limit->repetitions &&
+                      (int64_t)taken->tried < limit->attempts &&
+                      (taken->tried == 0 || spent_ns < limit->duration_ns);
+        decision[1] = call_after(planned, taken->valids);
+    }
+    offbeat_tree_broadcast(decision, sizeof decision, session->control);
+    *call = decision[1];
+    return (int)decision[0];
+}
+
+static int64_t delay_in(const plan *planned, int64_t call) {
+    return planned->sequence.calls ? planned->sequence.delays_ns[call] : planned->delay_ns;
 }
 
 static void write_samples(int rank, const void *data, size_t bytes, void *to) {
@@ -131,25 +170,36 @@ static void make_room(record *taken) {
     taken->valid = valid;
 }
 
-static void measure_call(offbeat_session *session, offbeat_call *call, const limits *limit) {
-    record taken = {0};
-    int64_t valid = 0, began_ns = offbeat_clock_local_ns(session->clock);
-    int failed = 0;
-    while (goes_on(session, limit, valid, (int64_t)taken.tried, began_ns, failed)) {
+static void answer(offbeat_session *session, const record *taken, const plan *planned) {
+    if (!session->answers)
+        return;
+    fprintf(session->answers, "@offbeat {\"ok\":true,\"tried\":%lld,\"valid\":%lld", (long long)taken->tried,
+            (long long)taken->valids);
+    if (planned->sequence.calls)
+        fprintf(session->answers, ",\"calls\":%lld,\"next\":%lld", (long long)planned->sequence.calls,
+                (long long)call_after(planned, taken->valids));
+    fputs("}\n", session->answers);
+}
+
+static void measure_call(offbeat_session *session, offbeat_call *call, const limits *limit,
+                         const plan *planned) {
+    record taken = {.began_ns = offbeat_clock_local_ns(session->clock)};
+    int64_t number;
+    while (goes_on(session, limit, planned, &taken, &number)) {
         int was_valid;
         make_room(&taken);
-        failed = repeat_once(session, call, limit, &taken.seen[taken.tried], &was_valid);
+        taken.failed = repeat_once(session, call, delay_in(planned, number), limit->tolerance_ns,
+                                   &taken.seen[taken.tried], &was_valid);
         taken.valid[taken.tried++] = was_valid;
-        valid += was_valid;
+        taken.valids += was_valid;
     }
     int saved = save(session, &taken);
-    if (failed)
+    if (taken.failed)
         offbeat_answer_failure(session, "the collective returned an error while it was measured");
     else if (saved != 0)
         offbeat_answer_failure(session, "the sample file could not be written");
-    else if (session->answers)
-        fprintf(session->answers, "@offbeat {\"ok\":true,\"tried\":%lld,\"valid\":%lld}\n",
-                (long long)taken.tried, (long long)valid);
+    else
+        answer(session, &taken, planned);
     free(taken.seen);
     free(taken.valid);
 }
@@ -158,10 +208,14 @@ void offbeat_measure(offbeat_session *session, const offbeat_command *command) {
     offbeat_call *call = offbeat_session_call(session, command);
     if (!call)
         return;
+    plan planned;
     limits limit = read_limits(session, command);
-    int64_t warmups = offbeat_command_number(command, "warmups", 1);
-    for (int64_t i = 0; i < warmups; i++)
-        offbeat_call_run(call);
-    measure_call(session, call, &limit);
+    if (read_plan(session, command, &planned) == 0) {
+        int64_t warmups = offbeat_command_number(command, "warmups", 1);
+        for (int64_t i = 0; i < warmups; i++)
+            offbeat_call_run(call);
+        measure_call(session, call, &limit, &planned);
+        offbeat_sequence_free(&planned.sequence);
+    }
     offbeat_call_free(&call);
 }

@@ -56,7 +56,9 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 
 /** "measure collective=... repetitions=N attempts=M duration_ns=S tolerance_ns=T delays=...": see measure.c.
- * A start is as far from its plan as the process was late and its clock can be wrong, together. */
+ * A start is as far from its plan as the process was late and its clock can be wrong, together. With
+ * sequence=FILE each valid repetition moves on to the next call of FILE, and an invalid one repeats its own.
+ */
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);
 
 /** "pingpong from=A to=B bytes=N messages=K": K round trips a repetition between two processes. Answers how

@@ -17,6 +17,7 @@ enum {
     OFFBEAT_TAG_GATHER = 103,
     OFFBEAT_TAG_LEARN = 104,
     OFFBEAT_TAG_TRANSFER = 105,
+    OFFBEAT_TAG_SEQUENCE = 106,
 };
 
 /** How values of processes are combined. */

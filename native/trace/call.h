@@ -13,6 +13,7 @@
 #include "trace/arguments.h"
 #include "trace/communicators.h"
 #include "trace/functions.h"
+#include "trace/mappings.h"
 #include "trace/process.h"
 
 /** A call that is going on. */
@@ -23,23 +24,29 @@ typedef struct offbeat_call {
     offbeat_trace_record record;
 } offbeat_call;
 
+/** Remembers a request that a call made, and writes the record of the call. */
+void offbeat_call_issued(offbeat_call *call, MPI_Request request, int is_persistent);
+
 /**
  * Whether sampling takes a call, but for the time at which it is; `record` has its function and sequence.
  * That a persistent one was made is always taken: its starts aren't known without.
  */
-int offbeat_call_is_chosen(const offbeat_call *call);
+OFFBEAT_INLINE int offbeat_call_is_chosen(const offbeat_call *call) {
+    const offbeat_wishes *wishes = &offbeat_process.wishes;
+    const offbeat_trace_record *record = &call->record;
+    return call->comm->is_wanted && wishes->takes[record->function] &&
+           (wishes->every == 1 || record->sequence % wishes->every == 0 ||
+            offbeat_functions[record->function].mode == OFFBEAT_TRACE_PERSISTENT);
+}
 
-/** Fills in what the arguments say, after the call. */
-void offbeat_call_describe(offbeat_call *call, int shape, const offbeat_arguments *arguments);
-
-/** Writes the record of a call, where it is kept. */
-void offbeat_call_write(offbeat_call *call);
-
-/** Remembers a request that a call made, and writes the record of the call. */
-void offbeat_call_issued(offbeat_call *call, MPI_Request request, int is_persistent);
+/** Writes the record of a call that is kept. */
+OFFBEAT_INLINE void offbeat_call_write(offbeat_call *call) {
+    offbeat_mappings_see(call->lane, call->record.address);
+    offbeat_lane_write(call->lane, &call->record);
+}
 
 /** Whether this call is the outermost one of a process that is traced. */
-static inline int offbeat_call_is_outermost(offbeat_call *call) {
+OFFBEAT_INLINE int offbeat_call_is_outermost(offbeat_call *call) {
     call->lane = &offbeat_own_lane;
     call->comm = NULL;
     call->is_kept = 0;
@@ -50,8 +57,8 @@ static inline int offbeat_call_is_outermost(offbeat_call *call) {
  * Enters a call: counts it on its communicator, and takes the time.
  * @param address to which it will return
  */
-static inline void offbeat_call_enter(offbeat_call *call, uint16_t function, uint16_t flags, MPI_Comm comm,
-                                      const void *address) {
+OFFBEAT_INLINE void offbeat_call_enter(offbeat_call *call, uint16_t function, uint16_t flags, MPI_Comm comm,
+                                       const void *address) {
     if (!offbeat_call_is_outermost(call) || comm == MPI_COMM_NULL)
         return;
     offbeat_communicator *known = offbeat_communicator_of(call->lane, comm);
@@ -66,15 +73,15 @@ static inline void offbeat_call_enter(offbeat_call *call, uint16_t function, uin
                                           .flags = flags};
     if (!offbeat_call_is_chosen(call))
         return;
-    call->record.enter_ns = offbeat_now_ns();
+    call->record.enter_ns = offbeat_stamp(&call->lane->stamps);
     call->is_kept = offbeat_is_time(call->record.enter_ns) ||
                     offbeat_functions[function].mode == OFFBEAT_TRACE_PERSISTENT;
 }
 
 /** Leaves a call. @return whether its arguments are wanted and offbeat_call_write or _issued must follow */
-static inline int offbeat_call_leave(offbeat_call *call, int code) {
+OFFBEAT_INLINE int offbeat_call_leave(offbeat_call *call, int code) {
     if (call->is_kept) {
-        call->record.exit_ns = offbeat_now_ns();
+        call->record.exit_ns = offbeat_stamp(&call->lane->stamps);
         if (code != MPI_SUCCESS)
             call->record.flags |= OFFBEAT_TRACE_FAILED;
     }

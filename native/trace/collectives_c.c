@@ -3,7 +3,7 @@
  * The wrappers of collectives for C, six a row of the table: blocking, nonblocking and persistent, each also
  * with large counts. Functions that a library doesn't have yet are declared here.
  */
-#include "trace/call.h"
+#include "trace/describe.h"
 #include "trace/given.h"
 #include "trace/next.h"
 #include "trace/shapes.h"

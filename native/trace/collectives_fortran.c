@@ -6,7 +6,7 @@
  * (MPICH) and mpi_bcast_c_f08ts_ (Intel MPI). All arguments are addresses, so that they are handed on as they
  * came.
  */
-#include "trace/call.h"
+#include "trace/describe.h"
 #include "trace/fortran.h"
 #include "trace/given.h"
 #include "trace/next.h"

@@ -32,7 +32,7 @@ void offbeat_await(offbeat_awaited *awaited, int by, offbeat_given_requests give
     else
         look_up(awaited, &given);
     if (awaited->count > 0)
-        awaited->enter_ns = offbeat_now_ns();
+        awaited->enter_ns = offbeat_stamp(&awaited->lane->stamps);
 }
 
 static void leave(offbeat_awaited *awaited) {
@@ -72,7 +72,7 @@ static void complete(offbeat_awaited *awaited, offbeat_request *request, int cod
 }
 
 void offbeat_arrived_all(offbeat_awaited *awaited, int code, int are_all) {
-    const int64_t exit_ns = awaited->count > 0 ? offbeat_now_ns() : 0;
+    const int64_t exit_ns = awaited->count > 0 ? offbeat_stamp(&awaited->lane->stamps) : 0;
     for (int i = 0; i < awaited->count; i++) {
         if (are_all)
             complete(awaited, awaited->found[i].request, code, exit_ns);
@@ -90,7 +90,7 @@ static int is_among(int index, int count, const int *indices, int first) {
 }
 
 void offbeat_arrived_some(offbeat_awaited *awaited, int code, int count, const int *indices, int first) {
-    const int64_t exit_ns = awaited->count > 0 ? offbeat_now_ns() : 0;
+    const int64_t exit_ns = awaited->count > 0 ? offbeat_stamp(&awaited->lane->stamps) : 0;
     for (int i = 0; i < awaited->count; i++) {
         offbeat_awaited_request *found = &awaited->found[i];
         if (count != MPI_UNDEFINED && is_among(found->index, count, indices, first))
@@ -102,7 +102,7 @@ void offbeat_arrived_some(offbeat_awaited *awaited, int code, int count, const i
 }
 
 void offbeat_started(offbeat_awaited *awaited, int code) {
-    const int64_t exit_ns = awaited->count > 0 ? offbeat_now_ns() : 0;
+    const int64_t exit_ns = awaited->count > 0 ? offbeat_stamp(&awaited->lane->stamps) : 0;
     for (int i = 0; i < awaited->count; i++) {
         offbeat_request *request = awaited->found[i].request;
         if (request->is_persistent) {
@@ -122,7 +122,7 @@ void offbeat_freed(offbeat_awaited *awaited, int code) {
     for (int i = 0; i < awaited->count; i++) {
         offbeat_request *request = awaited->found[i].request;
         if (request->is_active && request->is_kept)
-            write(awaited, request, OFFBEAT_TRACE_COMPLETION, code, offbeat_now_ns());
+            write(awaited, request, OFFBEAT_TRACE_COMPLETION, code, offbeat_stamp(&awaited->lane->stamps));
         offbeat_request_forget(request);
     }
     leave(awaited);

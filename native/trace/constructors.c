@@ -17,14 +17,14 @@ void offbeat_group_constructor_enter(offbeat_call *call, uint16_t function, uint
         return;
     call->record = (offbeat_trace_record){
         .address = (uint64_t)(uintptr_t)address, .root = -1, .function = function, .flags = flags};
-    call->record.enter_ns = offbeat_now_ns();
+    call->record.enter_ns = offbeat_stamp(&call->lane->stamps);
 }
 
 void offbeat_group_constructor_leave(offbeat_call *call, int code, const MPI_Comm *made) {
     int is_outermost = --call->lane->depth == 0 && atomic_load(&offbeat_is_tracing);
     if (!is_outermost || code != MPI_SUCCESS || *made == MPI_COMM_NULL)
         return;
-    call->record.exit_ns = offbeat_now_ns();
+    call->record.exit_ns = offbeat_stamp(&call->lane->stamps);
     offbeat_communicator_made(*made, 0, call->record.function);
     offbeat_communicator *known = offbeat_communicator_of(call->lane, *made);
     if (known == NULL)

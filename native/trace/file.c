@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* madvise */
 #include "trace/file.h"
 
 #include <errno.h>
@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-/* Pages that are taken from the file system and mapped at once: 1 MiB, some 19,000 records. */
+/* Pages that are mapped at once: 1 MiB, some 19,000 records. */
 enum { PAGES_OF_AN_EXTENT = 16, EXTENT_BYTES = PAGES_OF_AN_EXTENT * OFFBEAT_TRACE_PAGE_BYTES };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* Extents that somebody may still write to. */
 typedef struct extent {
@@ -24,8 +29,9 @@ typedef struct extent {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int descriptor = -1;
 static offbeat_trace_header *header;
-static extent *extents;         /* the one that pages are taken from is the first */
-static uint64_t extents_so_far; /* in the file */
+static extent *extents;      /* the one that pages are taken from is the first */
+static uint64_t pages;       /* in the file */
+static int takes_space_anew; /* see copies_on_write */
 static uint64_t limit;
 static int is_full;
 
@@ -36,26 +42,64 @@ static int is_allowed(uint64_t file_bytes) {
            file_bytes <= allowed.rlim_cur;
 }
 
-static int map_extent(void) {
-    off_t at = (off_t)(extents_so_far * EXTENT_BYTES);
-    if (!is_allowed((extents_so_far + 1) * EXTENT_BYTES))
+/* File systems that take new space when a page is written again, where zeros written now promise nothing. */
+static int copies_on_write(void) {
+    struct statfs system;
+    if (fstatfs(descriptor, &system) != 0)
+        return 0;
+    return system.f_type == 0x9123683e /* btrfs */ || system.f_type == 0xca451a4e /* bcachefs */;
+}
+
+/* Writes zeros: a third of what posix_fallocate and the faults after it cost. @return 0, or an errno value */
+static int write_zeros(off_t at) {
+    static const char zeros[OFFBEAT_TRACE_PAGE_BYTES];
+    for (size_t done = 0; done < sizeof zeros;) {
+        ssize_t more = pwrite(descriptor, zeros + done, sizeof zeros - done, at + (off_t)done);
+        if (more > 0)
+            done += (size_t)more;
+        else if (errno != EINTR)
+            return more == 0 ? EIO : errno;
+    }
+    return 0;
+}
+
+/* Takes the space of the file's next page. @return 0, or an errno value */
+static int extend(void) {
+    off_t at = (off_t)(pages * OFFBEAT_TRACE_PAGE_BYTES);
+    if (!is_allowed((pages + 1) * OFFBEAT_TRACE_PAGE_BYTES))
         return EFBIG;
+    int error =
+        takes_space_anew ? posix_fallocate(descriptor, at, OFFBEAT_TRACE_PAGE_BYTES) : write_zeros(at);
+    if (error == 0)
+        pages++;
+    return error;
+}
+
+/* Maps what comes next, also where the file is still shorter. @return 0, or an errno value */
+static int map_extent(void) {
     extent *made = calloc(1, sizeof *made);
     if (made == NULL)
         return ENOMEM;
-    int error = posix_fallocate(descriptor, at, EXTENT_BYTES);
-    if (error == 0) {
-        made->start = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, at);
-        error = made->start == MAP_FAILED ? errno : 0;
-    }
-    if (error != 0) {
+    off_t at = (off_t)(pages * OFFBEAT_TRACE_PAGE_BYTES);
+    made->start = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, at);
+    if (made->start == MAP_FAILED) {
+        int error = errno;
         free(made);
         return error;
     }
     made->next = extents;
     extents = made;
-    extents_so_far++;
     return 0;
+}
+
+/* A new page at the end of the file, zeros. @return 0, or an errno value */
+static int append(char **page) {
+    int error = extents == NULL || extents->used == PAGES_OF_AN_EXTENT ? map_extent() : 0;
+    if (error == 0)
+        error = extend();
+    if (error == 0)
+        *page = extents->start + (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->used++;
+    return error;
 }
 
 int offbeat_file_create(const char *path, uint64_t limit_bytes) {
@@ -64,7 +108,9 @@ int offbeat_file_create(const char *path, uint64_t limit_bytes) {
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return errno;
-    int error = map_extent();
+    char *first;
+    takes_space_anew = copies_on_write();
+    int error = append(&first);
     if (error != 0) {
         close(descriptor);
         unlink(path);
@@ -72,8 +118,7 @@ int offbeat_file_create(const char *path, uint64_t limit_bytes) {
         return error;
     }
     limit = limit_bytes;
-    extents->used = 1; /* never left: the header is written until the end */
-    header = (offbeat_trace_header *)extents->start;
+    header = (offbeat_trace_header *)first; /* never left: it is written until the end */
     header->pages = 1;
     return 0;
 }
@@ -96,27 +141,33 @@ static offbeat_trace_page *next_page(uint32_t kind) {
         fill_up(-1);
     if (kind == OFFBEAT_TRACE_RECORDS && is_full)
         return NULL;
-    if (extents->used == PAGES_OF_AN_EXTENT) {
-        int error = map_extent();
-        if (error != 0) {
-            fill_up(error);
-            return NULL;
-        }
+    char *page;
+    int error = append(&page);
+    if (error != 0) {
+        fill_up(error);
+        return NULL;
     }
     header->pages++;
-    return (offbeat_trace_page *)(extents->start +
-                                  (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->used++);
+    return (offbeat_trace_page *)page;
+}
+
+/* Takes the faults of a page's first writes all at once, out of the way of calls; kernels before Linux 5.14
+ * take them one by one. */
+static void fault_in(offbeat_trace_page *page) {
+    madvise(page, OFFBEAT_TRACE_PAGE_BYTES, MADV_POPULATE_WRITE);
 }
 
 offbeat_trace_page *offbeat_file_take(uint32_t kind, uint32_t lane) {
     pthread_mutex_lock(&lock);
     offbeat_trace_page *page = next_page(kind);
-    if (page != NULL) {
-        page->lane = lane;
-        atomic_thread_fence(memory_order_release);
-        page->kind = kind;
-    }
     pthread_mutex_unlock(&lock);
+    if (page == NULL)
+        return NULL;
+    if (kind == OFFBEAT_TRACE_RECORDS)
+        fault_in(page);
+    page->lane = lane;
+    atomic_thread_fence(memory_order_release);
+    page->kind = kind;
     return page;
 }
 
@@ -145,16 +196,12 @@ void offbeat_file_lose(void) {
 void offbeat_file_close(void) {
     pthread_mutex_lock(&lock);
     if (header != NULL) {
-        off_t used_bytes = (off_t)(header->pages * OFFBEAT_TRACE_PAGE_BYTES);
         header = NULL;
         for (extent *next; extents != NULL; extents = next) {
             next = extents->next;
             munmap(extents->start, EXTENT_BYTES);
             free(extents);
         }
-        /* Where it fails, zeros stay behind the last page, which readers know. */
-        int ignored = ftruncate(descriptor, used_bytes);
-        (void)ignored;
         close(descriptor);
         descriptor = -1;
     }

@@ -21,14 +21,16 @@
  * however it ends. `kind` of a definition and `function` of a record are written last, after all else of it.
  *
  * **Lanes.** Threads write records at the same time, each into pages of a lane of its own. Records of a lane
- * stand in the order in which the calls returned. A thread that ends leaves its lane to the next one.
+ * stand in the order in which the calls returned, and calls of a lane never overlap. A thread that ends
+ * leaves its lane to the next one.
  *
  * **Matching ranks.** Calls of one collective on several ranks have the same key (communicator, sequence,
  * round), where communicators are matched by (hash, ordinal) of their definitions. The sequence counts what
  * the members of a communicator do in the same order, also calls that sampling leaves out; the round tells
  * the starts of a persistent collective from each other, which need not be in the same order among several.
  *
- * **Times** are readings of this process's local clock in nanoseconds. Clock points convert them: between two
+ * **Times** are readings of this process's local clock in nanoseconds; those of records are at most
+ * `stamps_wrong_ns` beside it, which comes on top of every bound. Clock points convert them: between two
  * points the shared time is the line through both, and it is wrong by at most the line through both bounds,
  * plus wander × d² / 8, where d is the distance of the points (0 where both bounds are 0 and `is_shared` is
  * set at both: the rank reads the reference's own physical clock). Before the first and after the last point,
@@ -83,7 +85,8 @@ typedef struct offbeat_trace_header {
     /*  112 */ int32_t lost_because; /**< 0; an errno value (ENOSPC); -1: OFFBEAT_TRACE_BYTES was reached */
     /*  116 */ uint32_t every;       /**< every so many-th call of a communicator is recorded; 1: all */
     /*  120 */ uint64_t bytes_limit; /**< OFFBEAT_TRACE_BYTES; 0: none */
-    /*  128 */ int64_t zero[16];     /**< for later versions */
+    /*  128 */ int64_t stamps_wrong_ns; /**< how far times of records may be off the local clock */
+    /*  136 */ int64_t zero[15];        /**< for later versions */
     /*  256 */ char host[256];
     /*  512 */ char program[1024]; /**< path of the executable */
     /* 1536 */ char library[1024]; /**< first line of MPI_Get_library_version */

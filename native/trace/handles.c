@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What was defined: a handle with what it stood for then. A handle of a program's own may stand for another
  * thing later, which is defined anew. */

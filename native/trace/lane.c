@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Thread_local offbeat_lane offbeat_own_lane __attribute__((tls_model("initial-exec")));
 
@@ -39,14 +40,22 @@ static void make_key(void) {
     pthread_key_create(&key, leave);
 }
 
-/* A lane that somebody left, or a new one. */
-static void take(offbeat_lane *lane) {
+/* Whether a lane was left before a call began: calls of a lane come one after the other. */
+static int is_over(const left_lane *lane, int64_t enter_ns) {
+    return lane->page == NULL || lane->next[-1].exit_ns <= enter_ns;
+}
+
+/* A lane that somebody left before the call, or a new one. */
+static void take(offbeat_lane *lane, int64_t enter_ns) {
     pthread_once(&once, make_key);
     pthread_setspecific(key, lane);
     pthread_mutex_lock(&lock);
-    left_lane *found = left;
+    left_lane **link = &left;
+    while (*link != NULL && !is_over(*link, enter_ns))
+        link = &(*link)->below;
+    left_lane *found = *link;
     if (found != NULL) {
-        left = found->below;
+        *link = found->below;
         lane->number = found->number;
         lane->page = found->page;
         lane->next = found->next;
@@ -59,11 +68,11 @@ static void take(offbeat_lane *lane) {
     lane->is_taken = 1;
 }
 
-offbeat_trace_record *offbeat_lane_turn_page(offbeat_lane *lane) {
+offbeat_trace_record *offbeat_lane_turn_page(offbeat_lane *lane, int64_t enter_ns) {
     if (offbeat_file_header() == NULL)
         return NULL;
     if (!lane->is_taken)
-        take(lane);
+        take(lane, enter_ns);
     if (lane->next != lane->end)
         return lane->next;
     if (lane->page != NULL)

@@ -8,10 +8,10 @@
 #define OFFBEAT_TRACE_LANE_H
 
 #include "trace/format.h"
+#include "trace/stamp.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 
 struct offbeat_communicator;
 
@@ -39,7 +39,8 @@ typedef struct offbeat_lane {
     uint32_t number;
     offbeat_trace_page *page;
     offbeat_trace_record *next, *end; /**< in the page */
-    uint64_t code_from, code_bytes;   /**< code whose mapping is in the file, around the last address */
+    offbeat_stamps stamps;
+    uint64_t code_from, code_bytes; /**< code whose mapping is in the file, around the last address */
     offbeat_seen_communicator communicators[OFFBEAT_SEEN_COMMUNICATORS];
     offbeat_seen_handle types[OFFBEAT_SEEN_TYPES];
     offbeat_seen_handle operations[OFFBEAT_SEEN_OPERATIONS];
@@ -48,18 +49,29 @@ typedef struct offbeat_lane {
 /** Of the calling thread. The library is there from the start, so that it is found without a call. */
 extern _Thread_local offbeat_lane offbeat_own_lane __attribute__((tls_model("initial-exec")));
 
-/** Finds room for a record when the page is full or there is none. @return NULL where there is no room */
-offbeat_trace_record *offbeat_lane_turn_page(offbeat_lane *lane);
+/**
+ * Finds room for a record when the page is full or there is none.
+ * @param enter_ns of the record
+ * @return NULL where there is no room
+ */
+offbeat_trace_record *offbeat_lane_turn_page(offbeat_lane *lane, int64_t enter_ns);
 
 /** Writes a record of the calling thread; its function must not be 0. Counts it where there is no room. */
-static inline void offbeat_lane_write(offbeat_lane *lane, const offbeat_trace_record *record) {
+OFFBEAT_INLINE void offbeat_lane_write(offbeat_lane *lane, const offbeat_trace_record *record) {
     offbeat_trace_record *place = lane->next;
     if (place == lane->end) {
-        place = offbeat_lane_turn_page(lane);
+        place = offbeat_lane_turn_page(lane, record->enter_ns);
         if (place == NULL)
             return;
     }
-    memcpy(place, record, offsetof(offbeat_trace_record, function));
+    place->enter_ns = record->enter_ns; /* one by one, as they come from registers */
+    place->exit_ns = record->exit_ns;
+    place->address = record->address;
+    place->bytes = record->bytes;
+    place->communicator = record->communicator;
+    place->sequence = record->sequence;
+    place->round = record->round;
+    place->root = record->root;
     place->datatype = record->datatype;
     place->operation = record->operation;
     place->flags = record->flags;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Code that is in the file. What a program unloads stays, and what it loads at the same place later comes
  * after it: readers take the last one. */

@@ -11,6 +11,7 @@
 #include "trace/define.h"
 #include "trace/file.h"
 #include "trace/mappings.h"
+#include "trace/stamp.h"
 #include "trace/times.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ _Atomic int offbeat_is_tracing;
 _Atomic int offbeat_is_paused;
 
 static char path[4096];
+static _Atomic int has_aborted;
 
 /* One sentence on stderr. */
 static void say(const char *sentence) {
@@ -104,6 +106,7 @@ static void write_header(offbeat_trace_header *header, uint64_t run) {
     header->wander = OFFBEAT_WANDER_LIMIT;
     header->every = offbeat_process.wishes.every;
     header->bytes_limit = offbeat_process.wishes.limit_bytes;
+    header->stamps_wrong_ns = offbeat_stamps_bound_ns();
     name_program(header);
     atomic_thread_fence(memory_order_release);
     memcpy(header->magic, OFFBEAT_TRACE_MAGIC, sizeof header->magic);
@@ -166,6 +169,7 @@ static int make_clock(void) {
     if (offbeat_clock_create(MPI_COMM_WORLD, &offbeat_process.clock) == MPI_SUCCESS) {
         const char *source = offbeat_clock_source(offbeat_process.clock);
         offbeat_process.is_monotonic = strcmp(source, "CLOCK_MONOTONIC") == 0;
+        offbeat_stamps_begin(offbeat_now_ns, offbeat_process.is_monotonic);
         return 0;
     }
     if (offbeat_process.rank == 0) {
@@ -218,10 +222,7 @@ static void say_lost(const offbeat_trace_header *header) {
         say(sentence);
 }
 
-static void close_file(void) {
-    offbeat_trace_header *header = offbeat_file_header();
-    if (header == NULL)
-        return;
+static void close_file(offbeat_trace_header *header) {
     offbeat_mappings_write();
     offbeat_communicators_end();
     say_lost(header);
@@ -235,14 +236,20 @@ void offbeat_trace_finalize(void) {
     static atomic_flag has_ended = ATOMIC_FLAG_INIT;
     if (atomic_flag_test_and_set(&has_ended) || offbeat_process.clock == NULL)
         return;
-    const offbeat_trace_header *header = offbeat_file_header();
+    /* MPI_Abort may return while the launcher is on its way: others are gone, and the run stays an aborted
+     * one. */
+    if (has_aborted)
+        return;
+    offbeat_trace_header *header = offbeat_file_header();
     offbeat_times_sync(offbeat_process.clock, header != NULL ? header->began_ns : 0);
-    close_file();
+    if (header != NULL)
+        close_file(header);
     offbeat_clock_free(&offbeat_process.clock);
 }
 
 void offbeat_trace_abort(void) {
     offbeat_trace_header *header = offbeat_file_header();
+    has_aborted = 1;
     if (header == NULL || header->pid != getpid())
         return;
     header->ended_ns = offbeat_now_ns();

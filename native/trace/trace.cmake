@@ -1,7 +1,8 @@
 # liboffbeat-trace.so: put in front of the MPI library by LD_PRELOAD, it writes down every collective of a program.
 #
 # The shared clock is inside, where nobody sees it. Its wrappers come from trace/table.h.
-set(trace_without_mpi trace/define.c trace/file.c trace/functions.c trace/lane.c trace/wishes.c)
+set(trace_without_mpi trace/define.c trace/file.c trace/functions.c trace/lane.c trace/stamp.c
+    trace/wishes.c)
 add_library(trace SHARED
     trace/call.c
     trace/collectives_c.c
@@ -36,9 +37,9 @@ set_property(TARGET trace APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DI
 install(TARGETS trace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 if(OFFBEAT_BUILD_TESTING)
-    foreach(subject IN ITEMS file wishes)
+    foreach(subject IN ITEMS file stamp wishes)
         add_executable(trace_${subject}_test trace/${subject}_test.c ${trace_without_mpi})
-        target_link_libraries(trace_${subject}_test PRIVATE Threads::Threads)
+        target_link_libraries(trace_${subject}_test PRIVATE Threads::Threads m)
         offbeat_test(trace_${subject}_test 0)
     endforeach()
 endif()

@@ -41,13 +41,20 @@ class FakeDriver:
     def _measure(self, values: dict[str, Any]) -> dict[str, object]:
         count, p = int(values["repetitions"]), self.where.p
         times = np.zeros((p, count, 4), dtype=np.int64)
-        delays = np.array([int(delay) for delay in str(values["delays"]).split(",")])
-        times[:, :, 0] = delays[:, None]
-        times[:, :, 1] = delays.max() + 1000
+        calls = np.array([[int(delay) for delay in str(values.get("delays", "0")).split(",")]])
+        if "sequence" in values:
+            calls = np.loadtxt(self.library.samples.with_name(values["sequence"]), dtype=np.int64, ndmin=2)
+        first = int(values.get("call", 0))
+        delays = calls[(first + np.arange(count)) % len(calls)]
+        times[:, :, 0] = delays.T
+        times[:, :, 1] = delays.max(axis=1) + 1000
         data = times.tobytes() + np.ones(count, dtype=np.int64).tobytes()
         self.library.samples.parent.mkdir(parents=True, exist_ok=True)
         self.library.samples.write_bytes(data)
-        return {"tried": count, "valid": count}
+        answer: dict[str, object] = {"tried": count, "valid": count}
+        if "sequence" in values:
+            answer |= {"calls": len(calls), "next": (first + count) % len(calls)}
+        return answer
 
 
 class FakeLaunches(Launches):

@@ -150,3 +150,72 @@ def test_closing_ends_the_launch_and_removes_the_scratch_folder(make):
     assert engine.launches.closed == 1
     assert not engine.launches.samples.parent.exists()
     engine.close()
+
+
+CALLS_S = np.array([[0.0, 1e-6, 2e-6, 3e-6], [4e-6, 0.0, 0.0, 0.0], [0.0, 0.0, 1e-3, 0.0]])
+
+
+ONCE = RepetitionsSection(minimum=1, maximum=1)
+
+
+def replay(engine, rule=ONCE, delays_s=CALLS_S):
+    one = case(skew_policy="replay", pattern="site", shape="site")
+    return engine.measure(engine.named("reduce", "chain"), one, delays_s, rule)
+
+
+def test_a_replay_goes_to_rank_0_as_a_file_of_nanoseconds_beside_the_samples(make):
+    engine = make("openmpi", lambda *_: SOUND)
+    samples = replay(engine)
+    asked = engine.launches.asked[-1][3]
+    assert "delays" not in asked
+    written = engine.launches.samples.with_name(asked["sequence"]).read_text()
+    assert written == "0 1000 2000 3000\n4000 0 0 0\n0 0 1000000 0\n"
+    assert samples.arrivals_s == pytest.approx(CALLS_S)
+    assert samples.calls.tolist() == [0, 1, 2]
+
+
+def test_a_replay_goes_on_with_the_call_behind_the_last_valid_one(make):
+    engine = make("openmpi", lambda *_: SOUND)
+
+    def cut_short(where, forced, verb, values):
+        values["repetitions"] = 2
+        return engine.launches.get(where)._measure(values) if verb == "measure" else SOUND
+
+    engine.launches.answer = cut_short
+    samples = replay(engine, RepetitionsSection(minimum=6, maximum=2))
+    begun = [values["call"] for _, _, verb, values in engine.launches.asked if verb == "measure"]
+    assert begun == [0, 2, 1]
+    assert samples.arrivals_s == pytest.approx(np.tile(CALLS_S, (2, 1)))
+    assert samples.calls.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_replays_are_written_once_and_each_under_a_name_of_its_own(make):
+    engine = make("openmpi", lambda *_: SOUND)
+    for delays_s in (CALLS_S, CALLS_S, CALLS_S[::-1]):
+        assert replay(engine, delays_s=delays_s).failure == ""
+    assert len(list(engine.launches.samples.parent.glob("calls-*.ns"))) == 2
+
+
+def test_a_replay_s_starts_may_be_late_by_a_share_of_its_mean_skew(make):
+    engine = make("openmpi", lambda *_: SOUND)
+    where = engine._where(engine.algorithms("reduce")[1], case(p=1))
+    assert engine.tolerance_s(where, np.array([[0.0], [3e-3], [3e-3]])) == pytest.approx(100e-6)
+
+
+def test_a_replay_that_rank_0_cannot_read_or_reads_in_part_ends_the_run(make):
+    def unread(where, forced, verb, values):
+        if verb == "measure":
+            raise fake_launches.Refused("the sequence file could not be read")
+        return SOUND
+
+    with pytest.raises(RunFailed, match="rank 0 could not read a replay's calls in"):
+        replay(make("openmpi", unread))
+    engine = make("openmpi", lambda *_: SOUND)
+
+    def partial(where, forced, verb, values):
+        answer = engine.launches.get(where)._measure(values) if verb == "measure" else SOUND
+        return answer | {"calls": 2} if verb == "measure" else answer
+
+    engine.launches.answer = partial
+    with pytest.raises(RunFailed, match="rank 0 read 2 calls of a replay that has 3"):
+        replay(engine)

@@ -251,3 +251,76 @@ def test_it_always_ends_with_no_more_than_the_maximum(tmp_path_factory, minimum,
     assert samples.valid.sum() <= minimum + more
     assert samples.valid.size == bench.tried
     assert all(attempts == ATTEMPTS_PER_REPETITION * wanted for wanted, attempts in bench.batches)
+
+
+def replayed(bench, calls, **values):
+    return repeat(bench, bench.path, P, rule(**values), bench.clock, calls=calls)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "samples.bin"
+
+
+def test_a_replay_is_measured_in_whole_rounds(path):
+    assert replayed(Bench(path), 7).calls.tolist() == list(range(7)) * 3
+
+
+def test_the_maximum_of_a_replay_is_for_each_of_its_calls(path):
+    noise = np.random.default_rng(1).integers(100, 10000, 400)
+    samples = replayed(Bench(path, delay_ns=lambda n: noise[n]), 20, minimum=1, maximum=4)
+    assert samples.calls.tolist() == list(range(20)) * 4
+    assert len(replayed(Bench(path), 20, minimum=1, maximum=1).calls) == 20
+
+
+def test_a_replay_for_which_time_is_short_is_measured_three_times_while_patience_lasts(path):
+    samples = replayed(Bench(path, cost_s=0.01, delay_ns=lambda n: 1000 * (n % 7)), 300)
+    assert samples.calls.tolist() == list(range(300)) * 3
+    samples = replayed(Bench(path, cost_s=0.021, per_batch=100), 300)
+    assert samples.calls.tolist() == [*range(300), *range(200)]
+
+
+def test_an_invalid_repetition_of_a_replay_is_of_the_call_that_is_repeated(path):
+    samples = replayed(Bench(path, is_late=lambda n: n in (0, 1, 5)), 4, minimum=4)
+    assert samples.calls.tolist()[:7] == [0, 0, 0, 1, 2, 3, 3]
+    assert samples.valid.tolist()[:7] == [False, False, True, True, True, False, True]
+
+
+@given(calls=st.integers(1, 30), maximum=st.integers(1, 9), late=st.integers(2, 9), seed=st.integers(0, 99))
+def test_every_call_of_a_replay_is_measured_equally_often(tmp_path_factory, calls, maximum, late, seed):
+    noise = np.random.default_rng(seed).integers(500, 5000, 4000)
+    path = tmp_path_factory.mktemp("samples") / "samples.bin"
+    bench = Bench(path, delay_ns=lambda n: noise[n], is_late=lambda n: n % late == 0, cost_s=0.0)
+    samples = replayed(bench, calls, maximum=maximum)
+    counts = np.bincount(samples.calls[samples.valid], minlength=calls)
+    assert counts.min() == counts.max()
+    assert rule().minimum <= samples.valid.sum()
+    assert counts[0] <= max(maximum, np.ceil(rule().minimum / calls))
+
+
+def test_a_replay_goes_on_where_a_batch_ended_for_want_of_time(path):
+    samples = replayed(Bench(path, cost_s=0.1, per_batch=9), 25)
+    assert samples.calls[:25].tolist() == list(range(25))
+    assert len(samples.calls) >= 25
+
+
+def test_what_time_allowed_of_a_long_replay_is_kept(path):
+    """A second a call: after five times the cap, and four times the minimum, a round is given up."""
+    samples = replayed(Bench(path, cost_s=1.0, per_batch=2), 1000)
+    assert samples.calls.tolist() == list(range(40))
+    assert samples.failure == ""
+
+
+def test_a_replay_that_fails_keeps_the_calls_that_were_measured(path):
+    bench = Bench(path, per_batch=6)
+
+    def batch(repetitions, attempts):
+        return "it crashed" if len(bench.batches) == 2 else bench(repetitions, attempts)
+
+    samples = repeat(batch, path, P, rule(), bench.clock, calls=20)
+    assert (samples.failure, samples.calls.tolist()) == ("it crashed", list(range(12)))
+
+
+def test_differing_calls_alone_are_no_reason_to_measure_more(path):
+    samples = replayed(Bench(path, delay_ns=lambda n: 1000 * 10 ** (n % 5)), 5)
+    assert len(samples.valid) == 15

@@ -42,6 +42,30 @@ def test_show_of_neither_file_nor_shape_says_what_the_shapes_are():
         run("show", "zigzag")
 
 
+def replay(tmp_path, text="0 1e-3\n0 3e-3\n0 2e-3\n"):
+    path = tmp_path / "site.replay"
+    path.write_text(text)
+    return path
+
+
+def test_show_draws_a_replay_by_the_mean_of_its_calls(tmp_path):
+    out = tmp_path / "out.png"
+    text = run("show", replay(tmp_path), "bell", "--p", 8, "--picture", out).stdout
+    assert "site: p = 2, 3 calls, median skew 2 ms (5% to 95% of the calls: 1.1 ms to 2.9 ms)" in text
+    assert "2 ms │" in text
+    assert out.stat().st_size > 1000
+
+
+def test_check_tells_of_a_replay_what_it_is(tmp_path):
+    result = run("check", replay(tmp_path), "--p", 2)
+    assert "site: p = 2, 3 calls" in result.stdout
+    assert result.stderr == ""
+    assert "the smallest delay of 1 call is not 0" in run("check", replay(tmp_path, "1 2\n0 1\n")).stderr
+    assert "no rank is ever later" in run("check", replay(tmp_path, "0 0\n")).stderr
+    with pytest.raises(BadInput, match="of 2 processes, but p = 3"):
+        run("check", replay(tmp_path), "--p", 3)
+
+
 def test_check_tells_what_the_file_is(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("0\n0.001\n")

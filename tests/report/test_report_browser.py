@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import made_studies as made
 import pytest
 from pypdf import PdfReader
+from real_browser import opened
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
@@ -42,28 +42,6 @@ def pages(workspace: Path) -> dict[str, Path]:
         name: write_report(study, select(study, bootstrap=50), study.directory)
         for name, study in studies.items()
     }
-
-
-def opened(browser: Chrome, page: Path, size: tuple[int, int] = (1280, 900)) -> list[str]:
-    """Open a page as a user does from the disk; what the console and the network say about it."""
-    browser.execute_cdp_cmd("Network.enable", {})
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False},
-    )
-    browser.get("about:blank")
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-    browser.get(page.as_uri())
-    console = [entry["message"] for entry in browser.get_log("browser")]
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    ]
-    strangers = [url for url in asked if url != page.as_uri() and not url.startswith(("data:", "blob:"))]
-    return console + strangers
 
 
 @pytest.mark.parametrize("name", ["small", "wide", "odd", "empty", "published"])

@@ -23,7 +23,8 @@ def test_the_plot_shows_every_valid_repetition_in_the_unit_of_the_table(tmp_path
     assert (cell["patterns"], cell["algorithms"]) == (["no_delay", "random"], ["a", "b"])
     assert cell["values"][0][1] == []
     case = made.row("a", "no_delay", 10e-6)["case"]
-    expected = [1e6 * v for c, _, _, v, _ in study.repetitions.iter_rows() if c == case]
+    own = study.repetitions.filter(case=case)
+    expected = (1e6 * own["last_delay_s"]).to_list()
     assert cell["values"][0][0] == pytest.approx(expected, rel=1e-3)
     assert data["thinned"] == 0
 

@@ -174,3 +174,17 @@ def test_without_simgrid_nothing_is_begun(tmp_path, monkeypatch):
     )
     with pytest.raises(RunFailed, match="none"):
         open_engine_of(study(tmp_path, ONE), tmp_path, None)
+
+
+def test_simgrid_takes_each_call_of_a_replay_once(tmp_path):
+    smpi_here.program()
+    calls = ["0 1e-4 0 2e-4", "3e-4 0 0 0", "0 0 0 0"]
+    (tmp_path / "all.replay").write_text("\n".join(calls))
+    for number, call in enumerate(calls):
+        (tmp_path / f"call{number}.txt").write_text(call.replace(" ", "\n"))
+    files = 'files = ["call0.txt", "call1.txt", "call2.txt"]\nreplays = ["all.replay"]\n'
+    go(study(tmp_path, ONE + files), tmp_path / "results")
+    cases = read_study(tmp_path / "results").cases.filter(algorithm="binomial")
+    found = dict(cases.select("pattern", "last_delay_s").iter_rows())
+    assert found["all"] == pytest.approx(sum(found[f"call{number}"] for number in range(3)) / 3)
+    assert cases.filter(pattern="all").row(0, named=True)["repetitions"] == 3

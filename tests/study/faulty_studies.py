@@ -132,6 +132,21 @@ SECTIONS = [
     ('[patterns]\nfiles = ["nan.txt"] #!', "patterns.files", "nan.txt:1: nan is not a delay"),
     ('[patterns]\nfiles = ["empty.txt"] #!', "patterns.files", "holds no delays"),
     ('[patterns]\nfiles = ["."] #!', "patterns.files", "cannot read the pattern file"),
+    ('[patterns]\nreplays = ["gone.replay"] #!', "patterns.replays", "cannot read the replay file"),
+    (
+        '[patterns]\nreplays = ["four.replay"] #!',
+        "patterns.replays",
+        "its calls are of 4 processes, but p = 8",
+    ),
+    ('[patterns]\nreplays = ["ok.txt"] #!', "patterns.replays", "a pattern file, which a study takes under"),
+    ('[patterns]\nfiles = ["eight.replay"] #!', "patterns.files", "a replay file has one call a line"),
+    (
+        '[patterns]\nfiles = ["ok.txt"]\nreplays = ["other/ok.replay"] #!',
+        "patterns.replays",
+        "'other/ok.replay' and 'ok.txt' would both be called 'ok' in tables",
+    ),
+    ('[patterns]\nreplays = ["bell.replay"] #!', "patterns.replays", "which is a shape; rename the file"),
+    ("[patterns]\nreplays = 1 #!", "patterns.replays", "list"),
     ('[patterns]\nfiles = ["bell.txt"] #!', "patterns.files", "which is a shape; rename the file"),
     (
         '[patterns]\nfiles = ["ok.txt",\n"ok.txt"] #!',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from study_strategies import studies
 
 from offbeat.errors import BadInput
-from offbeat.pattern import shapes
+from offbeat.pattern import sequence, shapes
 from offbeat.study.cases import cases, delays_s, group_of, groups, order, pattern_rows
 from offbeat.study.estimate import LAUNCH_S, estimate
 from offbeat.study.load import loads
@@ -89,6 +90,33 @@ def test_no_delay_is_measured_where_the_skew_is_a_multiple_of_its_runtime():
         more = 'times = ["1 ms"]' if policy == "fixed" else ""
         labels = [label for label, *_ in rows(f'{shapes}policy = "{policy}"\n{more}')]
         assert ("no_delay" in labels) == expected
+
+
+def test_a_replay_is_a_row_of_its_own_that_nothing_scales(tmp_path):
+    (tmp_path / "ft.replay").write_text("0 1 2 3\n3 0 1 2\n")
+    text = HEAD + "[processes]\np = [4]\n"
+    text += '[patterns]\nshapes = []\nreplays = ["ft.replay"]\nscale_files = true\n[skew]\nfactors = [1, 2]'
+    loaded = loads(text, tmp_path / "study.toml")
+    assert [(row.label, row.policy, row.factor) for row in pattern_rows(loaded.study)] == [
+        ("no_delay", "none", 0.0),
+        ("ft", "replay", 1.0),
+    ]
+    case = cases(groups(loaded.study)[0], ["linear"], loaded.study)[1]
+    assert delays_s(loaded, case, 0.0).tolist() == [[0, 1, 2, 3], [3, 0, 1, 2]]
+    assert list(loaded.file_digests()) == ["ft.replay"]
+
+
+def test_a_replay_is_forecast_by_its_calls():
+    study = study_of(
+        "[[collective]]\nnames = ['barrier']\n[processes]\np = [2]\n[patterns]\nshapes = ['no_delay']"
+    )
+    patterns = msgspec.structs.replace(study.patterns, replays=["ft.replay"])
+    replayed = msgspec.structs.replace(study, patterns=patterns)
+    calls = sequence.Sequence(name="ft", delays_s=np.tile([0.0, 1e-3], (200, 1)))
+    alone = estimate(study, {}).low_s
+    assert estimate(replayed, {}, replays={"ft": calls}).low_s == pytest.approx(
+        alone + 200 * (0.5e-3 + 1e-3 + 1e-5)
+    )
 
 
 def test_pattern_files_are_used_as_they_are_or_scaled(tmp_path):

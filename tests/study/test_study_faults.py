@@ -30,6 +30,10 @@ def machine(monkeypatch, tmp_path):
         "ok.txt": rising,
         "other/ok.txt": rising,
         "level.txt": "0\n" * 8,
+        "four.replay": "0 1 2 3\n",
+        "eight.replay": "0 1 2 3 4 5 6 7\n" * 2,
+        "bell.replay": "0 1 2 3 4 5 6 7\n" * 2,
+        "other/ok.replay": "0 1 2 3 4 5 6 7\n" * 2,
     }
     for name, text in contents.items():
         (tmp_path / name).write_text(text)
@@ -264,6 +268,7 @@ INNER = [
     "ppn",
     "shapes",
     "files",
+    "replays",
     "scale_files",
 ]
 INNER += [

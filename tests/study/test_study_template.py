@@ -53,7 +53,7 @@ def uncommented(key: str) -> str:
 
 
 COMMENTED = re.findall(r"^#(\w+) = ", TEMPLATE, re.MULTILINE)
-NEEDS_MORE = {"nodes", "ppn", "files", "times", "hostfile"}
+NEEDS_MORE = {"nodes", "ppn", "files", "replays", "times", "hostfile"}
 
 
 @pytest.mark.parametrize("key", sorted(set(COMMENTED) - NEEDS_MORE))
@@ -64,8 +64,10 @@ def test_each_commented_key_can_be_switched_on(key):
 def test_commented_keys_that_need_another_change_are_right_after_it(tmp_path):
     rising = "".join(f"{rank}\n" for rank in range(4))
     (tmp_path / "application.txt").write_text(rising)
+    (tmp_path / "calls.replay").write_text("0 1 2 3\n")
     (tmp_path / "hosts.txt").write_text("node1\n")
     text = TEMPLATE.replace("#files", "files").replace("#hostfile", "hostfile")
+    text = text.replace("#replays", "replays")
     text = text.replace("#times", "times").replace('"mean"', '"fixed"').replace("factors = [1.5]", "")
     loads(text, tmp_path / "study.toml")
     text = TEMPLATE.replace("#nodes", "nodes").replace("#ppn", "ppn").replace("p = [4]", "")

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -96,10 +97,10 @@ class MadeFile:
     rank: int
     size: int
     definitions: list[bytes] = field(default_factory=list)
-    lanes: dict[int, list[tuple]] = field(default_factory=dict)
+    lanes: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     header: dict[str, object] = field(default_factory=dict)
 
-    def call(self, enter: int, leave: int, *, lane: int = 0, **values: object) -> None:
+    def call(self, enter: int, leave: int, *, lane: int = 0, **values: Any) -> None:
         """Add a record; function by name."""
         chosen = {
             "address": CODE + 0x10,
@@ -114,7 +115,7 @@ class MadeFile:
             "flags": 0,
         } | values
         chosen["function"] = FUNCTIONS[str(chosen["function"])][0]
-        record = (enter, leave, *(chosen[field_name] for field_name in form.RECORD.names[2:]))
+        record = (enter, leave, *(chosen[field_name] for field_name in (form.RECORD.names or ())[2:]))
         self.lanes.setdefault(lane, []).append(record)
 
     def write(self, folder: Path) -> Path:
@@ -199,10 +200,12 @@ def write(folder: Path, made: Iterable[MadeFile]) -> Path:
 
 
 def pattern_trace(
-    folder: Path, delays_us: Sequence[Sequence[float]], *, operation_us: float = 5, **values: object
+    folder: Path, delays_us: Sequence[Sequence[float]], *, operation_us: float = 5, **values: Any
 ) -> Path:
     """Allreduces, one a row: rank i arrives delays[k][i] after the first; all leave together."""
     made = files(len(delays_us[0]))
+    for one in made:
+        one.header["ended_ns"] = (1 + len(delays_us)) * 1_000_000
     for sequence, row in enumerate(delays_us):
         begin = (1 + sequence) * 1_000_000
         end = begin + round((max(row) + operation_us) * US)

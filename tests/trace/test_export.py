@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import made_traces as made
+import numpy as np
 import polars as pl
 import pytest
 
@@ -58,6 +61,30 @@ FORMAT = {
 }
 
 
+def strictly_read(path: Path) -> list[dict[str, Any]]:
+    """The events of a file that is JSON to the letter and keeps to the format."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    document = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    jsonschema.validate(document, FORMAT)
+    return list(document["traceEvents"])
+
+
+def nested(events: list[dict[str, Any]]) -> bool:
+    """Whether of any two events of a thread one is within the other, or they do not overlap; to 1 ns."""
+    spans = [(round(1000 * one["ts"]), round(1000 * (one["ts"] + one["dur"]))) for one in events]
+    inner: list[int] = []
+    for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        while inner and inner[-1] <= begin:
+            inner.pop()
+        if inner and end > inner[-1]:
+            return False
+        inner.append(end)
+    return True
+
+
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
     ranks = made.files(2)
@@ -78,9 +105,7 @@ def trace(tmp_path: Path) -> Trace:
 def test_perfetto_is_valid_and_has_every_call(trace: Trace, tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     export_perfetto(trace, path)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    jsonschema.validate(document, FORMAT)
-    events = document["traceEvents"]
+    events = strictly_read(path)
     calls = [event for event in events if event["ph"] == "X"]
     assert len(calls) == 12
     first = next(event for event in calls if event["pid"] == 1)
@@ -89,6 +114,47 @@ def test_perfetto_is_valid_and_has_every_call(trace: Trace, tmp_path: Path) -> N
     assert sorted(begun) == sorted(event["id"] for event in events if event["ph"] == "e")
     assert len(set(begun)) == 4
     assert {event["tid"] for event in calls} == {0, 1}
+
+
+def test_perfetto_events_follow_the_rules_of_the_format(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    ranks = made.files(3)
+    for one in ranks:
+        one.definitions.append(made.communicator(3, range(3), one.rank, ordinal=1, parent=1))
+        at = 1000 + 100 * one.rank
+        for sequence in range(300):
+            gap, length = (int(value) for value in rng.integers(1, 90_000, 2))
+            if sequence % 3:
+                one.call(at + gap, at + gap + length, sequence=sequence)
+            else:
+                chosen: dict[str, Any] = {"function": "MPI_Iallreduce", "communicator": 3}
+                chosen["sequence"] = sequence // 3
+                one.call(at + gap, at + gap + length, flags=form.ISSUE, **chosen)
+                wait = at + gap + length + 500
+                one.call(wait, wait + 900, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
+                at += 1400
+            at += gap + length
+    export_perfetto(open_trace(made.write(tmp_path / "t", ranks)), tmp_path / "out.json")
+    events = strictly_read(tmp_path / "out.json")
+    by_thread: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    pairs: dict[tuple[int, str], list[tuple[str, float]]] = {}
+    for event in events:
+        if event["ph"] == "X":
+            by_thread.setdefault((event["pid"], event["tid"]), []).append(event)
+        elif event["ph"] in "be":
+            pairs.setdefault((event["pid"], event["id"]), []).append((event["ph"], event["ts"]))
+    assert len(by_thread) == 3
+    for one_thread in by_thread.values():
+        ends = [event["ts"] + event["dur"] for event in one_thread]
+        assert ends == sorted(ends)
+        assert min(event["ts"] for event in one_thread) >= 0
+        assert nested(one_thread)
+    assert len(pairs) == 300
+    assert all(kinds == ("b", "e") and begin <= end for kinds, (begin, end) in map(unzipped, pairs.values()))
+
+
+def unzipped(pair: list[tuple[str, float]]) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    return tuple(kind for kind, _ in pair), tuple(at for _, at in pair)
 
 
 def test_perfetto_of_some_ranks_has_only_those(trace: Trace, tmp_path: Path) -> None:
@@ -145,6 +211,38 @@ def test_otf2_is_read_back_by_its_own_library(trace: Trace, tmp_path: Path) -> N
     names = [entry[2] for entry in seen]
     assert names.count("NonBlockingCollectiveRequest") == names.count("NonBlockingCollectiveComplete") == 4
     assert names.count("Enter") == names.count("Leave") == 12
+
+
+def test_otf2s_own_program_finds_nothing_wrong_with_an_archive(trace: Trace, tmp_path: Path) -> None:
+    pytest.importorskip("otf2")
+    program = shutil.which("otf2-print")
+    if program is None:
+        pytest.skip("missing: Debian's package otf2-tools")
+    export_otf2(trace, tmp_path / "archive")
+    done = subprocess.run(
+        [program, "--show-all", tmp_path / "archive" / "trace.otf2"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert done.stdout.count("NON_BLOCKING_COLLECTIVE_COMPLETE") == 4
+    assert done.stdout.count('Operation: BCAST, Communicator: "MPI_COMM_WORLD" <0>, Root: 1') == 2
+    assert "Date: 2001-09-09" in done.stdout  # when the run began, not when it was exported
+
+
+def test_an_archive_that_cannot_be_finished_is_not_left_behind(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    otf2, errors = pytest.importorskip("otf2"), pytest.importorskip("_otf2")
+
+    def fails(writer: Any) -> None:
+        raise errors.Error(errors.ErrorCodes.ERROR_ENOSPC)
+
+    monkeypatch.setattr(otf2.writer.Writer, "_close_event_writers", fails)
+    with pytest.raises(BadInput, match=r"cannot write .*archive.*No space left on device.*is the disk full"):
+        export_otf2(trace, tmp_path / "archive")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t"]
 
 
 def test_without_the_library_otf2_says_what_to_do(

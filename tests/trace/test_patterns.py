@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import made_traces as made
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
-from offbeat.pattern import file
+from offbeat.pattern import file, sequence
 from offbeat.pattern.file import Pattern
+from offbeat.pattern.lines import recorded_from
+from offbeat.pattern.sequence import Sequence
 from offbeat.trace import format as form
 from offbeat.trace.arrivals import Arrivals, choose_row, collect
 from offbeat.trace.clusters import clusters, explained
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern, scaled
 from offbeat.trace.read import open_trace
+from offbeat.trace.replay import recorded_calls
+from offbeat.trace.replay import scaled as scaled_replay
 from offbeat.trace.summary import Summary, summarize
 
 US = 1e-6
 
 
-def collected(folder: Path, **options: int) -> tuple[Summary, Arrivals]:
+def collected(folder: Path, **options: Any) -> tuple[Summary, Arrivals]:
     trace = open_trace(folder)
     summary = summarize(trace)
     return summary, collect(trace, choose_row(summary), **options)
@@ -60,13 +68,65 @@ def test_calls_are_numbered_in_the_order_in_which_they_began(tmp_path: Path) -> 
     for one in ranks:
         for turn in range(6):
             at = 10_000 * (turn + 1)
-            chosen = {"sequence": turn % 2, "round": turn // 2 + 1, "function": "MPI_Allreduce_init"}
+            chosen: dict[str, Any] = {
+                "sequence": turn % 2,
+                "round": turn // 2 + 1,
+                "function": "MPI_Allreduce_init",
+            }
             one.call(at + 100 * turn * one.rank, at + 1000, flags=form.START, **chosen)
             one.call(at + 2000, at + 3000, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
     _, arrivals = collected(made.write(tmp_path / "t", ranks))
     assert arrivals.delays_s[:, 1] == pytest.approx(np.arange(6) * 1e-7)
     assert arrivals.number.tolist() == list(range(6))
     assert arrivals.began_s == pytest.approx(np.arange(6) * 1e-5)
+
+
+def test_a_replay_is_every_call_in_its_order(tmp_path: Path) -> None:
+    delays = [[0, 10, 30], [40, 0, 5], [0, 0, 0]]
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", delays))
+    replay = recorded_calls(summary, arrivals)
+    assert replay.delays_s == pytest.approx(np.array(delays) * US)
+    assert replay.header["replay"] == "all 3 calls"
+    sequence.write(tmp_path / "r.replay", replay)
+    assert sequence.read(tmp_path / "r.replay", 3).delays_s.tolist() == replay.delays_s.tolist()
+
+
+def test_a_replay_and_the_scenario_of_the_same_calls_say_so(tmp_path: Path) -> None:
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10], [40, 0]]))
+    scenario = recorded_from(scaled(mean_pattern(summary, arrivals.row), 4).header)
+    assert scenario == recorded_from(scaled_replay(recorded_calls(summary, arrivals, most=1), 4).header)
+    assert scenario.startswith("MPI_Allreduce of 8 B at ")
+
+
+@given(count=st.integers(1, 60), most=st.integers(1, 80))
+def test_fewer_calls_of_a_replay_are_evenly_chosen(count: int, most: int) -> None:
+    with TemporaryDirectory() as folder:
+        trace = made.pattern_trace(Path(folder) / "t", [[0, call] for call in range(count)])
+        replay = recorded_calls(*collected(trace), most=most)
+    chosen = np.round(replay.delays_s[:, 1] / US).astype(int)
+    assert len(chosen) == min(count, most)
+    assert chosen[0] == 0
+    gaps = np.diff([*chosen, count])
+    assert gaps.max() - gaps.min() <= 1
+    which = "all" if most >= count else f"{most} of {count} calls, evenly chosen"
+    assert replay.header["replay"].startswith(which)
+
+
+def test_ranks_that_were_not_traced_have_the_nearest_ones_delays_in_each_call(tmp_path: Path) -> None:
+    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10, 30, 5], [40, 0, 5, 1]]))
+    arrivals.delays_s[:, 2] = np.nan
+    replay = recorded_calls(summary, arrivals)
+    assert replay.delays_s == pytest.approx(np.array([[0, 10, 10, 5], [40, 0, 0, 1]]) * US)
+    assert replay.header["untraced"].startswith("1 of 4 ranks")
+
+
+@given(calls=st.integers(1, 5), old=st.integers(1, 9), p=st.integers(1, 20), seed=st.integers(0, 2**31))
+def test_a_replay_is_scaled_call_by_call_as_a_pattern_is(calls: int, old: int, p: int, seed: int) -> None:
+    delays = np.random.default_rng(seed).integers(0, 4, (calls, old)).astype(float)
+    delays -= delays.min(axis=1, keepdims=True)
+    replay = scaled_replay(Sequence(name="r", delays_s=delays), p)
+    singly = [scaled(Pattern(name="r", delays_s=call), p).delays_s for call in delays]
+    assert replay.delays_s.tolist() == np.stack(singly).tolist()
 
 
 def test_of_too_many_calls_every_so_many_th_is_kept(tmp_path: Path) -> None:

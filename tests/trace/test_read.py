@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from offbeat.trace import format as form
 from offbeat.trace import sites
 from offbeat.trace.clock import RankClock
 from offbeat.trace.definitions import ClockPoint, Mapping
+from offbeat.trace.export_table import export_csv
 from offbeat.trace.rank_file import open_file
 from offbeat.trace.read import open_trace, spans
 from offbeat.trace.summary import Summary, summarize
@@ -80,6 +82,7 @@ def test_structures_are_those_of_the_tracer(tmp_path: Path) -> None:
         expected.append(dtype.itemsize)
         for name in dtype.names or ():
             asked.append(f"offsetof({structure}, {name})")
+            assert dtype.fields is not None
             expected.append(dtype.fields[name][1])
     for kind, structure in BODIES.items():
         asked.append(f"sizeof({structure})")
@@ -244,6 +247,37 @@ def test_files_of_another_run_are_left_out(folder: Path) -> None:
     assert "1 file of another run in the folder: left out" in words(summary)
 
 
+def test_a_rank_that_is_there_twice_is_read_once(folder: Path) -> None:
+    (folder / "rank-000001-copy.trace").write_bytes((folder / "rank-000001.trace").read_bytes())
+    summary = summary_of(folder)
+    assert summary.rows[0].whole == 3000
+    assert "rank 1: there is more than one file; the first by name is read" in words(summary)
+
+
+@pytest.mark.parametrize("offset", [24, 28], ids=["rank", "size"])
+def test_a_header_with_impossible_numbers_is_refused(folder: Path, offset: int) -> None:
+    for path in folder.iterdir():
+        content = bytearray(path.read_bytes())
+        content[offset : offset + 4] = (2**31 - 1).to_bytes(4, "little")
+        path.write_bytes(content)
+    with pytest.raises(BadInput, match="has a damaged header: rank"):
+        open_trace(folder)
+
+
+def test_a_communicator_of_an_impossible_size_is_left_out(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        whole = bytearray(made.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
+        size = form.DEFINITION.size + 20
+        whole[size : size + 4] = (2**32 - 1).to_bytes(4, "little")
+        one.definitions.append(bytes(whole))
+        one.call(1000, 2000)
+        one.call(3000, 4000, communicator=3)
+    summary = summary_of(made.write(tmp_path / "t", ranks))
+    assert [(row.communicator, row.calls) for row in summary.rows] == [("MPI_COMM_WORLD", 1)]
+    assert "that cannot be read" in words(summary)
+
+
 def test_folders_without_a_trace_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"holds no trace.*offbeat trace run"):
         open_trace(tmp_path)
@@ -283,6 +317,22 @@ def test_noise_in_a_file_is_never_worse_than_a_sentence(folder: Path, seed: int)
     summary = summary_of(folder)
     assert sum(row.calls for row in summary.rows) >= 2900
     assert words(summary)
+    export_csv(open_trace(folder), folder / "out.csv")
+
+
+def test_ids_and_members_beyond_all_bounds_are_left_out(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        name = b"MPI_Frobnicate"
+        packed = struct.pack("<HHHH", 65535, form.BLOCKING, 65535, len(name)) + name
+        one.definitions.append(made.definition(form.FUNCTION, packed))
+        one.definitions.append(made.communicator(3, [0, 1, 2**31 - 1], one.rank, ordinal=1, parent=1))
+        one.call(1000, 2000)
+        one.call(3000, 4000, communicator=3)
+    folder = made.write(tmp_path / "t", ranks)
+    summary = summary_of(folder)
+    assert [(row.communicator_index, row.whole) for row in summary.rows] == [(0, 1), (2, 1)]
+    export_csv(open_trace(folder), folder / "out.csv")
 
 
 # --- clocks
@@ -315,6 +365,13 @@ def test_one_physical_clock_is_exact_and_stays_so() -> None:
     times = np.array([-5, 2**62, 10**15 + 1])
     assert line.shared_ns(times).tolist() == times.tolist()
     assert line.bound_ns(times).tolist() == [0, 0, 0]
+
+
+def test_what_stamps_are_beside_the_clock_comes_on_top_of_every_bound() -> None:
+    shared = RankClock([ClockPoint(0, 0, 0, 0.0, True, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
+    assert shared.bound_ns(np.array([-5, 10**9])).tolist() == [40, 40]
+    apart = RankClock([ClockPoint(0, 7, 100, 0.0, False, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
+    assert apart.bound_ns(np.array([0])).tolist() == [140]
 
 
 def test_the_last_point_of_a_moment_counts_and_points_may_come_in_any_order() -> None:
@@ -363,7 +420,8 @@ def test_a_rank_without_points_takes_those_of_its_node_or_is_left_out(tmp_path: 
         one.call(1000 + one.rank, 2000)
     summary = summary_of(made.write(tmp_path / "t", ranks))
     assert "Rank 2 has no clock points" in words(summary)
-    assert summary.rows[0].delays_s[1] == pytest.approx(1e-9)
+    assert summary.rows[0].delays_s == pytest.approx([0, 1e-9, np.nan], nan_ok=True)
+    assert [late.name for late in summary.rows[0].latest_nodes] == ["node0"]
     assert summary.rows[0].whole == 1
 
 

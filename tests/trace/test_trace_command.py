@@ -8,15 +8,18 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import made_traces as made
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from offbeat.cli.trace import app
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.pattern import file
+from offbeat.pattern import file, sequence
+from offbeat.trace import format as form
 from offbeat.trace.run import find_installation, prepare
 from offbeat.trace.wishes import COLLECTIVES, check
 
@@ -43,7 +46,7 @@ def test_the_summary_says_where_time_goes_and_what_to_tune(trace: Path) -> None:
     assert re.search(r"app\+0x1010\s+MPI_Alltoall\s+MPI_COMM_WORLD\s+4\s+32 KiB\s+5\s", text)
     assert re.search(r"100 µs\s+70 µs\s+30 µs", text)
     assert "2: 30 µs (100%)" in text
-    assert "Tune MPI_Alltoall at 32 KiB first" in text
+    assert "Tune MPI_Alltoall at 32 KiB on 4 processes first" in text
 
 
 def test_the_summary_as_json_has_every_number(trace: Path, tmp_path: Path) -> None:
@@ -78,6 +81,20 @@ def test_clusters_are_files_in_a_folder(trace: Path, tmp_path: Path) -> None:
     assert "100.0% of the calls" in done.stderr
 
 
+def test_every_call_becomes_a_replay_file(trace: Path, tmp_path: Path) -> None:
+    text = run("pattern", trace, "--what", "calls").stdout
+    (tmp_path / "all.replay").write_text(text, encoding="utf-8")
+    assert sequence.read(tmp_path / "all.replay", 4).delays_s == pytest.approx(
+        np.array([[0, 1e-5, 3e-5, 0]] * 5)
+    )
+    done = run(
+        "pattern", trace, "--what", "calls", "--most", 2, "--p", 8, "--output", tmp_path / "two.replay"
+    )
+    assert "2 calls, median skew 30 µs" in done.stderr
+    replay = sequence.read(tmp_path / "two.replay", 8)
+    assert (replay.calls, replay.header["replay"]) == (2, "2 of 5 calls, evenly chosen")
+
+
 def test_exports_go_beside_the_trace(trace: Path) -> None:
     run("export", trace, "--to", "csv", "--ranks", "1-2")
     lines = trace.with_name("t.csv").read_text(encoding="utf-8").splitlines()
@@ -91,7 +108,8 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
         (["export", "TRACE", "--to", "xml"], "known are perfetto, otf2, parquet, csv"),
         (["export", "TRACE", "--to", "csv", "--ranks", "x"], "give numbers and ranges"),
         (["export", "TRACE", "--to", "csv", "--ranks", "7"], "none of these ranks"),
-        (["pattern", "TRACE", "--what", "mode"], "known are mean, median, clusters"),
+        (["pattern", "TRACE", "--what", "mode"], "known are mean, median, clusters, calls"),
+        (["pattern", "TRACE", "--most", "3"], "--most says how many calls a replay holds"),
         (["pattern", "TRACE", "--collective", "bcast"], "no such calls; there are: MPI_Alltoall of 32 KiB"),
         (["pattern", "TRACE", "--size", "5x"], "--size: "),
         (["pattern", "TRACE", "--call", "5"], "there is no call 5"),
@@ -101,6 +119,46 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
 def test_what_cannot_be_meant_is_refused(trace: Path, words: list[str], said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         run(*(str(trace) if word == "TRACE" else word for word in words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "TRACE", "--to", "csv", "-o", "/dev/full"],
+        ["export", "TRACE", "--to", "parquet", "-o", "/dev/full"],
+        ["export", "TRACE", "--to", "perfetto", "-o", "/dev/full"],
+        ["summary", "TRACE", "--json", "/dev/full"],
+        ["report", "TRACE", "-o", "/dev/full"],
+        ["pattern", "TRACE", "-o", "/dev/full"],
+    ],
+    ids=lambda words: words[0] + words[3].strip("-"),
+)
+def test_a_full_disk_is_a_sentence(trace: Path, words: list[str]) -> None:
+    with pytest.raises(BadInput, match=r"cannot write .*/dev/full: No space left on device"):
+        run(*(str(trace) if word == "TRACE" else word for word in words))
+
+
+def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_path: Path) -> None:
+    ranks = made.files(3)
+    for one in ranks:
+        for number in range(4):
+            begin = 100_000 * (number + 1)
+            chosen: dict[str, Any] = {"function": "MPI_Iallreduce", "sequence": number}
+            one.call(begin + 1000 * one.rank, begin + 1000 * one.rank + 100, flags=form.ISSUE, **chosen)
+            one.call(begin + 50_000, begin + 60_000, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
+    folder = made.write(tmp_path / "t", ranks)
+    text = run("summary", folder).stdout
+    assert re.search(r"MPI_Iallreduce\s+MPI_COMM_WORLD\s+3\s+8 B\s+4\s", text)
+    assert "holds no blocking collective" in text
+    run("pattern", folder, "-o", tmp_path / "late.txt")
+    assert file.read(tmp_path / "late.txt", 3).delays_s == pytest.approx([0, 1e-6, 2e-6])
+
+
+def test_a_program_without_calls_has_a_summary_and_no_pattern(tmp_path: Path) -> None:
+    folder = made.write(tmp_path / "t", made.files(2))
+    assert "There is nothing to tune" in run("summary", folder).stdout
+    with pytest.raises(BadInput, match="holds no calls of two ranks or more"):
+        run("pattern", folder)
 
 
 # --- launching
@@ -220,15 +278,15 @@ def test_the_words_of_collectives_are_those_of_the_tracers_table() -> None:
 
 STARTS = """
 from types import SimpleNamespace
-from offbeat.cli import trace
+from offbeat.cli import trace, trace_run
 
 def prepare(words, folder, *_):
     folder.mkdir()
-    return trace.launch.Started(argv=list(words), environment={}, folder=folder)
+    return trace_run.launch.Started(argv=list(words), environment={}, folder=folder)
 
-trace.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI")
-trace.launch.tracer = lambda installation: None
-trace.launch.prepare = prepare
+trace_run.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI")
+trace_run.launch.tracer = lambda installation: None
+trace_run.launch.prepare = prepare
 trace.app()
 """
 """The verb as it is, but without an MPI library."""

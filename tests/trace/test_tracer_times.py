@@ -6,6 +6,7 @@ import time
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from traced_program import RankTrace, Traced
 
@@ -29,6 +30,7 @@ def test_a_clock_that_is_shared_needs_no_correction(traced: Traced) -> None:
     for trace in traced.trace(traced.compile_c("barriers.c"), 2, "20"):
         assert trace.source == "CLOCK_MONOTONIC"
         assert all(local == at and bound == 0 and same for local, at, bound, same in trace.points)
+        assert trace.stamps_wrong_ns < 1000
 
 
 def test_bent_clocks_are_straightened_within_their_bound(traced: Traced) -> None:
@@ -48,16 +50,42 @@ def test_bent_clocks_are_straightened_within_their_bound(traced: Traced) -> None
     assert not any(same for *_, same in bent.points)
 
 
-def test_ranks_that_sleep_before_a_call_arrive_in_the_order_of_their_delays(traced: Traced) -> None:
-    delay_ns = 3_000_000
-    ranks = traced.trace(traced.compile_c("barriers.c"), 3, "30", str(delay_ns // 1000))
-    arrivals = []
+DELAYS_US = (0, 700, 300)
+"""What the ranks of programs/arrivals.c wait for."""
+
+CALLS = 40
+
+
+def bent_clocks() -> dict[str, str]:
+    """Clocks of ranks 1 and 2, a second and a minute away, that run differently; rank 0's is the truth."""
+    epoch_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    ranks = "1:offset=1000000000,drift=30;2:offset=-60000000000,drift=-25"
+    return {"OFFBEAT_CLOCK_SOURCE": f"virtual:epoch={epoch_ns};{ranks}"}
+
+
+@pytest.mark.parametrize("clocks", ["own", "bent"])
+def test_injected_delays_are_recovered_within_bound_and_timer_jitter(traced: Traced, clocks: str) -> None:
+    words = [str(traced.folder), str(CALLS), *map(str, DELAYS_US)]
+    variables = bent_clocks() if clocks == "bent" else {}
+    ranks = traced.trace(traced.compile_c("arrivals.c"), len(DELAYS_US), *words, variables=variables)
+    recovered, jitter_ns, bounds_ns = [], [], []
     for rank, trace in enumerate(ranks):
-        is_barrier = np.array(trace.names) == "MPI_Barrier"
-        barriers = trace.records[is_barrier]
-        before = trace.records["exit_ns"][np.flatnonzero(is_barrier) - 1]
-        assert (barriers["enter_ns"] - before >= rank * delay_ns).all()
-        arrivals.append(barriers["enter_ns"] + shared(trace, barriers["enter_ns"])[0])
-    late_ns = np.median(np.array(arrivals) - arrivals[0], axis=1)
-    assert late_ns[0] == 0
-    assert (np.diff(late_ns) > delay_ns / 2).all()
+        planned, before, after = np.loadtxt(traced.folder / f"{rank}.txt", np.int64, unpack=True)
+        calls = trace.records[np.array(trace.names) == "MPI_Allreduce"]
+        assert len(calls) == CALLS
+        offset, bound = shared(trace, calls["enter_ns"])
+        arrived = calls["enter_ns"] - planned.min() + offset  # near 0, so that a double tells nanoseconds
+        bound_ns = float(bound.max()) + trace.stamps_wrong_ns + 1
+        # The program read its clock before the call and after it: the arrival is in between.
+        assert (arrived >= before - planned.min() - bound_ns).all()
+        assert (arrived <= after - planned.min() + bound_ns).all()
+        released = planned - planned.min() - DELAYS_US[rank] * 1000
+        recovered.append(np.median(arrived - released))
+        jitter_ns.append(np.median(before - planned))
+        bounds_ns.append(bound_ns)
+    # Delays behind rank 0, whose own is 0. Between its reading and the call a rank needs some time, too.
+    entry_ns = 2000
+    for rank, delay_us in enumerate(DELAYS_US):
+        jitter = abs(jitter_ns[rank] - jitter_ns[0]) + entry_ns
+        error_ns = abs(recovered[rank] - recovered[0] - delay_us * 1000)
+        assert error_ns <= bounds_ns[rank] + bounds_ns[0] + jitter, (rank, error_ns, bounds_ns, jitter_ns)

@@ -80,7 +80,7 @@ class Traced(Struct, frozen=True):
         variables: Mapping[str, str] | None = None,
         traced: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end, however that is; its trace is in ``folder/trace``."""
+        """Run a program in ``folder`` to its end, however that is; its trace is in ``folder/trace``."""
         told = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
         if traced:
             told["LD_PRELOAD"] = str(self.library)
@@ -90,6 +90,7 @@ class Traced(Struct, frozen=True):
         return subprocess.run(
             launch.argv,
             env=launch.environment,
+            cwd=self.folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -159,6 +160,7 @@ class RankTrace:
         (self.began_ns,) = struct.unpack_from("<q", whole, 48)
         self.state, self.lane_count, self.ended_ns = struct.unpack_from("<IIq", whole, 80)
         self.pages, self.lost, self.lost_because = struct.unpack_from("<QQi", whole, 96)
+        (self.stamps_wrong_ns,) = struct.unpack_from("<q", whole, 128)
         self.source = whole[2560:2624].split(b"\0")[0].decode()
         self.sampling = whole[2624:4032].split(b"\0")[0].decode()
         self.lanes: dict[int, NDArray[np.void]] = {}

@@ -27,12 +27,17 @@ VERBS = (
     "select",
     "export",
     "verify",
+    "predict",
+    "try",
     "report",
     "script",
     "reproduce",
     "schema",
 )
 """The verbs in the order of ``--help``; each is a module beside this one with a ``command`` or an ``app``."""
+
+_MODULES = {"try": "trial"}
+"""The modules of verbs that cannot be the names of one in Python."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -52,11 +57,11 @@ def build(verbs: Sequence[str] = VERBS) -> typer.Typer:
     )
     app.callback()(_options)
     for verb in verbs:
-        module = importlib.import_module(f"offbeat.cli.{verb}")
+        module = importlib.import_module(f"offbeat.cli.{_MODULES.get(verb, verb)}")
         if hasattr(module, "app"):
             app.add_typer(module.app, name=verb)
         else:
-            app.command(name=verb)(module.command)
+            app.command(name=verb, context_settings=getattr(module, "CONTEXT", None))(module.command)
     return app
 
 

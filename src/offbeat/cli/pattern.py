@@ -11,7 +11,9 @@ from rich.console import Console
 
 from offbeat.errors import BadInput
 from offbeat.pattern import draw, file, make
-from offbeat.units import format_time, parse_time
+from offbeat.pattern.file import Pattern
+from offbeat.pattern.sequence import Sequence
+from offbeat.units import counted, format_time, parse_time
 
 app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True)
 
@@ -52,7 +54,8 @@ def show_patterns(
     patterns: Annotated[
         list[str],
         typer.Argument(
-            help="Pattern files or shapes; a file that is named like a shape is given as ./NAME.",
+            help="Pattern files, replay files (*.replay) or shapes; a file that is named like a shape is"
+            " given as ./NAME.",
             metavar="FILE|SHAPE...",
         ),
     ],
@@ -71,7 +74,7 @@ def show_patterns(
     console = Console(highlight=False, soft_wrap=True)
     blocks = console.encoding.lower().startswith("utf")
     for pattern in shown:
-        console.print("\n".join(draw.bars(pattern, width=console.width, blocks=blocks)), markup=False)
+        console.print("\n".join(_drawn(pattern, console.width, blocks)), markup=False)
     if picture is not None:
         from offbeat.pattern.picture import picture as draw_picture  # loading matplotlib takes its time
 
@@ -79,15 +82,26 @@ def show_patterns(
         console.print(f"wrote {picture}", markup=False)
 
 
+def _drawn(pattern: Pattern | Sequence, width: int, blocks: bool) -> list[str]:
+    if isinstance(pattern, Sequence):
+        return draw.replay_bars(pattern, width=width, blocks=blocks)
+    return draw.bars(pattern, width=width, blocks=blocks)
+
+
 @app.command("check")
 def check_pattern(
-    path: Annotated[Path, typer.Argument(help="The pattern file.", metavar="FILE")],
+    path: Annotated[
+        Path, typer.Argument(help="The pattern file, or replay file (*.replay).", metavar="FILE")
+    ],
     p: Annotated[
         int | None, typer.Option("--p", min=1, help="Number of processes that the file must be for.")
     ] = None,
 ) -> None:
     """Check a pattern file: is it one, for how many processes, and what is its skew?"""
-    pattern = file.read(path, p)
+    pattern = make.read(path, p)
+    if isinstance(pattern, Sequence):
+        _check_replay(pattern)
+        return
     print(draw.summary(pattern))
     if pattern.shifted_by_s:
         print(
@@ -97,3 +111,15 @@ def check_pattern(
         )
     if pattern.skew_s == 0 and pattern.p > 1:
         print("warning: no rank is later than another; this is the shape no_delay", file=sys.stderr)
+
+
+def _check_replay(sequence: Sequence) -> None:
+    print(draw.replay_summary(sequence))
+    if sequence.shifted:
+        print(
+            f"warning: the smallest delay of {counted(sequence.shifted, 'call')} is not 0; it is subtracted"
+            " from the call's every delay when the file is used",
+            file=sys.stderr,
+        )
+    if not sequence.delays_s.any() and sequence.p > 1:
+        print("warning: no rank is ever later than another; each call is the shape no_delay", file=sys.stderr)

@@ -15,11 +15,12 @@ Rule = Annotated[
     str,
     typer.Option(
         help="What makes an algorithm the choice: 'average' or 'worst' of the last delay relative to each"
-        " pattern's fastest, 'scenario:NAME' for one scenario, or 'no_delay'.",
+        " pattern's fastest, 'scenario:NAME' for one scenario or replay, or 'no_delay'.",
         metavar="average|worst|scenario:NAME|no_delay",
     ),
 ]
 
 IncludeScenarios = Annotated[
-    bool, typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at the scenarios too.")
+    bool,
+    typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at scenarios and replays too."),
 ]

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jinja2
-from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 from msgspec import Struct
 
@@ -24,9 +22,9 @@ from offbeat.clock.summary import Ratios, Summary
 from offbeat.clock.tables import left_out, proofs, tables
 from offbeat.clock.verdict import sentence
 from offbeat.errors import BadInput
+from offbeat.report.alone import environment, style
 from offbeat.report.figures import grid_figure
 from offbeat.report.grids import Grid
-from offbeat.report.palette import TONES
 from offbeat.report.pictures import Album, Link, Shown
 from offbeat.units import format_size
 from offbeat.whole_file import write_whole_file
@@ -70,7 +68,7 @@ def _page(check: Check, machine: Machine, algorithms: Found, found: Summary, alb
         "version": offbeat.__version__,
         "title": f"How well {machine.p} processes start together on {machine.host}",
         "subtitle": f"{machine.library} · {_hosts(machine)} · {machine.time}",
-        "style": Markup(_style()),
+        "style": style(),
         "verdict": sentence(found, machine),
         "warnings": machine.warnings,
         "unfinished": not any(row.step.startswith("accuracy") for row in check.rows),
@@ -86,34 +84,7 @@ def _page(check: Check, machine: Machine, algorithms: Found, found: Summary, alb
         "rows": check.directory / ROWS,
         "pictures_directory": album.directory,
     }
-    return _environment().get_template("clock.html.j2").render(content)
-
-
-def _environment() -> jinja2.Environment:
-    """The room's own template, with the parts of the study's report."""
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader("offbeat.clock"), jinja2.PackageLoader("offbeat.report")]
-        ),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["name"] = _breakable
-    return environment
-
-
-def _breakable(name: str) -> Markup:
-    """A name, escaped, that may break behind underscores."""
-    return Markup(str(escape(name)).replace("_", "_<wbr>"))
-
-
-def _style() -> str:
-    sheet, _, _ = jinja2.PackageLoader("offbeat.report").get_source(jinja2.Environment(), "style.css")
-    light = "".join(f".t-{name}{{background:{t.light};color:{t.light_text}}}" for name, t in TONES.items())
-    dark = "".join(f".t-{name}{{background:{t.dark};color:{t.dark_text}}}" for name, t in TONES.items())
-    return f"{sheet}{light}\n@media screen and (prefers-color-scheme: dark){{{dark}}}\n"
+    return environment("offbeat.clock").get_template("clock.html.j2").render(content)
 
 
 def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[Shown]]:

@@ -74,7 +74,7 @@ class Engine(Protocol):
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """Measure one case; ``delays_s`` has p entries, the smallest 0."""
+        """Measure one case; ``delays_s`` has p entries, the smallest 0; of a replay, a row of them a call."""
         ...
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
@@ -101,7 +101,10 @@ class Engine(Protocol):
 
 
 class Batch(Struct, frozen=True, kw_only=True):
-    """Cases of one algorithm that differ in their patterns alone; ``delays_s`` is (cases × p), in seconds."""
+    """Cases of one algorithm that differ in their patterns alone; ``delays_s`` is (cases × p), in seconds.
+
+    Or a single case that is a replay: then there is a row for each call.
+    """
 
     algorithm: Algorithm
     cases: list[Case]
@@ -109,7 +112,7 @@ class Batch(Struct, frozen=True, kw_only=True):
 
 
 class Exits(Struct, frozen=True, kw_only=True):
-    """What a batch yields: ``exits_s`` is (cases × p), on the clock of the delays.
+    """What a batch yields: ``exits_s`` has the shape of the batch's delays, and their clock.
 
     ``messages`` is how many messages were simulated, 0 where the engine doesn't count them. Where ``failure``
     is not empty, it says why the cases must be quarantined, and there are no exits.

@@ -1,9 +1,10 @@
 """Driving an engine of which many cases can be under way at once.
 
 A study becomes a list of batches: one algorithm of one group under several patterns. All batches without
-delay come first, because the skews of the others may multiply their runtimes. Batches are begun in this
-order, ahead of what is finished, and put on disk in this order, several at a time: so results are the same
-however many workers there are, and a run that was killed goes on as if it had not been.
+delay come first, because the skews of the others may multiply their runtimes. A replay is a batch of its own,
+and is simulated in pieces where it has many calls. Batches are begun in this order, ahead of what is
+finished, and put on disk in this order, several at a time: so results are the same however many workers there
+are, and a run that was killed goes on as if it had not been.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from offbeat.engines.skew import UnknownSkew
 from offbeat.engines.told import Told
 from offbeat.results.repetitions import Samples
 from offbeat.study.case import Case
-from offbeat.study.cases import group_of
+from offbeat.study.cases import REPLAY, group_of
 
 SECONDS_BETWEEN_WRITES = 0.5
 """Simulated cases are cheap and waiting for a disk is not: what a kill loses is this much, or one batch."""
@@ -71,24 +72,38 @@ def batches_of(
     for _, by_size in without_delay_first:
         for cases in by_size.values():
             todo = [case for case in cases if case.id not in done]
+            single = [case for case in todo if case.skew_policy != REPLAY]
             most = at_once(cases[0])
-            for start in range(0, len(todo), most):
-                yield todo[start : start + most]
+            for start in range(0, len(single), most):
+                yield single[start : start + most]
+            yield from ([case] for case in todo if case.skew_policy == REPLAY)
 
 
 class _Begun(Struct, kw_only=True):
-    """A batch under way: its cases, their delays (cases × p) in seconds, and why some were never begun."""
+    """A batch under way: its cases, their delays (cases × p, of a replay calls × p) in seconds, and why some
+    were never begun. ``futures`` are its pieces, in order.
+    """
 
     cases: list[Case]
     delays_s: NDArray[np.float64]
     without_skew: list[tuple[Case, str]]
-    future: Future[Exits] | None
+    futures: list[Future[Exits]]
     at_s: float
 
     @property
     def is_reference(self) -> bool:
         """Whether later skews may multiply its runtimes."""
         return any(case.skew_policy == "none" for case in self.cases)
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether it is a single case of many calls."""
+        return self.cases[0].skew_policy == REPLAY if self.cases else False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether waiting for it would take no time."""
+        return all(future.done() for future in self.futures)
 
 
 class _Ahead:
@@ -116,10 +131,14 @@ class _Ahead:
         self._told.say(f"{cases[0].collective} {cases[0].bytes} B {cases[0].algorithm}")
         if len(begun.cases):
             algorithm = algorithm_of(self._engine, cases[0])
-            batch = Batch(algorithm=algorithm, cases=begun.cases, delays_s=begun.delays_s)
-            begun.future = self._engine.submit(batch)
-            begun.future.add_done_callback(lambda _: self._ended.put(begun.at_s))
-            self._running += 1
+            for rows in _pieces(begun, self._engine.patterns_at_once(cases[0])):
+                while self._running >= self._engine.batches_ahead:
+                    self._await_one()
+                batch = Batch(algorithm=algorithm, cases=begun.cases, delays_s=begun.delays_s[rows])
+                future = self._engine.submit(batch)
+                future.add_done_callback(lambda _: self._ended.put(begun.at_s))
+                begun.futures.append(future)
+                self._running += 1
         self._begun.append(begun)
 
     def finish(self) -> int:
@@ -139,12 +158,12 @@ class _Ahead:
                 known.append(case)
             except UnknownSkew as reason:
                 unknown.append((case, f"{NO_SKEW}{reason}"))
-        stacked = np.stack(delays) if delays else np.zeros((0, cases[0].p))
-        return _Begun(cases=known, delays_s=stacked, without_skew=unknown, future=None, at_s=time.monotonic())
+        stacked = np.vstack(delays) if delays else np.zeros((0, cases[0].p))
+        return _Begun(cases=known, delays_s=stacked, without_skew=unknown, futures=[], at_s=time.monotonic())
 
     def _await_references(self, cases: list[Case]) -> None:
         """Take what is finished until no runtime is missing that the skews of these cases multiply."""
-        if all(case.skew_policy in ("none", "file", "fixed") for case in cases):
+        if all(case.skew_policy in ("none", "file", "fixed", REPLAY) for case in cases):
             return
         group = group_of(cases[0])
         while any(one.is_reference and group_of(one.cases[0]) == group for one in self._begun):
@@ -162,7 +181,7 @@ class _Ahead:
         """Wait until any batch ends, and take those from the front that have."""
         if self._running:
             self._note_end(self._ended.get())
-        while self._begun and (self._begun[0].future is None or self._begun[0].future.done()):
+        while self._begun and self._begun[0].is_done:
             self._take_first()
 
     def _note_end(self, began_s: float) -> None:
@@ -172,8 +191,8 @@ class _Ahead:
     def _take_first(self) -> None:
         """Wait for the first batch, and keep what it yields."""
         first = self._begun.popleft()
-        if first.future is not None:
-            exits = first.future.result()
+        if first.futures:
+            exits = _joined([future.result() for future in first.futures])
             self._told.simulated(exits.messages)
             for entry in _samples(first, exits):
                 self._session.note(entry[0], entry[2])
@@ -195,18 +214,43 @@ class _Ahead:
         self._last_write_s = time.monotonic()
 
 
+def _pieces(begun: _Begun, at_once: int) -> list[slice]:
+    """What is submitted together: the whole batch, or so many calls of a replay."""
+    rows = len(begun.delays_s)
+    most = at_once if begun.is_replay else rows
+    return [slice(start, start + most) for start in range(0, rows, most)]
+
+
+def _joined(pieces: Sequence[Exits]) -> Exits:
+    """The exits of all pieces, or the first failure."""
+    if len(pieces) == 1:
+        return pieces[0]
+    messages = sum(piece.messages for piece in pieces)
+    failure = next((piece.failure for piece in pieces if piece.failure), "")
+    exits = np.zeros((0, 0)) if failure else np.concatenate([piece.exits_s for piece in pieces])
+    return Exits(exits_s=exits, messages=messages, failure=failure)
+
+
 def _samples(begun: _Begun, exits: Exits) -> Iterable[tuple[Case, NDArray[np.float64], Samples]]:
-    """One repetition of each case of a batch."""
+    """One repetition of each case of a batch; of a replay, one of each call."""
+    if begun.is_replay:
+        case, calls = begun.cases[0], np.arange(len(begun.delays_s))
+        yield case, begun.delays_s, _exact(case, begun.delays_s, exits, slice(None), calls)
+        return
     for number, case in enumerate(begun.cases):
-        delays = begun.delays_s[number]
-        if exits.failure:
-            yield case, delays, no_samples(case.p, exits.failure)
-            continue
-        row = slice(number, number + 1)
-        yield (
-            case,
-            delays,
-            Samples(
-                arrivals_s=begun.delays_s[row], exits_s=exits.exits_s[row], valid=np.ones(1, dtype=np.bool_)
-            ),
-        )
+        yield case, begun.delays_s[number], _exact(case, begun.delays_s, exits, slice(number, number + 1))
+
+
+def _exact(
+    case: Case,
+    delays_s: NDArray[np.float64],
+    exits: Exits,
+    rows: slice,
+    calls: NDArray[np.int64] | None = None,
+) -> Samples:
+    """What is known of a case from some rows of its batch."""
+    if exits.failure:
+        return no_samples(case.p, exits.failure)
+    arrivals = delays_s[rows]
+    valid = np.ones(len(arrivals), dtype=np.bool_)
+    return Samples(arrivals_s=arrivals, exits_s=exits.exits_s[rows], valid=valid, calls=calls, is_exact=True)

@@ -10,9 +10,10 @@ from rich.table import Table
 
 from offbeat.engines.base import Engine
 from offbeat.engines.run import asked_algorithms, check_names, placed_groups
+from offbeat.pattern import sequence
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import cases, pattern_rows
+from offbeat.study.cases import REPLAY, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
 from offbeat.units import format_size, format_time
@@ -94,7 +95,13 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
     counts = {
         group.collective: len(asked_algorithms(group, engine)) for group in placed_groups(loaded, engine)
     }
-    guess = estimate(loaded.study, counts, launches=launches)
+    paths = loaded.pattern_paths()
+    replays = {
+        row.label: sequence.read(paths[row.shape])
+        for row in pattern_rows(loaded.study)
+        if row.policy == REPLAY
+    }
+    guess = estimate(loaded.study, counts, launches=launches, replays=replays)
     console.print(
         f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",
         soft_wrap=True,

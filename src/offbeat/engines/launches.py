@@ -3,11 +3,14 @@ it doesn't."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from offbeat.engines.repeat import sample_bytes
 from offbeat.errors import RunFailed
@@ -16,12 +19,16 @@ from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.study.schema import MpiSection
+from offbeat.whole_file import write_whole_file
 
 SAMPLES = "samples.bin"
 
 SAMPLES_UNWRITTEN = "the sample file could not be written"
 """The driver's reason where rank 0 cannot write to ``scratch`` (``native/benchmark/measure.c``)."""
 
+
+SEQUENCE_UNREAD = "the sequence file could not be read"
+"""The driver's reason where rank 0 cannot read the calls of a replay (``native/benchmark/sequence.h``)."""
 
 SHARED = (
     "the result directory must be on a file system with free space that this machine and rank 0's node share;"
@@ -46,8 +53,8 @@ class Where(Struct, frozen=True, kw_only=True):
 class Launches:
     """Starts and ends launches of the driver; at most one runs at a time.
 
-    ``scratch`` is a folder that rank 0's node sees under the same path; it gets the sample file. ``logs``
-    gets a log for each launch. ``count`` is how many launches there were.
+    ``scratch`` is a folder that rank 0's node sees under the same path; it gets the sample file and replays.
+    ``logs`` gets a log for each launch. ``count`` is how many launches there were.
     """
 
     def __init__(
@@ -72,6 +79,7 @@ class Launches:
         self._where: Where | None = None
         self._running: Driver | None = None
         self._forced: tuple[str, ...] | None = None
+        self._sequences: set[str] = set()
 
     def command(self, where: Where) -> launch.LaunchCommand:
         """The exact command of a launch."""
@@ -147,6 +155,34 @@ class Launches:
         """Raise RunFailed where a refusal is no algorithm's fault."""
         if refusal == SAMPLES_UNWRITTEN:
             raise RunFailed(f"rank 0 could not write its samples to {self.samples}: {SHARED}")
+        if refusal == SEQUENCE_UNREAD:
+            raise RunFailed(f"rank 0 could not read a replay's calls in {self.samples.parent}: {SHARED}")
+
+    def sequence(self, delays_s: NDArray[np.float64]) -> str:
+        """The name of a file beside the samples with the delays of a replay's calls, (calls, p) in seconds.
+
+        It is written at its first use. Raises RunFailed where that is not possible.
+        """
+        delays_ns = np.rint(delays_s * 1e9).astype(np.int64)
+        name = f"calls-{hashlib.sha256(delays_ns.tobytes()).hexdigest()[:16]}.ns"
+        path = self.samples.with_name(name)
+        if name not in self._sequences:
+            text = "".join(" ".join(map(str, call)) + "\n" for call in delays_ns.tolist())
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole_file(path, text.encode())
+            except OSError as error:
+                raise RunFailed(f"cannot write {path}: {error.strerror or error}; {SHARED}") from error
+            self._sequences.add(name)
+        return name
+
+    def check_sequence(self, calls: object, delays_s: NDArray[np.float64]) -> None:
+        """Raise RunFailed unless rank 0 read as many calls as were written."""
+        if calls != len(delays_s):
+            raise RunFailed(
+                f"rank 0 read {calls} calls of a replay that has {len(delays_s)} in {self.samples.parent}:"
+                f" {SHARED}"
+            )
 
     def drop(self) -> None:
         """Forget a launch that died."""

@@ -29,7 +29,7 @@ from offbeat.mpi.variables import Variable, decode
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.study.case import Case
-from offbeat.study.cases import Group, group_of
+from offbeat.study.cases import REPLAY, Group, group_of
 from offbeat.study.evidence import functions
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
@@ -149,11 +149,12 @@ class MpiEngine:
         Raises RunFailed where it is not the algorithm's fault: nothing can be launched, or no samples arrive.
         """
         where = self._where(algorithm, case)
+        calls = len(delays_s) if case.skew_policy == REPLAY else 0
         call = call_of(case) | {
             "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
             "tolerance_ns": int(self.tolerance_s(where, delays_s) * 1e9),
             "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
-            "delays": ",".join(str(round(delay * 1e9)) for delay in delays_s),
+            **self._delays(delays_s, calls),
         }
 
         def batch(repetitions: int, attempts: int) -> str:
@@ -171,21 +172,31 @@ class MpiEngine:
                 self.launches.check_reason(str(refusal))
                 return str(refusal)
             self.launches.check_samples(int(str(answer["tried"])), case.p)
+            if calls:
+                self.launches.check_sequence(answer["calls"], delays_s)
+                call["call"] = answer["next"]
             return ""
 
-        return repeat(batch, self.launches.samples, case.p, rule)
+        return repeat(batch, self.launches.samples, case.p, rule, calls=calls)
+
+    def _delays(self, delays_s: NDArray[np.float64], calls: int) -> dict[str, object]:
+        """The words that tell a launch the delays of each process, in every call of a replay."""
+        if calls:
+            return {"sequence": self.launches.sequence(delays_s), "call": 0}
+        return {"delays": ",".join(str(round(delay * 1e9)) for delay in delays_s)}
 
     def tolerance_s(self, where: Where, delays_s: NDArray[np.float64]) -> float:
         """How far from its plan a process may start: the study's own word, or by rule.
 
-        2 µs, or 200 µs where processes share cores, or 5% of the pattern's skew if that is more. By rule the
-        driver also allows ``TOLERANCE_OF_BOUND`` times the error bound of the shared clock if that is more.
+        2 µs, or 200 µs where processes share cores, or 5% of the pattern's skew if that is more; of a replay,
+        5% of its calls' mean skew: as much of the mean that counts. By rule the driver also allows
+        ``TOLERANCE_OF_BOUND`` times the error bound of the shared clock if that is more.
         """
         if isinstance(self._start.tolerance, float | int):
             return float(self._start.tolerance)
         crowded = self.launches.command(where).oversubscribed
         floor = CROWDED_START_TOLERANCE_S if crowded else START_TOLERANCE_S
-        return max(floor, TOLERANCE_OF_SKEW * float(delays_s.max(initial=0.0)))
+        return max(floor, TOLERANCE_OF_SKEW * float(delays_s.max(axis=-1).mean()))
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         """Cases that share a launch."""

@@ -1,4 +1,4 @@
-"""Repeating a case until its median is known well enough."""
+"""Repeating a case until its median, or the mean over the calls of a replay, is known well enough."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from offbeat.results.repetitions import Samples
 from offbeat.results.samples import delays
-from offbeat.results.statistics import median_interval
+from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
 from offbeat.study.schema import RepetitionsSection
 
 NS = 1e-9
 ATTEMPTS_PER_REPETITION = 4
+ROUNDS = 3
+"""So many rounds through its calls are a replay's minimum: of fewer repetitions there is no middle one."""
+
 GROWTH = 1.5
 PATIENCE = 5.0
 """A case that misses its starts may take this many times its time cap to get its minimum, and never fewer
@@ -84,38 +87,79 @@ def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
     if count >= rule.maximum:
         return True
     last_s = last_delays_s(samples)
-    low, high = median_interval(last_s)
-    return (high - low) / 2 <= rule.confidence_width * abs(float(np.median(last_s)))
+    return _is_narrow(median_interval(last_s), float(np.median(last_s)), rule)
+
+
+def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection) -> bool:
+    """The same of a replay of so many calls, after whole rounds alone: of the mean over its calls."""
+    assert samples.calls is not None
+    rounds, rest = divmod(int(samples.valid.sum()), calls)
+    if rest or rounds * calls < rule.minimum or rounds < min(ROUNDS, rule.maximum):
+        return False
+    if rounds >= rule.maximum:
+        return True
+    last_s, of = last_delays_s(samples), samples.calls[samples.valid]
+    return _is_narrow(mean_interval(last_s, of), mean_over_calls(last_s, of), rule)
+
+
+def _is_narrow(interval: tuple[float, float], middle: float, rule: RepetitionsSection) -> bool:
+    low, high = interval
+    return (high - low) / 2 <= rule.confidence_width * abs(middle)
 
 
 def repeat(
-    batch: Batch, path: Path, p: int, rule: RepetitionsSection, clock: Callable[[], float] = time.monotonic
+    batch: Batch,
+    path: Path,
+    p: int,
+    rule: RepetitionsSection,
+    clock: Callable[[], float] = time.monotonic,
+    *,
+    calls: int = 0,
 ) -> Samples:
     """Measure in growing batches until it is enough, or the time cap is reached.
 
     Below the minimum it goes on, until ``PATIENCE`` runs out with starts that are missed again and again;
     then what there is is returned, and the caller sees that it is too little. A batch that fails ends the
     case with what was measured before it.
+
+    ``calls`` says that the case is a replay of so many: each valid repetition is of the next one, and they
+    are measured in whole rounds. Its minimum is ``ROUNDS`` of them, and more where those would be fewer
+    repetitions than the rule's; the rule's maximum holds for each call. What time allowed of a round counts.
     """
     began = clock()
-    samples, wanted = no_samples(p), rule.minimum
+    whole = calls or 1
+    minimum = max(math.ceil(rule.minimum / whole), min(ROUNDS, rule.maximum) if calls else 0) * whole
+    samples, wanted = _numbered(no_samples(p), calls), minimum
     most_tried = rule.minimum * ATTEMPTS_PER_REPETITION
     while True:
         failure = batch(wanted, wanted * ATTEMPTS_PER_REPETITION)
         if failure:
-            return join(samples, no_samples(p, failure))
-        samples = join(samples, read_samples(path, p))
-        if is_enough(samples, rule):
-            return samples
+            return _numbered(join(samples, no_samples(p, failure)), calls)
+        samples = _numbered(join(samples, read_samples(path, p)), calls)
         count = int(samples.valid.sum())
-        has_minimum = count >= rule.minimum
+        if is_replayed_enough(samples, calls, rule) if calls else is_enough(samples, rule):
+            return samples
+        has_minimum = count >= minimum
         spent_s = clock() - began
         if has_minimum and spent_s >= rule.time_cap:
             return samples
         if spent_s >= rule.time_cap * PATIENCE and samples.valid.size >= most_tried:
             return samples
-        wanted = _next_batch(count, rule) if has_minimum else rule.minimum - count
+        wanted = _next_batch(count, whole, rule) if has_minimum else minimum - count
 
 
-def _next_batch(count: int, rule: RepetitionsSection) -> int:
-    return max(1, min(math.ceil(count * (GROWTH - 1)), rule.maximum - count))
+def _next_batch(count: int, whole: int, rule: RepetitionsSection) -> int:
+    """So many repetitions more; of a replay, what is left of a round, or whole rounds."""
+    begun = count % whole
+    if begun:
+        return whole - begun
+    rounds = count // whole
+    return whole * max(1, min(math.ceil(rounds * (GROWTH - 1)), rule.maximum - rounds))
+
+
+def _numbered(samples: Samples, calls: int) -> Samples:
+    """With the number of each repetition's call: an invalid one is of the same call as the next."""
+    if calls:
+        valid = samples.valid.astype(np.int64)
+        samples.calls = (np.cumsum(valid) - valid) % calls
+    return samples

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence as ListOf
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,19 @@ from offbeat.engines.base import Engine
 from offbeat.engines.repeat import last_delays_s, no_samples
 from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
 from offbeat.errors import RunFailed
+from offbeat.pattern import file, sequence
+from offbeat.pattern.file import Pattern
+from offbeat.pattern.lines import recorded_from
+from offbeat.pattern.sequence import Sequence
 from offbeat.pattern.shapes import SHAPES
 from offbeat.results.read import read_cases
 from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import delays_s, group_of
+from offbeat.study.cases import REPLAY, delays_s, group_of
 from offbeat.study.load import LoadedStudy
+from offbeat.units import counted
 
 LOSSES_BEFORE_GIVING_UP = 2
 """After so many crashes or hangs of an algorithm in a group, the group's other cases of it are not tried."""
@@ -39,6 +45,7 @@ class Session:
         before = _cases_before(store) if store.done else []
         self._runtimes = NoDelayRuntimes(_runtimes_of(before))
         self._losses = _losses_of(before)
+        self._files: dict[str, Pattern | Sequence] = {}
         self._library = library_name(store)
 
     def measure(self, case: Case) -> str:
@@ -52,7 +59,10 @@ class Session:
         return self.keep([(case, delays, samples)])[0]
 
     def delays_s(self, case: Case) -> NDArray[np.float64]:
-        """The delay of each rank, in seconds; raises :class:`UnknownSkew`."""
+        """The delay of each rank, in seconds, of a replay in each call; raises :class:`UnknownSkew`."""
+        recorded = self._file(case)
+        if isinstance(recorded, Sequence):
+            return recorded.delays_s
         return delays_s(self._loaded, case, self._runtimes.skew_s(case))
 
     def note(self, case: Case, samples: Samples) -> None:
@@ -60,18 +70,18 @@ class Session:
         if not samples.failure and samples.valid.any():
             self._runtimes.note(case, float(np.median(last_delays_s(samples))))
 
-    def keep(self, measured: Sequence[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
+    def keep(self, measured: ListOf[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
         """Put cases on disk, with the delays that were asked for; their statuses."""
-        statuses = [self._status(samples) for _, _, samples in measured]
+        judged = [self._status(case, delays, samples) for case, delays, samples in measured]
         self._store.append_all(
             [
-                (case, self._facts(case, float(delays.max(initial=0.0)), status, samples), samples)
-                for (case, delays, samples), status in zip(measured, statuses, strict=True)
+                (case, self._facts(case, float(delays.max(initial=0.0)), status, reason), samples)
+                for (case, delays, samples), (status, reason) in zip(measured, judged, strict=True)
             ]
         )
         for case, _, samples in measured:
             self.note(case, samples)
-        return statuses
+        return [status for status, _ in judged]
 
     def _samples(self, case: Case, delays: NDArray[np.float64]) -> Samples:
         losses = self._losses.setdefault(_algorithm_in_group(case), [])
@@ -84,25 +94,49 @@ class Session:
             losses.append(samples.failure)
         return samples
 
-    def _status(self, samples: Samples) -> str:
+    def _status(self, case: Case, delays: NDArray[np.float64], samples: Samples) -> tuple[str, str]:
+        """The status, and why it is not the best."""
         if samples.failure:
-            return "quarantined"
+            return "quarantined", samples.failure
+        if case.skew_policy == REPLAY and samples.calls is not None:
+            met = len(np.unique(samples.calls[samples.valid]))
+            if met < len(delays):
+                return "incomplete", f"time allowed {met} of its {counted(len(delays), 'call')}"
         minimum = 1 if self._engine.deterministic else self._loaded.study.repetitions.minimum
-        return "measured" if int(samples.valid.sum()) >= minimum else "incomplete"
+        if int(samples.valid.sum()) >= minimum:
+            return "measured", ""
+        return "incomplete", "too few starts were on time"
 
-    def _facts(self, case: Case, skew_s: float, status: str, samples: Samples) -> dict[str, object]:
+    def _facts(self, case: Case, skew_s: float, status: str, reason: str) -> dict[str, object]:
         verdict = self._store.verdict(case.collective, case.algorithm, case.p, case.bytes)
-        few = "too few starts were on time" if status == "incomplete" else ""
+        recorded = self._file(case)
         return {
             "engine": self._loaded.study.engine,
             "library": self._library,
-            "pattern_kind": "shape" if case.shape in SHAPES else "scenario",
+            "pattern_kind": _kind(case),
+            "source": recorded_from(recorded.header) if recorded else "",
             "skew_s": skew_s,
             "status": status,
-            "reason": samples.failure or few,
+            "reason": reason,
             "proof": verdict.status if verdict else "unproved",
             "evidence": verdict.evidence if verdict else "",
         }
+
+    def _file(self, case: Case) -> Pattern | Sequence | None:
+        """The pattern file or the replay of a case, read once; None for a shape."""
+        if case.shape in SHAPES:
+            return None
+        if case.shape not in self._files:
+            path = self._loaded.pattern_paths()[case.shape]
+            is_replay = case.skew_policy == REPLAY
+            self._files[case.shape] = sequence.read(path) if is_replay else file.read(path)
+        return self._files[case.shape]
+
+
+def _kind(case: Case) -> str:
+    if case.shape in SHAPES:
+        return "shape"
+    return "replay" if case.skew_policy == REPLAY else "scenario"
 
 
 def library_name(store: Store) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.case import Case
-from offbeat.study.cases import Group, group_of
+from offbeat.study.cases import REPLAY, Group, group_of
 
 
 class UnknownSkew(Exception):
@@ -29,9 +29,9 @@ class NoDelayRuntimes:
     def skew_s(self, case: Case) -> float:
         """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`.
 
-        0 for a pattern file that is used as it is: it brings its own.
+        0 for a pattern file that is used as it is, and for a replay: they bring their own.
         """
-        if case.skew_policy in ("none", "file"):
+        if case.skew_policy in ("none", "file", REPLAY):
             return 0.0
         if case.skew_policy == "fixed":
             return case.skew_factor

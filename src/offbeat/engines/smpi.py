@@ -31,7 +31,7 @@ from offbeat.results import layout
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import REDUCING, Case
-from offbeat.study.cases import Group, group_of
+from offbeat.study.cases import REPLAY, Group, group_of
 from offbeat.study.evidence import FUNCTIONS
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import EXTENTS, RepetitionsSection
@@ -163,8 +163,8 @@ class SmpiEngine:
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """One case alone: one repetition."""
-        batch = Batch(algorithm=algorithm, cases=[case], delays_s=delays_s[np.newaxis, :])
+        """One case alone: one repetition, or one of each call of a replay."""
+        batch = Batch(algorithm=algorithm, cases=[case], delays_s=np.atleast_2d(delays_s))
         exits = self.submit(batch).result()
         valid = np.ones(len(exits.exits_s), dtype=np.bool_)
         return Samples(
@@ -172,6 +172,8 @@ class SmpiEngine:
             exits_s=exits.exits_s,
             valid=valid,
             failure=exits.failure,
+            calls=np.arange(len(valid)) if case.skew_policy == REPLAY else None,
+            is_exact=True,
         )
 
     def patterns_at_once(self, case: Case) -> int:

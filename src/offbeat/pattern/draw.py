@@ -12,9 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.pattern.file import Pattern
-from offbeat.units import format_time
+from offbeat.pattern.sequence import Sequence, mean
+from offbeat.units import counted, format_time
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
+BAND = (0.05, 0.95)
+"""Between these quantiles over its calls a replay's delays are drawn as a band."""
+
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -45,11 +49,32 @@ def summary(pattern: Pattern) -> str:
     )
 
 
-def bars(pattern: Pattern, *, width: int = 80, height: int = 8, blocks: bool = True) -> list[str]:
+def replay_summary(sequence: Sequence) -> str:
+    """One line about a replay: its name, p, how many calls, and how their skews are spread."""
+    average = format_time(float(sequence.delays_s.mean()))
+    low, middle, high = (
+        format_time(float(skew)) for skew in np.quantile(sequence.skews_s, (BAND[0], 0.5, BAND[1]))
+    )
+    return (
+        f"{sequence.name}: p = {sequence.p}, {counted(sequence.calls, 'call')}, median skew {middle}"
+        f" (5% to 95% of the calls: {low} to {high}), mean delay {average}"
+    )
+
+
+def replay_bars(sequence: Sequence, *, width: int = 80, height: int = 8, blocks: bool = True) -> list[str]:
+    """Draw a replay: the mean delay of each rank over its calls, as :func:`bars` draws a pattern."""
+    heading = f"{replay_summary(sequence)}; each rank's mean:"
+    return bars(mean(sequence), width=width, height=height, blocks=blocks, heading=heading)
+
+
+def bars(
+    pattern: Pattern, *, width: int = 80, height: int = 8, blocks: bool = True, heading: str = ""
+) -> list[str]:
     """Draw a pattern as upright bars over the ranks: lines of text at most ``width`` wide.
 
-    ``height`` is the number of lines of the tallest bar. ``blocks`` draws eighths of a line with Unicode
-    blocks; without it ``#`` fills whole lines, and every character is ASCII.
+    ``heading`` stands above them in place of the pattern's summary. ``height`` is the number of lines of the
+    tallest bar. ``blocks`` draws eighths of a line with Unicode blocks; without it ``#`` fills whole lines,
+    and every character is ASCII.
     """
     labels = [format_time(pattern.skew_s), "0 s"]
     margin = max(map(len, labels)) + 1
@@ -59,7 +84,7 @@ def bars(pattern: Pattern, *, width: int = 80, height: int = 8, blocks: bool = T
     gap = 1 if wide > 1 else 0
     levels = _levels(heights_s, height, blocks)
     corner, edge, floor = ("└", "│", "─") if blocks else ("+", "|", "-")
-    lines = [summary(pattern)]
+    lines = [heading or summary(pattern)]
     for row in reversed(range(height if pattern.skew_s else 0)):
         cells = "".join(_cell(level - 8 * row, blocks) * (wide - gap) + " " * gap for level in levels)
         lines.append(f"{labels[0] if row == height - 1 else '':>{margin - 1}} {edge}{cells}".rstrip())

@@ -17,15 +17,20 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.pattern.shapes import MAX_DELAY_S
-from offbeat.units import TIME_UNITS
-from offbeat.whole_file import write_whole_file
+from offbeat.pattern.lines import (
+    UNITS_S,
+    content,
+    delay_s,
+    header_lines,
+    header_of,
+    read_lines,
+    unit_of,
+    write_text,
+)
 
-UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
-"""What the header key ``unit`` may say, in seconds."""
+__all__ = ["UNITS_S", "Pattern", "read", "text", "write"]
 
-_HEADER = re.compile(r"#\s*([A-Za-z_][\w .-]*?)\s*:\s*(.*?)\s*$")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WHAT = "pattern file"
 
 
 class Pattern(Struct, kw_only=True, eq=False):
@@ -67,21 +72,14 @@ def text(pattern: Pattern) -> str:
     Line breaks in the header become spaces. The name is not written: it is the file's own.
     """
     header = pattern.header | {"p": str(pattern.p), "unit": "s"}
-    lines = ["# offbeat arrival pattern; line i is the delay of rank i"]
-    lines += [f"# {key}: {' '.join(value.split())}" for key, value in header.items()]
+    lines = ["# offbeat arrival pattern; line i is the delay of rank i", *header_lines(header)]
     lines += [repr(float(delay)) for delay in pattern.delays_s]
     return "\n".join(lines) + "\n"
 
 
 def write(path: Path, pattern: Pattern) -> None:
     """Write a pattern file, replacing what was there. Raises BadInput where that is not possible."""
-    try:
-        write_whole_file(Path(path), text(pattern).encode())
-    except OSError as error:
-        raise BadInput(
-            f"cannot write the pattern file {path}: {error.strerror}; give a file in a folder that you can"
-            " write to"
-        ) from error
+    write_text(path, _WHAT, text(pattern))
 
 
 def read(path: Path, p: int | None = None) -> Pattern:
@@ -93,13 +91,11 @@ def read(path: Path, p: int | None = None) -> Pattern:
     above one day, and for a number of delays other than ``p`` or than the header's own.
     """
     path = Path(path)
-    lines = _lines(path)
-    header = _header(lines)
-    unit_s = _unit(path, header)
+    lines = read_lines(path, _WHAT, "one delay in seconds a line")
+    header = header_of(lines)
+    unit_s = unit_of(path, header)
     delays = [
-        _delay(path, number, content, unit_s)
-        for number, line in enumerate(lines, 1)
-        if (content := line.split("#", 1)[0].strip())
+        _delay(path, number, said, unit_s) for number, line in enumerate(lines, 1) if (said := content(line))
     ]
     _check_count(path, len(delays), header, p)
     values = np.array(delays, dtype=np.float64)
@@ -108,53 +104,15 @@ def read(path: Path, p: int | None = None) -> Pattern:
     return Pattern(name=path.stem, delays_s=values - smallest, header=kept, shifted_by_s=smallest)
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"cannot read the pattern file {path}: {error.strerror}") from error
-    try:
-        return re.split(r"\r\n|\r|\n", data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise BadInput(
-            f"{path}:{line}: the byte 0x{data[error.start]:02x} is not UTF-8 text;"
-            " a pattern file is plain text with one delay in seconds a line"
-        ) from error
-
-
-def _header(lines: list[str]) -> dict[str, str]:
-    matches = (_HEADER.match(line.strip()) for line in lines)
-    return {match[1]: match[2] for match in matches if match}
-
-
-def _unit(path: Path, header: dict[str, str]) -> float:
-    unit = header.get("unit", "s")
-    if unit not in UNITS_S:
-        raise BadInput(f"{path}: the header names the unit {unit!r}; known units are {', '.join(UNITS_S)}")
-    return UNITS_S[unit]
-
-
-def _delay(path: Path, number: int, content: str, unit_s: float) -> float:
+def _delay(path: Path, number: int, said: str, unit_s: float) -> float:
     """One line's delay in seconds; BadInput with what is wrong with it."""
     where = f"{path}:{number}"
-    if len(re.split(r"[\s,;]+", content)) > 1:
+    if len(re.split(r"[\s,;]+", said)) > 1:
         raise BadInput(
-            f"{where}: {content[:60]!r} is more than one number; a pattern file has one delay a line,"
-            " with a decimal point and without a unit"
+            f"{where}: {said[:60]!r} is more than one number; a pattern file has one delay a line,"
+            " with a decimal point and without a unit (a replay file has one call a line)"
         )
-    if re.fullmatch(r"[+-]?(nan|inf|infinity)", content, re.IGNORECASE):
-        raise BadInput(f"{where}: {content} is not a delay; every rank needs a finite number of seconds")
-    if not _NUMBER.fullmatch(content):
-        raise BadInput(
-            f"{where}: {content[:60]!r} is not a number; a line holds the delay of one rank in seconds"
-        )
-    delay = float(content) * unit_s
-    if delay < 0:
-        raise BadInput(f"{where}: the delay {content} is negative; the earliest rank has the delay 0")
-    if delay > MAX_DELAY_S:
-        raise BadInput(f"{where}: the delay {content} is longer than one day; delays are in seconds")
-    return delay + 0.0
+    return delay_s(where, said, unit_s)
 
 
 def _check_count(path: Path, found: int, header: dict[str, str], p: int | None) -> None:

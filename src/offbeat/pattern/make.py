@@ -6,8 +6,9 @@ from pathlib import Path
 
 import offbeat
 from offbeat.errors import BadInput
-from offbeat.pattern import file
+from offbeat.pattern import file, sequence
 from offbeat.pattern.file import Pattern
+from offbeat.pattern.sequence import Sequence
 from offbeat.pattern.shapes import SHAPES, delays
 
 
@@ -27,13 +28,18 @@ def make(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> P
     return Pattern(name=shape, delays_s=delays(shape, p, skew_s, seed=seed, ppn=ppn), header=header)
 
 
-def file_or_shape(name: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern:
-    """The pattern of the shape of this name, else of the pattern file at this path.
+def file_or_shape(name: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern | Sequence:
+    """The pattern of the shape of this name, else of the pattern file or replay file at this path.
 
-    ``p``, ``skew_s``, ``seed`` and ``ppn`` are for shapes only. BadInput if it is neither.
+    ``p``, ``skew_s``, ``seed`` and ``ppn`` are for shapes only. BadInput if it is none of them.
     """
     if name in SHAPES:
         return make(name, p, skew_s, seed=seed, ppn=ppn)
     if not Path(name).exists():
         raise BadInput(f"{name} is neither a pattern file nor a shape; the shapes are {', '.join(SHAPES)}")
-    return file.read(Path(name))
+    return read(Path(name))
+
+
+def read(path: Path, p: int | None = None) -> Pattern | Sequence:
+    """A replay file where the path ends in ``.replay``, else a pattern file; BadInput as they are read."""
+    return sequence.read(path, p) if path.suffix == sequence.SUFFIX else file.read(path, p)

@@ -7,7 +7,7 @@ the axis says so: a single late rank among thousands stays visible.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
 from offbeat.errors import BadInput
-from offbeat.pattern.draw import binned, time_unit
+from offbeat.pattern.draw import BAND, binned, time_unit
 from offbeat.pattern.file import Pattern
+from offbeat.pattern.sequence import Sequence, mean
+from offbeat.units import counted
 from offbeat.whole_file import whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -29,11 +31,11 @@ BARS = 200
 DOTS = 64
 """Ranks at most for which a rank that is not late gets a dot, so that it is seen to be there."""
 
-_DARK, _LIGHT = "#0072B2", "#9ECAE9"
+_DARK, _LIGHT, _LINE = "#0072B2", "#9ECAE9", "#222222"
 
 
-def picture(patterns: Sequence[Pattern], path: Path) -> None:
-    """Write a picture of patterns side by side: PNG, SVG or PDF by the path's suffix.
+def picture(shown: Iterable[Pattern | Sequence], path: Path) -> None:
+    """Write a picture of patterns and replays side by side: PNG, SVG or PDF by the path's suffix.
 
     Each panel has its own time axis with its own unit. Raises BadInput for another suffix or where the file
     cannot be written.
@@ -41,11 +43,16 @@ def picture(patterns: Sequence[Pattern], path: Path) -> None:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
+    patterns = list(shown)
     columns = min(len(patterns), 3)
     rows = math.ceil(len(patterns) / columns)
     figure = Figure(figsize=(4.2 * columns, 2.7 * rows), layout="constrained")
     for index, pattern in enumerate(patterns, 1):
-        _panel(figure.add_subplot(rows, columns, index), pattern)
+        axes = figure.add_subplot(rows, columns, index)
+        if isinstance(pattern, Sequence):
+            _replay_panel(axes, pattern)
+        else:
+            _panel(axes, pattern)
     try:
         with whole_file(path) as stream:
             figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
@@ -74,14 +81,37 @@ def _panel(axes: Axes, pattern: Pattern) -> None:
     _dress(axes, pattern, scale_s, unit)
 
 
-def _dress(axes: Axes, pattern: Pattern, scale_s: float, unit: str) -> None:
+def _replay_panel(axes: Axes, sequence: Sequence) -> None:
+    """The mean delay of each rank, and between which delays nine of ten calls lie."""
+    average = mean(sequence)
+    low_s, high_s = np.quantile(sequence.delays_s, BAND, axis=0)
+    top_s = float(high_s.max(initial=average.skew_s))
+    scale_s, unit = time_unit(top_s)
+    means_s, ranks_each = binned(average.delays_s, BARS)
+    starts = np.arange(0, sequence.p, ranks_each)
+    edges = np.append(starts, sequence.p) - 0.5
+    lows, highs = np.minimum.reduceat(low_s, starts), np.maximum.reduceat(high_s, starts)
+    if sequence.p <= DOTS:
+        axes.bar(starts, means_s / scale_s, width=0.8, color=_DARK)
+        axes.vlines(starts, lows / scale_s, highs / scale_s, color=_LINE, linewidth=1.2)
+    else:
+        axes.stairs(highs / scale_s, edges, baseline=lows / scale_s, fill=True, color=_LIGHT)
+        axes.stairs(means_s / scale_s, edges, baseline=None, color=_DARK)
+    marks = ("bar", "line") if sequence.p <= DOTS else ("line", "band")
+    words = f"{marks[0]}: mean of {counted(sequence.calls, 'call')}, {marks[1]}: 5% to 95%"
+    axes.set_xlabel(f"rank ({words})", fontsize=9)
+    _dress(axes, average, scale_s, unit, top_s)
+
+
+def _dress(axes: Axes, pattern: Pattern, scale_s: float, unit: str, top_s: float | None = None) -> None:
     """Title, limits and ticks; a pattern that delays nobody says so instead of showing an empty scale."""
+    top_s = pattern.skew_s if top_s is None else top_s
     axes.set_title(f"{pattern.name}, p = {pattern.p}", fontsize=10)
     axes.set_ylabel(f"delay [{unit}]", fontsize=9)
     axes.set_xlim(-0.5 - pattern.p / 100, pattern.p - 0.5 + pattern.p / 100)
-    axes.set_ylim(0, pattern.skew_s / scale_s * 1.05 or 1.0)
+    axes.set_ylim(0, top_s / scale_s * 1.05 or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True) if pattern.p > 1 else FixedLocator([0]))
-    if pattern.skew_s == 0:
+    if top_s == 0:
         axes.set_yticks([0])
         axes.text(
             0.5, 0.5, "no rank is late", transform=axes.transAxes, ha="center", fontsize=9, color="0.35"

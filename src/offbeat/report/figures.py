@@ -30,11 +30,15 @@ _BARS = 128
 
 
 class Drawn(Struct, frozen=True, kw_only=True):
-    """A pattern to draw: its label, a remark, and the delay of each rank in any unit."""
+    """A pattern to draw: its label, a remark, and the delay of each rank in any unit.
+
+    ``band`` is between which delays most calls of a replay lie, of which ``delays`` is the mean.
+    """
 
     label: str
     remark: str
     delays: NDArray[np.float64]
+    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -270,7 +274,7 @@ def pattern_figure(patterns: Sequence[Drawn], subject: str) -> Figure:
 def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> None:
     """One small multiple; ``first`` in its row and ``last`` in its column carry the axes' names."""
     delays = np.asarray(pattern.delays, dtype=float)
-    largest = delays.max(initial=0.0)
+    largest = delays.max(initial=0.0) if pattern.band is None else pattern.band[1].max(initial=delays.max())
     ranks = "rank"
     shares = delays / largest if largest > 0 else delays
     if len(shares) <= DOTS:
@@ -279,7 +283,12 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
     else:
         latest, each = binned(shares, _BARS)
         ranks = f"rank (bars: the latest of {each})"
-        axis.bar(np.arange(len(latest)) * each + (each - 1) / 2, latest, width=each, color=BLUE)
+        if pattern.band is None:
+            axis.bar(np.arange(len(latest)) * each + (each - 1) / 2, latest, width=each, color=BLUE)
+        else:
+            axis.stairs(latest, _edges(len(shares), each), baseline=None, color=BLUE, zorder=3)
+    if pattern.band is not None and largest > 0:
+        _draw_band(axis, pattern.band[0] / largest, pattern.band[1] / largest)
     axis.set_ylim(-0.06, 1.08)
     axis.set_xlim(-0.6, max(len(shares) - 0.4, 0.6))
     axis.set_yticks([0, 0.5, 1], ["0", "0.5", "1"] if first else ["", "", ""])
@@ -295,6 +304,21 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
         axis.set_ylabel("delay, share of s", fontsize=8, color=INK)
     if last:
         axis.set_xlabel(ranks, fontsize=8, color=INK)
+
+
+def _draw_band(axis: Axes, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+    """From the smaller to the larger delay: an upright line a rank, or a band where there are many."""
+    if len(high) <= DOTS:
+        axis.vlines(np.arange(len(high)), low, high, color=ORANGE, linewidth=2 if len(high) <= 16 else 1)
+        return
+    highest, each = binned(high, _BARS)
+    lowest = np.minimum.reduceat(low, np.arange(0, len(low), each))
+    axis.stairs(highest, _edges(len(high), each), baseline=lowest, fill=True, color=ORANGE, alpha=0.45)
+
+
+def _edges(ranks: int, each: int) -> NDArray[np.float64]:
+    """Where bars of so many ranks begin and end."""
+    return np.append(np.arange(0, ranks, each), ranks) - 0.5
 
 
 def cost_figure(costs: Sequence[Cost], subject: str, full_bar: float) -> Figure:

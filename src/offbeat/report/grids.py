@@ -120,13 +120,14 @@ def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
     how, of = ("Measured", "Median of the repetitions' last delay")
     if view.is_simulated:
         how, of = ("Simulated", "Last delay")
+    of += ", of replays the mean over their calls" if table.replays else ""
     return Grid(
         kind="last-delay",
         title=f"{how} last delay {labels.LAST_DELAY} in {unit}",
         subject=view.title,
         caption=f"{of} (last exit {labels.MINUS} last arrival) in {unit}."
         f" Compare within a row: ✓ is within {wording.share_label(within)} of its fastest."
-        + (" * marks medians of too few repetitions." if _any_incomplete(table) else ""),
+        + _incomplete_sentence(table),
         columns=_columns(view, table),
         rows=[
             Row(heading=heading, squares=[square(i, j) for j in range(len(table.algorithms))])
@@ -199,17 +200,27 @@ def normalised_grid(view: CellView, table: DelayTable) -> Grid:
         title=f"{labels.LAST_DELAY} relative to each row's fastest",
         subject=view.title,
         caption=f"1 is the fastest of a row; in parentheses the measured {labels.LAST_DELAY} in {unit}. "
-        "The averages weigh every row the same; the smallest is the most robust by the rule ‘average’.",
+        "The averages weigh every row the same; the smallest is the most robust by the rule ‘average’."
+        + _counted_once(table),
         columns=_columns(view, table),
         rows=shown + _average_rows(table),
         keys=_ratio_keys() + _missing_key(table),
     )
 
 
+def _counted_once(table: DelayTable) -> str:
+    """Which rows do not count in the average with scenarios, because a replay of the same calls does."""
+    pairs = rules.stood_for(table).items()
+    shown = ", ".join(f"{table.patterns[i]} ({table.patterns[replay]} does)" for i, replay in pairs)
+    return (
+        f" With scenarios, what was recorded from the same calls counts once: not {shown}." if shown else ""
+    )
+
+
 def _average_rows(table: DelayTable) -> list[Row]:
     """The scores of the average rule, without and (where there are any) with the scenarios."""
     rows = [_average_row(table, "average", include_scenarios=False)]
-    if "scenario" in table.kinds:
+    if table.recorded:
         rows[0] = _average_row(table, "average without scenarios", include_scenarios=False)
         rows.append(_average_row(table, "average with scenarios", include_scenarios=True))
     return rows
@@ -251,11 +262,14 @@ def _row_headings(view: CellView, table: DelayTable) -> list[Heading]:
     )
     skews = {row["pattern"]: (row["low"], row["high"]) for row in spans.iter_rows(named=True)}
 
+    replays = {table.patterns[i] for i in table.replays}
+
     def remark(pattern: str) -> str:
         low, high = skews.get(pattern, (None, None))
         if low is None or high is None or not np.isfinite([low, high]).all() or high == 0:
             return ""
-        return f"s = {labels.duration_span(low, high)}"
+        largest = " at most" if pattern in replays else ""
+        return f"s = {labels.duration_span(low, high)}{largest}"
 
     return [Heading(name=pattern, remark=remark(pattern)) for pattern in table.patterns]
 
@@ -306,6 +320,16 @@ def _incomplete(table: DelayTable, i: int, j: int) -> bool:
 
 def _any_incomplete(table: DelayTable) -> bool:
     return table.incomplete is not None and bool(table.incomplete.any())
+
+
+def _incomplete_sentence(table: DelayTable) -> str:
+    """What the star means, where there is one."""
+    if not _any_incomplete(table):
+        return ""
+    partial = any(_incomplete(table, i, j) for i in table.replays for j in range(len(table.algorithms)))
+    return " * marks medians of too few repetitions" + (
+        ", and means over some of a replay's calls." if partial else "."
+    )
 
 
 def _skew_sentence(table: DelayTable) -> str:

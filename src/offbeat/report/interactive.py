@@ -32,7 +32,7 @@ def payload(views: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, A
     ``thinned`` is how many numbers stand for a case where some were left out, else 0; ``repeated`` says
     whether any case has several repetitions.
     """
-    samples = samples_of(repetitions)
+    samples = {case: repeated.last_delay_s for case, repeated in samples_of(repetitions).items()}
     shown = [view for view in views if view.table is not None]
     number = sum(int(np.isfinite(view.table.last_delay_s).sum()) for view in shown if view.table is not None)
     most = max(LEAST, BUDGET // max(number, 1))

@@ -185,8 +185,9 @@ def wide_intervals(evidence: Evidence) -> Notice | None:
     rows = evidence.measured.filter((half > asked * 1.001 * pl.col("last_delay_s")).fill_null(False))
     if not rows.height:
         return None
+    mean = ", or the mean over a replay’s calls," if "replay" in rows["pattern_kind"].to_list() else ""
     return Notice(
-        what=f"In {evidence.of_measured(rows)} the median is known less well than the"
+        what=f"In {evidence.of_measured(rows)} the median{mean} is known less well than the"
         f" ±{wording.share_label(asked)} asked for.",
         why="Their repetitions or their time ran out first."
         " Differences that are smaller than the intervals may be none.",

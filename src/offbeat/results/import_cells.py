@@ -16,6 +16,7 @@ from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
 from offbeat.results.import_columns import Column, find_columns
 from offbeat.study.case import COLLECTIVES, Case
+from offbeat.study.cases import REPLAY
 
 Value = str | int | float
 """What a field of the file can say."""
@@ -31,7 +32,8 @@ class Cell(Struct, kw_only=True):
     """A case with its rows.
 
     ``says`` is what the first of them says, by our column names with times in seconds; ``line`` is where it
-    stands. The delays are one a row, in seconds; both are empty for a case that was set aside.
+    stands. The delays are one a row, in seconds; both are empty for a case that was set aside. ``calls`` has
+    the number of the call of each row, which for rows that don't say it is their place in the file.
     """
 
     case: Case
@@ -40,6 +42,12 @@ class Cell(Struct, kw_only=True):
     line: int
     last_delay_s: list[float] = []
     total_delay_s: list[float | None] = []
+    calls: list[int] = []
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether it is of one recorded call after another."""
+        return "replay" in (self.says.get("pattern_kind"), self.case.skew_policy)
 
     @property
     def is_summary(self) -> bool:
@@ -132,6 +140,7 @@ def _take(
         cell.last_delay_s.append(float(says["last_delay"]))
         total = says.get("total_delay")
         cell.total_delay_s.append(None if total is None else float(total))
+        cell.calls.append(int(says.get("call", len(cell.calls))))
     return True
 
 
@@ -183,6 +192,8 @@ def _skew(shape: str, says: Mapping[str, Value]) -> tuple[str, float]:
     """Policy and factor of the skew where the file does not name them: what it was, if it says that."""
     if shape == "no_delay":
         return "none", 0.0
+    if says.get("pattern_kind") == "replay":
+        return REPLAY, 1.0
     return ("fixed", float(says["skew"])) if "skew" in says else ("file", 0.0)
 
 

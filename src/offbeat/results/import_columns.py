@@ -19,6 +19,7 @@ TEXTS = {
     "pattern": (),
     "pattern_kind": (),
     "shape": (),
+    "source": (),
     "skew_policy": (),
     "op": (),
     "datatype": (),
@@ -37,6 +38,7 @@ COUNTS = {
     "root": (),
     "repetitions": (),
     "invalid": (),
+    "call": (),
 }
 """Columns that hold a whole number, with other names for them."""
 
@@ -57,8 +59,8 @@ TIME_SUFFIXES = ("s", "ms", "us", "ns")
 _LARGEST = 2**63 - 1
 
 WORDS = {
-    "pattern_kind": ("shape", "scenario"),
-    "skew_policy": ("mean", "own", "fixed", "file", "none"),
+    "pattern_kind": ("shape", "scenario", "replay"),
+    "skew_policy": ("mean", "own", "fixed", "file", "replay", "none"),
     "status": ("measured", "incomplete", "quarantined"),
     "proof": ("proved", "unproved"),
 }

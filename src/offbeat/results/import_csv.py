@@ -19,9 +19,10 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results import samples
 from offbeat.results.import_cells import Cell, Sheet, read_sheet
 from offbeat.results.provenance import written_by
-from offbeat.results.statistics import median_interval
+from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.cases import REPLAY
 from offbeat.units import counted
 
 
@@ -65,7 +66,12 @@ def import_csv(
         store.add_verdicts(_verdicts(csv, sheet))
         rows = [_row(csv, cell) for cell in sheet.cells]
         batches = [
-            samples.encode_delays(_identity(cell), cell.last_delay_s, cell.total_delay_s)
+            samples.encode_delays(
+                _identity(cell),
+                cell.last_delay_s,
+                cell.total_delay_s,
+                np.array(cell.calls) if cell.is_replay else None,
+            )
             for cell in sheet.cells
             if not cell.is_summary
         ]
@@ -82,13 +88,14 @@ def _identity(cell: Cell) -> str:
 def _row(csv: Path, cell: Cell) -> dict[str, object]:
     """The row of CASES for a cell."""
     case, says = cell.case, cell.says
-    kind = "shape" if case.shape in SHAPES else "scenario"
+    kind = "replay" if cell.is_replay else "shape" if case.shape in SHAPES else "scenario"
     skew_s = 0.0 if case.shape == "no_delay" else None
     return msgspec.structs.asdict(case) | {
         "case": _identity(cell),
         "engine": "import",
         "library": cell.library,
         "pattern_kind": says.get("pattern_kind", kind),
+        "source": says.get("source", ""),
         "skew_s": says.get("skew", skew_s),
         "status": says.get("status", "measured"),
         "reason": says.get("reason", ""),
@@ -114,9 +121,11 @@ def _stated(cell: Cell) -> dict[str, object]:
 
 def _computed(cell: Cell) -> dict[str, object]:
     """The measures of a cell from its rows, each a repetition; none of a case that was set aside."""
+    measured = bool(cell.last_delay_s)
+    if measured and cell.is_replay:
+        return _computed_over_calls(cell)
     low_s, high_s = median_interval(cell.last_delay_s)
     totals_s = [total for total in cell.total_delay_s if total is not None]
-    measured = bool(cell.last_delay_s)
     return {
         "repetitions": len(cell.last_delay_s),
         "invalid": 0 if measured else cell.says.get("invalid", 0),
@@ -124,6 +133,21 @@ def _computed(cell: Cell) -> dict[str, object]:
         "last_delay_low_s": low_s if measured else None,
         "last_delay_high_s": high_s if measured else None,
         "total_delay_s": float(np.median(totals_s)) if totals_s else None,
+    }
+
+
+def _computed_over_calls(cell: Cell) -> dict[str, object]:
+    """The same of a replay: means over its calls."""
+    calls = np.array(cell.calls)
+    low_s, high_s = mean_interval(cell.last_delay_s, calls)
+    totals_s = np.array([np.nan if total is None else total for total in cell.total_delay_s])
+    return {
+        "repetitions": len(cell.last_delay_s),
+        "invalid": 0,
+        "last_delay_s": mean_over_calls(cell.last_delay_s, calls),
+        "last_delay_low_s": low_s,
+        "last_delay_high_s": high_s,
+        "total_delay_s": None if np.isnan(totals_s).any() else mean_over_calls(totals_s, calls),
     }
 
 
@@ -169,7 +193,8 @@ def _study(csv: Path, sheet: Sheet) -> str:
         }
         for name in dict.fromkeys(case.collective for case in cases)
     ]
-    labels = dict.fromkeys(case.shape for case in cases)
+    labels = dict.fromkeys(case.shape for case in cases if case.skew_policy != REPLAY)
+    replays = dict.fromkeys(case.shape for case in cases if case.skew_policy == REPLAY)
     placed = {(case.nodes, case.ppn) for case in cases} - {(0, 0)}
     processes = {"p": sorted({case.p for case in cases})}
     if placed:
@@ -185,6 +210,7 @@ def _study(csv: Path, sheet: Sheet) -> str:
         "patterns": {
             "shapes": [label for label in labels if label in SHAPES],
             "files": [label for label in labels if label not in SHAPES],
+            **({"replays": list(replays)} if replays else {}),
         },
     }
     return tomlkit.dumps(study)

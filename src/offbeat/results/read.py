@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import polars as pl
 from msgspec import Struct
@@ -17,12 +17,18 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.results import layout, samples
 from offbeat.results.append import read_lines
-from offbeat.results.schema import CASES, polars_schema
+from offbeat.results.schema import CASES, LATER, polars_schema
 from offbeat.study.algorithm import Algorithm, Verdict
 
 _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
 
-_LINE_TYPES = {name: _JSON_TYPES[kind] for name, (kind, _) in CASES.items()}
+_LINE_TYPES = {
+    name: NotRequired[_JSON_TYPES[kind]] if name in LATER else _JSON_TYPES[kind]
+    for name, (kind, _) in CASES.items()
+}
+
+LATER_OF_CASES = {name: otherwise for name, otherwise in LATER.items() if name in CASES}
+"""What stands in a case's row for columns that an earlier version lacked."""
 
 CASE_LINE: Any = TypedDict("CASE_LINE", _LINE_TYPES)  # type: ignore[misc]
 """A line of ``cases.jsonl``: the columns of CASES, of which those with fractions can be null."""
@@ -74,7 +80,7 @@ def read_study(path: str | PathLike[str]) -> Results:
             f"{len(rows) - len(kept)} cases are left out because their samples are missing in {directory};"
             " 'offbeat run' measures them again"
         )
-    cases = pl.DataFrame(kept, schema=polars_schema(CASES))
+    cases = pl.DataFrame([LATER_OF_CASES | row for row in kept], schema=polars_schema(CASES))
     return Results(
         directory=directory,
         study=study,

@@ -13,7 +13,9 @@ class Samples(Struct, kw_only=True):
     ``arrivals_s`` and ``exits_s`` are (repetitions × p), in seconds on the shared clock since the
     repetition's deadline; ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid
     repetition and ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason
-    why the case must be quarantined; the arrays then hold what was measured before.
+    why the case must be quarantined; the arrays then hold what was measured before. Of a replay, ``calls``
+    has the number of the call that each repetition belongs to, from 0, (repetitions,). ``is_exact`` says that
+    repeating would give the same numbers.
     """
 
     arrivals_s: NDArray[np.float64]
@@ -22,3 +24,5 @@ class Samples(Struct, kw_only=True):
     overshoot_s: float = 0.0
     clock_bound_s: float = 0.0
     failure: str = ""
+    calls: NDArray[np.int64] | None = None
+    is_exact: bool = False

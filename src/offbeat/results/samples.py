@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.results import layout
 from offbeat.results.repetitions import Samples
-from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
+from offbeat.results.schema import LATER, RANKS, REPETITIONS, polars_schema
 
 STREAM = pa.schema(
     {
         "case": pa.string(),
         "repetition": pa.int64(),
+        "call": pa.int64(),
         "valid": pa.bool_(),
         "last_delay_s": pa.float64(),
         "total_delay_s": pa.float64(),
@@ -37,7 +38,8 @@ STREAM = pa.schema(
         "exits_s": pa.list_(pa.float64()),
     }
 )
-"""The stream's columns; the lists are empty where the ranks' times are not known (imports)."""
+"""The stream's columns; the lists are empty where the ranks' times are not known (imports), and there is no
+call where the case is no replay."""
 
 STREAM_HEADER = STREAM.serialize().to_pybytes()
 """The bytes with which a stream starts."""
@@ -64,17 +66,26 @@ def _encode_same_p(cases: Sequence[tuple[str, Samples]]) -> bytes:
     last_s, total_s = delays(every)
     names = [case for (case, _), count in zip(cases, counts, strict=True) for _ in range(count)]
     numbers = np.concatenate([np.arange(count) for count in counts])
-    return _batch(names, numbers, valid, last_s, total_s, _lists(arrivals), _lists(exits))
+    calls = pa.concat_arrays([_calls(samples.calls, len(samples.valid)) for _, samples in cases])
+    return _batch(names, numbers, calls, valid, last_s, total_s, _lists(arrivals), _lists(exits))
 
 
-def encode_delays(case: str, last_delay_s: Sequence[float], total_delay_s: Sequence[float | None]) -> bytes:
+def encode_delays(
+    case: str,
+    last_delay_s: Sequence[float],
+    total_delay_s: Sequence[float | None],
+    calls: NDArray[np.int64] | None = None,
+) -> bytes:
     """The record batch of a case of which only the delays are known, one a repetition, all valid."""
     count = len(last_delay_s)
     if count == 0:
         return b""
     nothing = pa.array([[]] * count, type=pa.list_(pa.float64()))
     valid = np.ones(count, dtype=np.bool_)
-    return _batch([case] * count, np.arange(count), valid, last_delay_s, total_delay_s, nothing, nothing)
+    numbers = np.arange(count)
+    return _batch(
+        [case] * count, numbers, _calls(calls, count), valid, last_delay_s, total_delay_s, nothing, nothing
+    )
 
 
 def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -88,6 +99,7 @@ def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _batch(
     cases: Sequence[str],
     numbers: NDArray[np.int64],
+    calls: pa.Array,
     valid: NDArray[np.bool_],
     last_s: object,
     total_s: object,
@@ -97,6 +109,7 @@ def _batch(
     columns = [
         pa.array(cases),
         pa.array(numbers, type=pa.int64()),
+        calls,
         pa.array(np.asarray(valid, dtype=np.bool_)),
         pa.array(last_s, type=pa.float64(), from_pandas=True),
         pa.array(total_s, type=pa.float64(), from_pandas=True),
@@ -104,6 +117,10 @@ def _batch(
         exits,
     ]
     return bytes(pa.record_batch(columns, schema=STREAM).serialize())
+
+
+def _calls(calls: NDArray[np.int64] | None, count: int) -> pa.Array:
+    return pa.nulls(count, pa.int64()) if calls is None else pa.array(calls, type=pa.int64())
 
 
 def _lists(times_s: NDArray[np.float64]) -> pa.Array:
@@ -126,8 +143,8 @@ def read_batches(stream: Path) -> Iterator[pa.RecordBatch]:
 
 
 def repetition_table(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the repetitions table."""
-    return pa.table(batch.select(list(REPETITIONS)))
+    """The rows of a batch for the repetitions table; a column that an earlier version lacked stays out."""
+    return pa.table(batch.select([name for name in REPETITIONS if name in batch.schema.names]))
 
 
 def rank_table(batch: pa.RecordBatch) -> pa.Table:
@@ -258,7 +275,11 @@ def _read_part(part: Path, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame
 
 
 def _shaped(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """The columns of a schema, of its types; raises PolarsError where they are not there."""
+    """The columns of a schema, of its types; raises PolarsError where they are not there, unless earlier
+    versions lacked them."""
+    frame = frame.with_columns(
+        pl.lit(LATER[name]).alias(name) for name in schema if name in LATER and name not in frame.columns
+    )
     return frame.select(list(schema)).cast(schema)  # type: ignore[arg-type]
 
 

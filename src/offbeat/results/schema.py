@@ -25,11 +25,18 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "algorithm": (pl.String, "the algorithm's name, with its parameters"),
     "bytes": (pl.Int64, "message size: bytes per process as the MPI call states it"),
     "pattern": (pl.String, "row label: shape or scenario, with ×factor where a shape has several skews"),
-    "pattern_kind": (pl.String, "shape or scenario"),
-    "shape": (pl.String, "the shape's or the scenario's name"),
-    "skew_policy": (pl.String, "mean, own, fixed, file or none"),
+    "pattern_kind": (pl.String, "shape, scenario or replay"),
+    "shape": (pl.String, "the shape's, the scenario's or the replay's name"),
+    "source": (
+        pl.String,
+        "which calls of which trace a scenario or a replay was made from, where its file says so",
+    ),
+    "skew_policy": (pl.String, "mean, own, fixed, file, replay or none"),
     "skew_factor": (pl.Float64, "factor of the policy; seconds for fixed"),
-    "skew_s": (pl.Float64, "the largest delay of the pattern as it was applied, in seconds"),
+    "skew_s": (
+        pl.Float64,
+        "the largest delay of the pattern, or of any call of a replay, as it was applied, in seconds",
+    ),
     "op": (pl.String, "reduction operation"),
     "datatype": (pl.String, "element type"),
     "root": (pl.Int64, "root of a rooted collective"),
@@ -42,10 +49,18 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
         pl.Int64,
         "repetitions in which a process missed its start, or may have by its clock's error; repeated",
     ),
-    "last_delay_s": (pl.Float64, "median last delay d̂ = max exit − max arrival, in seconds"),
-    "last_delay_low_s": (pl.Float64, "lower end of the median's 95% confidence interval"),
-    "last_delay_high_s": (pl.Float64, "upper end of the median's 95% confidence interval"),
-    "total_delay_s": (pl.Float64, "median total delay d* = max exit − min arrival, in seconds"),
+    "last_delay_s": (
+        pl.Float64,
+        "median last delay d̂ = max exit − max arrival, in seconds; of a replay the mean over its calls'"
+        " medians",
+    ),
+    "last_delay_low_s": (pl.Float64, "lower end of its 95% confidence interval"),
+    "last_delay_high_s": (pl.Float64, "upper end of its 95% confidence interval"),
+    "total_delay_s": (
+        pl.Float64,
+        "median total delay d* = max exit − min arrival, in seconds; of a replay the mean over its calls'"
+        " medians",
+    ),
     "overshoot_s": (
         pl.Float64,
         "largest start error of a valid repetition: arrival − planned arrival, in seconds",
@@ -56,6 +71,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
 REPETITIONS: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case"),
     "repetition": (pl.Int64, "number of the repetition within the case, from 0, in the order of measurement"),
+    "call": (pl.Int64, "of a replay: number of the call whose delays were applied, from 0"),
     "valid": (pl.Boolean, "false when a process missed its start, or may have by its clock's error bound"),
     "last_delay_s": (pl.Float64, "d̂ = max exit − max arrival, in seconds"),
     "total_delay_s": (pl.Float64, "d* = max exit − min arrival, in seconds"),
@@ -71,6 +87,10 @@ RANKS: dict[str, tuple[type[pl.DataType], str]] = {
     ),
     "exit_s": (pl.Float64, "when the rank left, on the same clock"),
 }
+
+
+LATER = {"source": "", "call": None}
+"""Columns that results of earlier versions lack, and what stands there for them."""
 
 
 def polars_schema(columns: dict[str, tuple[type[pl.DataType], str]]) -> dict[str, type[pl.DataType]]:

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from offbeat.errors import RunFailed
 from offbeat.results import layout
@@ -23,15 +24,15 @@ from offbeat.results.lock import Lock
 from offbeat.results.read import CASE_LINE, key, read_study_toml, whole_cases
 from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, SCHEMA_VERSION
-from offbeat.results.statistics import median_interval
+from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 
 FACTS = ("engine", "library", "pattern_kind", "skew_s", "status", "proof")
 """Columns of CASES that neither the case nor its samples tell: whoever appends a case must."""
 
-OPTIONAL_FACTS = ("reason", "evidence", "overshoot_s", "clock_bound_s")
-"""Facts with a default: the samples' failure, nothing, and the samples' own bounds."""
+OPTIONAL_FACTS = ("reason", "evidence", "source", "overshoot_s", "clock_bound_s")
+"""Facts with a default: the samples' failure, nothing, nothing, and the samples' own bounds."""
 
 
 class Store:
@@ -265,6 +266,7 @@ def _describe(case: Case, facts: Mapping[str, object], samples: Samples) -> dict
     defaults = {
         "reason": samples.failure,
         "evidence": "",
+        "source": "",
         "overshoot_s": samples.overshoot_s,
         "clock_bound_s": samples.clock_bound_s,
     }
@@ -275,6 +277,8 @@ def _measures(samples: Samples) -> dict[str, object]:
     """The columns of CASES that are computed from the samples; no delays where no repetition is valid."""
     valid = np.asarray(samples.valid, dtype=np.bool_)
     last_s, total_s = samples_on_disk.delays(samples)
+    if samples.calls is not None:
+        return _measures_over_calls(samples, samples.calls[valid], last_s[valid], total_s[valid])
     if len(valid) == 1 and valid[0]:  # as simulated cases are
         only_s = float(last_s[0])
         return {
@@ -294,6 +298,23 @@ def _measures(samples: Samples) -> dict[str, object]:
         "last_delay_low_s": low_s if count else None,
         "last_delay_high_s": high_s if count else None,
         "total_delay_s": float(np.median(total_s[valid])) if count else None,
+    }
+
+
+def _measures_over_calls(
+    samples: Samples, calls: NDArray[np.int64], last_s: NDArray[np.float64], total_s: NDArray[np.float64]
+) -> dict[str, object]:
+    """The same of a replay: means over its calls; ``calls`` and delays are those of valid repetitions."""
+    count = len(calls)
+    last_delay_s = mean_over_calls(last_s, calls)
+    low_s, high_s = (last_delay_s, last_delay_s) if samples.is_exact else mean_interval(last_s, calls)
+    return {
+        "repetitions": count,
+        "invalid": len(samples.valid) - count,
+        "last_delay_s": last_delay_s if count else None,
+        "last_delay_low_s": low_s if count else None,
+        "last_delay_high_s": high_s if count else None,
+        "total_delay_s": mean_over_calls(total_s, calls) if count else None,
     }
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from offbeat.select.rules import Rule
+from offbeat.select.rules import Rule, stood_for
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, DelayTable
 from offbeat.study.algorithm import Verdict
 
 
 def comparison_cautions(table: DelayTable, rule: Rule, tied: list[str], compared: int) -> list[str]:
     """Who was not compared and why, and whether the choice ties; ``tied`` starts with the choice."""
-    sentences = _gaps(table, rule.rows(table))
+    sentences = _gaps(table, rule.rows(table)) + _counted_once(table, rule)
     if table.barred:
         reasons = ", ".join(f"{name} ({why})" for name, why in table.barred.items())
         sentences.append(f"shown but never selected: {reasons}.")
@@ -44,11 +44,10 @@ def number_cautions(table: DelayTable, rule: Rule, algorithm: str, unsure: bool)
     sentences = []
     rows = rule.rows(table)
     column = table.algorithms.index(algorithm)
-    if table.incomplete is not None and table.incomplete[rows, column].any():
-        patterns = ", ".join(table.patterns[i] for i in rows if table.incomplete[i, column])
-        sentences.append(
-            f"too few valid repetitions of {algorithm} under {patterns}: its median is a rough one."
-        )
+    if table.incomplete is not None:
+        rough = [i for i in rows if table.incomplete[i, column]]
+        sentences += _roughness(table, algorithm, [i for i in rough if i not in table.replays])
+        sentences += _partial(table, [i for i in rows if i in table.replays])
     floored = (table.last_delay_s[rows] < RESOLUTION_S).any(axis=1)
     if floored.any():
         patterns = ", ".join(table.patterns[rows[i]] for i in np.flatnonzero(floored))
@@ -69,6 +68,37 @@ def verdict_cautions(algorithm: str, verdicts: Iterable[Verdict]) -> list[str]:
     return [
         f"{algorithm} computed a wrong result with a non-commutative operation: "
         "do not use it for applications that reduce with one."
+    ]
+
+
+def _roughness(table: DelayTable, algorithm: str, rough: list[int]) -> list[str]:
+    if not rough:
+        return []
+    patterns = ", ".join(table.patterns[i] for i in rough)
+    return [f"too few valid repetitions of {algorithm} under {patterns}: its median is a rough one."]
+
+
+def _partial(table: DelayTable, replays: list[int]) -> list[str]:
+    """A sentence for every replay of which some compared algorithm was not measured in every call."""
+    sentences = []
+    for i in replays:
+        assert table.incomplete is not None
+        names = [table.algorithms[j] for j in np.flatnonzero(table.incomplete[i] & table.candidates)]
+        if names:
+            sentences.append(
+                f"not every call of {table.patterns[i]} could be measured of {', '.join(names)}: the means"
+                " are not over the same calls; give the study a larger repetitions.time_cap, or fewer calls."
+            )
+    return sentences
+
+
+def _counted_once(table: DelayTable, rule: Rule) -> list[str]:
+    """A sentence for every row that a replay stands for in an average that takes in the scenarios."""
+    if not rule.include_scenarios:
+        return []
+    return [
+        f"{table.patterns[i]} does not count beside {table.patterns[replay]}, a replay of the same calls."
+        for i, replay in stood_for(table).items()
     ]
 
 

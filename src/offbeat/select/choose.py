@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.select import rules
 from offbeat.select.cautions import comparison_cautions, no_delay_cautions, number_cautions, verdict_cautions
-from offbeat.select.certainty import certainty, samples_of
+from offbeat.select.certainty import Repeated, certainty, samples_of
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables, verdicts_on
 from offbeat.study.algorithm import DEFAULT, Verdict
@@ -135,7 +134,7 @@ def select(
 def _decide(
     table: DelayTable,
     terms: Terms,
-    samples: dict[str, NDArray[np.float64]] | None,
+    samples: dict[str, Repeated] | None,
     verdicts: Sequence[Verdict],
 ) -> Choice | LeftOut:
     """Apply the rule to one cell; without samples, numbers are exact and the choice is certain."""
@@ -205,7 +204,7 @@ def _why_nothing(table: DelayTable, rule: Rule) -> str:
         return f"scenario '{rule.scenario}' was not measured here."
     if rule.kind == "no_delay":
         return "the pattern no_delay was not measured here."
-    return "only scenarios were measured; use --include-scenarios or --rule scenario:NAME."
+    return "only scenarios or replays were measured; use --include-scenarios or --rule scenario:NAME."
 
 
 def _of_collectives(tables: list[DelayTable], collectives: Sequence[str]) -> list[DelayTable]:

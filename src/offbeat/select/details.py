@@ -49,9 +49,9 @@ def delay_view(table: DelayTable, choice: Choice | None, within: float, width: i
             style=GOOD_STYLE if good[i, j] else "",
         )
 
-    note = (
-        f"Last delay d̂ in {unit}, median; ✓ good: within {wording.share_label(within)} of the row's fastest."
-    )
+    middle = "median" + (" (of replays the mean over their calls)" if table.replays else "")
+    close = wording.share_label(within)
+    note = f"Last delay d̂ in {unit}, {middle}; ✓ good: within {close} of the row's fastest."
     return _view(note, table, choice, width, text)
 
 
@@ -102,7 +102,7 @@ def normalised_view(table: DelayTable, choice: Choice | None, width: int) -> lis
 def _averages(table: DelayTable) -> dict[str, list[Text]]:
     """The scores of the average rule, without and (where there are any) with the scenarios."""
     rules = {"average": Rule("average")}
-    if "scenario" in table.kinds:
+    if table.recorded:
         rules = {
             "average without scenarios": Rule("average"),
             "average with scenarios": Rule("average", include_scenarios=True),
@@ -157,7 +157,7 @@ def _heading(table: DelayTable, choice: Choice | None, name: str) -> Text:
 
 
 def _rough(table: DelayTable, i: int, j: int) -> str:
-    """A star behind the median of too few repetitions."""
+    """A star behind the median of too few repetitions, and the mean of some of a replay's calls."""
     return "*" if table.incomplete is not None and table.incomplete[i, j] else ""
 
 
@@ -178,7 +178,8 @@ def _legend(table: DelayTable, choice: Choice | None) -> str:
     if not table.candidates.all():
         marks.append("† for reference, never selected")
     if table.incomplete is not None and table.incomplete.any():
-        marks.append("* too few valid repetitions")
+        partial = table.incomplete[table.replays].any()
+        marks.append("* too few valid repetitions" + (", or not every call of a replay" if partial else ""))
     if np.isnan(table.last_delay_s).any():
         marks.append(f"{wording.NOTHING} not measured")
     return "; ".join(marks)

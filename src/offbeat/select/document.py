@@ -24,7 +24,8 @@ SCHEMA_VERSION = 1
 class Delay(Struct, frozen=True, kw_only=True):
     """One algorithm under one pattern.
 
-    ``last_delay_s`` is the median d̂, between the ends of its 95% confidence interval. ``normalised`` is
+    ``last_delay_s`` is the median d̂ (of a replay, the mean over its calls), between the ends of its 95%
+    confidence interval. ``normalised`` is
     relative to the pattern's fastest candidate, ``robustness`` is d̂ / d̂ under no_delay − 1 with its class
     ``faster``, ``same`` or ``slower`` (±25%; empty when unknown). ``candidate`` is false for references,
     which are never selected.
@@ -42,7 +43,7 @@ class Delay(Struct, frozen=True, kw_only=True):
 
 
 class PatternRow(Struct, frozen=True, kw_only=True):
-    """One pattern of a cell; ``kind`` is shape or scenario, ``winner`` the fastest candidate (empty:
+    """One pattern of a cell; ``kind`` is shape, scenario or replay, ``winner`` the fastest candidate (empty:
     none)."""
 
     pattern: str

@@ -47,11 +47,18 @@ def headline(selection: Selection) -> str:
     scope = {
         "average": "the average over the patterns of d̂ relative to each pattern's fastest",
         "worst": "the worst over the patterns of d̂ relative to each pattern's fastest",
-        "scenario": f"the smallest d̂ in the scenario {terms.rule.scenario}",
+        "scenario": f"the smallest d̂ in the {_recorded_kind(selection)} {terms.rule.scenario}",
         "no_delay": "the smallest d̂ when all processes arrive together",
     }[terms.rule.kind]
     included = ", scenarios included" if terms.rule.include_scenarios else ""
     return f"Selection for {', '.join(libraries)} by {terms.rule}: {scope}{included}."
+
+
+def _recorded_kind(selection: Selection) -> str:
+    """Whether the rule's scenario is a replay."""
+    rule = selection.terms.rule
+    kinds = {table.kinds[i] for table in selection.tables.values() for i in rule.rows(table)}
+    return "replay" if kinds == {"replay"} else "scenario"
 
 
 def selection_tables(selection: Selection, console: Console) -> list[RenderableType]:

@@ -9,13 +9,15 @@ rule                  rows                                  score
 ====================  ====================================  ==========================================
 ``average``           no_delay and the shapes               the mean (the paper's section V.C)
 ``worst``             no_delay and the shapes               the largest
-``scenario:NAME``     the scenario NAME, at all its skews   the mean; with one skew, smallest d̂ wins
+``scenario:NAME``     the scenario or replay NAME, at all   the mean; with one skew, smallest d̂ wins
+                      its skews
 ``no_delay``          no_delay                              smallest d̂ wins: the usual benchmark
 ====================  ====================================  ==========================================
 
-``average`` and ``worst`` take the scenarios in too when asked (``include_scenarios``). Every row counts the
-same, also where a shape has several skews. Algorithms are compared only if they were measured in all of the
-rule's rows.
+``average`` and ``worst`` take the scenarios and replays in too when asked (``include_scenarios``). What was
+recorded from the same calls of the same trace then counts once where a replay is among it: the first replay,
+for it is what happened, call by call. Every row counts the same, also where a shape has several skews.
+Algorithms are compared only if they were measured in all of the rule's rows.
 
 Equal scores (relative difference below 1e-9) are ties. The first in dictionary order wins a tie: letters and
 digits alone count, without case, so that the outcome depends neither on the order of measurement nor on
@@ -56,7 +58,8 @@ class Rule:
             return [i for i, pattern in enumerate(table.patterns) if pattern == NO_DELAY]
         if self.kind == "scenario":
             return [i for i in range(len(table.patterns)) if self.scenario in _scenario_names(table, i)]
-        return [i for i, kind in enumerate(table.kinds) if self.include_scenarios or kind != "scenario"]
+        left_out = stood_for(table) if self.include_scenarios else table.recorded
+        return [i for i in range(len(table.patterns)) if i not in left_out]
 
     def fold(self, normalised: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores ``(..., algorithms)`` from normalised delays ``(..., rows, algorithms)``."""
@@ -85,7 +88,9 @@ def parse(text: str, include_scenarios: bool = False) -> Rule:
         return Rule(kind, include_scenarios=include_scenarios)
     if text == "no_delay":
         return Rule("no_delay")
-    raise BadInput(f"rule '{text}' is unknown; the rules are {', '.join(RULES)} (NAME is a scenario's name).")
+    raise BadInput(
+        f"rule '{text}' is unknown; the rules are {', '.join(RULES)} (NAME is a scenario's or replay's name)."
+    )
 
 
 def compared(table: DelayTable, rows: list[int]) -> list[int]:
@@ -125,15 +130,20 @@ def dictionary_order(name: str) -> tuple[str, str]:
     return re.sub(r"[\W_]", "", name).casefold(), name
 
 
+def stood_for(table: DelayTable) -> dict[int, int]:
+    """Rows that a replay of the same calls stands for in averages → the row of that replay."""
+    sources = dict(enumerate(table.sources))
+    first = {sources[i]: i for i in reversed(table.replays) if sources.get(i)}
+    return {i: first[sources[i]] for i in table.recorded if first.get(sources.get(i, ""), i) != i}
+
+
 def scenarios(table: DelayTable) -> list[str]:
-    """The names of the table's scenarios."""
-    return list(
-        dict.fromkeys(_scenario_names(table, i)[-1] for i, k in enumerate(table.kinds) if k == "scenario")
-    )
+    """The names of the table's scenarios and replays."""
+    return list(dict.fromkeys(_scenario_names(table, i)[-1] for i in table.recorded))
 
 
 def _scenario_names(table: DelayTable, row: int) -> list[str]:
-    """What a user may call the scenario of a row: its label, and its name without a skew factor."""
-    if table.kinds[row] != "scenario":
+    """What a user may call the scenario or replay of a row: its label, and its name without a skew factor."""
+    if row not in table.recorded:
         return []
     return [table.patterns[row], *table.shapes[row : row + 1]]

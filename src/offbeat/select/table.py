@@ -3,7 +3,8 @@
 A cell is all that an MPI library knows when it chooses an algorithm: the library, the processes and their
 placement, the collective, the message size, and what is reduced. A delay table holds the cell's median last
 delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2) with one row a pattern and one
-column an algorithm: the numbers of the paper's figures 5, 6 and 8.
+column an algorithm: the numbers of the paper's figures 5, 6 and 8. The row of a replay holds the mean over
+its calls, which is what an application that made these calls pays for each.
 
 Ratios of delays never divide by less than :data:`RESOLUTION_S`. The last process to arrive also has to leave,
 so d̂ is not negative on one clock; but a coarse clock, a rounded import or the clocks' error bound can bring
@@ -25,10 +26,14 @@ from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
+from offbeat.study.cases import REPLAY
 from offbeat.units import format_size
 
 RESOLUTION_S = 1e-9
 """One nanosecond, the finest step of the shared clock: smaller delays count as this long in ratios."""
+
+RECORDED = ("scenario", "replay")
+"""Kinds of rows that come from an application; every other row is a shape."""
 
 NO_DELAY = "no_delay"
 """The row in which all processes arrive together; robustness refers to it."""
@@ -78,12 +83,14 @@ CELL_COLUMNS = list(Cell.__struct_fields__)
 class DelayTable:
     """Median last delays of one cell in seconds, ``patterns × algorithms``; NaN where nothing was measured.
 
-    Rows are ordered: no_delay, the shapes, the scenarios. ``kinds`` holds ``shape`` or ``scenario`` for each
-    row and ``shapes`` the row's shape or scenario without a skew factor. ``low_s`` and ``high_s`` are the
-    ends of the medians' 95% confidence intervals. ``barred`` maps algorithms that are shown but must not be
-    selected to the reason; the library's ``default`` is always a mere reference. ``missing`` maps (pattern,
-    algorithm) to the reason why that case has no delay, as far as the results give one. ``incomplete`` marks
-    medians of too few repetitions, and ``cases`` names the case behind each delay (empty where there is
+    Rows are ordered: no_delay, the shapes, the scenarios, the replays. ``kinds`` holds ``shape``,
+    ``scenario`` or ``replay`` for each row, ``shapes`` the row's shape, scenario or replay without a skew
+    factor, and ``sources`` which calls of which trace it was recorded from, as far as that is known.
+    ``low_s`` and ``high_s`` are the ends of the 95% confidence intervals of medians and of replays' means.
+    ``barred`` maps algorithms that are shown but must not be selected to the reason; the library's
+    ``default`` is always a mere reference. ``missing`` maps (pattern, algorithm) to the reason why that case
+    has no delay, as far as the results give one. ``incomplete`` marks medians of too few repetitions and
+    means over some of a replay's calls, and ``cases`` names the case behind each delay (empty where there is
     none).
     """
 
@@ -95,11 +102,22 @@ class DelayTable:
     low_s: NDArray[np.float64]
     high_s: NDArray[np.float64]
     shapes: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
     skew_policy: str = ""
     barred: dict[str, str] = field(default_factory=dict)
     missing: dict[tuple[str, str], str] = field(default_factory=dict)
     incomplete: NDArray[np.bool_] | None = None
     cases: list[list[str]] | None = None
+
+    @property
+    def recorded(self) -> list[int]:
+        """The rows of scenarios and replays."""
+        return [i for i, kind in enumerate(self.kinds) if kind in RECORDED]
+
+    @property
+    def replays(self) -> list[int]:
+        """The rows of replays."""
+        return [i for i, kind in enumerate(self.kinds) if kind == "replay"]
 
     @property
     def candidates(self) -> NDArray[np.bool_]:
@@ -196,11 +214,16 @@ def _cell_order(cell: Cell) -> tuple[object, ...]:
 
 
 def _row_order(row: Mapping[str, Any]) -> tuple[int, int, float]:
-    """no_delay before the shapes in their usual order, before shapes of other tools, before scenarios."""
-    group = 2 if row["pattern_kind"] == "scenario" else int(row["shape"] != NO_DELAY)
+    """no_delay, the shapes in their usual order, shapes of other tools, scenarios, replays."""
+    kind = _kind(row)
+    group = 2 + RECORDED.index(kind) if kind in RECORDED else int(row["shape"] != NO_DELAY)
     shapes = list(SHAPES)
     place = shapes.index(row["shape"]) if row["shape"] in shapes else len(shapes)
     return group, place, row["skew_factor"] or 0.0
+
+
+def _kind(row: Mapping[str, Any]) -> str:
+    return str(row["pattern_kind"]) if row["pattern_kind"] in RECORDED else "shape"
 
 
 def verdicts_on(cell: Cell, verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -213,7 +236,7 @@ def _table(cell: Cell, rows: pl.DataFrame, order: list[str], verdicts: Sequence[
     """The table of one cell from its cases; ``order`` lists the collective's algorithms."""
     delays = rows.filter("has_delay")
     _refuse_doubles(cell, delays)
-    labels = delays.select("pattern", "pattern_kind", "shape", "skew_factor")
+    labels = delays.select("pattern", "pattern_kind", "shape", "source", "skew_factor")
     patterns = sorted(labels.unique("pattern", maintain_order=True).to_dicts(), key=_row_order)
     row_of = {str(row["pattern"]): i for i, row in enumerate(patterns)}
     measured = set(delays["algorithm"])
@@ -231,13 +254,14 @@ def _table(cell: Cell, rows: pl.DataFrame, order: list[str], verdicts: Sequence[
     return DelayTable(
         cell=cell,
         patterns=list(row_of),
-        kinds=["scenario" if row["pattern_kind"] == "scenario" else "shape" for row in patterns],
+        kinds=[_kind(row) for row in patterns],
         algorithms=list(column_of),
         last_delay_s=_filled(shape, at, delays["last_delay_s"]),
         low_s=_filled(shape, at, delays["last_delay_low_s"]),
         high_s=_filled(shape, at, delays["last_delay_high_s"]),
         shapes=[str(row["shape"]) for row in patterns],
-        skew_policy=", ".join(policy for policy in policies if policy != "none"),
+        sources=[str(row["source"] or "") for row in patterns],
+        skew_policy=", ".join(policy for policy in policies if policy not in ("none", REPLAY)),
         barred=_barred(delays, verdicts_on(cell, verdicts)),
         missing=_reasons(rows),
         incomplete=incomplete,

@@ -15,12 +15,15 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.pattern import file as pattern_file
-from offbeat.pattern import shapes
+from offbeat.pattern import sequence, shapes
 from offbeat.study.case import REDUCING, ROOTED, Case
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import CollectiveSection, Study
 from offbeat.study.tree import Placement, placements
 from offbeat.units import exact_time_label
+
+REPLAY = "replay"
+"""The skew policy of a replay: the delays of its file, call by call."""
 
 NO_DELAY = "no_delay"
 """The pattern in which nobody is late: the reference of the skew policies mean and own."""
@@ -49,8 +52,9 @@ class PatternRow(Struct, frozen=True, kw_only=True):
     """One arrival pattern of a study with one skew: a row of every table.
 
     ``label`` names it in tables, ``shape`` is the shape's name or the file's name without suffix. ``policy``
-    is ``none`` for no_delay, ``file`` for a file used as it is, else the study's skew policy; ``factor``
-    multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``none``: 0; ``file``: 1).
+    is ``none`` for no_delay, ``file`` for a file used as it is, ``replay`` for a replay, else the study's
+    skew policy; ``factor`` multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``none``:
+    0; ``file`` and ``replay``: 1).
     """
 
     label: str
@@ -90,6 +94,9 @@ def pattern_rows(study: Study) -> list[PatternRow]:
             rows += _scaled(stem, skew.policy, skews)
         else:
             rows.append(PatternRow(label=stem, shape=stem, policy="file", factor=1.0))
+    for name in patterns.replays:
+        stem = Path(name).stem
+        rows.append(PatternRow(label=stem, shape=stem, policy=REPLAY, factor=1.0))
     return rows
 
 
@@ -162,11 +169,13 @@ def order(cases: Sequence[Case], seed: int) -> list[Case]:
 def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float64]:
     """The delay of each rank under a case's pattern, (p,), in seconds; the smallest is 0.
 
-    ``skew_s`` is the largest delay, in seconds, that the case's policy comes to; a pattern file that is used
-    as it is keeps its own, and no_delay has none. Raises :class:`BadInput` when a pattern file can no longer
-    be read.
+    Of a replay, the delays of every call: (calls, p). ``skew_s`` is the largest delay, in seconds, that the
+    case's policy comes to; a pattern file that is used as it is keeps its own, and no_delay has none. Raises
+    :class:`BadInput` when a pattern file or a replay can no longer be read.
     """
     paths = loaded.pattern_paths()
+    if case.skew_policy == REPLAY:
+        return sequence.read(paths[case.shape], case.p).delays_s
     if case.shape in paths:
         delays = pattern_file.read(paths[case.shape], case.p).delays_s
         return delays if case.skew_policy == "file" else delays / delays.max() * skew_s

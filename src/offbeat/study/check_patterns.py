@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from offbeat.errors import BadInput
 from offbeat.pattern import file as pattern_file
+from offbeat.pattern import sequence
 from offbeat.pattern.shapes import MAX_DELAY_S
 from offbeat.study.choices import choices
 from offbeat.study.tree import placements
@@ -21,15 +23,17 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
     patterns, processes = tree["patterns"], tree["processes"]
     if patterns is INVALID:
         return
-    if patterns["shapes"] == [] and patterns["files"] == []:
-        faults.add(("patterns", "shapes"), "there is no pattern; name a shape or a pattern file")
+    if patterns["shapes"] == [] and patterns["files"] == [] and patterns["replays"] == []:
+        faults.add(("patterns", "shapes"), "there is no pattern; name a shape, a pattern file or a replay")
     check_duplicates(patterns["shapes"], ("patterns", "shapes"), faults)
     for index, shape in items(patterns["shapes"]):
         if shape == "node_delayed":
             _check_node_delayed(("patterns", "shapes", index), processes, faults)
-    _check_stems(patterns["files"], faults)
+    _check_stems([(key, patterns[key]) for key in ("files", "replays")], faults)
     for index, name in items(patterns["files"]):
         _check_file(base / name, bool(patterns["scale_files"]), index, processes, faults)
+    for index, name in items(patterns["replays"]):
+        _check_replay(base / name, index, processes, faults)
 
 
 def _check_node_delayed(key: Key, processes: Any, faults: Faults) -> None:
@@ -40,21 +44,25 @@ def _check_node_delayed(key: Key, processes: Any, faults: Faults) -> None:
         faults.add(key, "'node_delayed' needs two nodes at least; leave it out, or take 1 out of nodes")
 
 
-def _check_stems(files: Any, faults: Faults) -> None:
-    """File names without suffix label the patterns: they must differ from each other and from the shapes."""
+def _check_stems(lists: Sequence[tuple[str, Any]], faults: Faults) -> None:
+    """File names without suffix label the patterns: they must differ from each other and from the shapes.
+
+    ``lists`` has keys of the section with the names that stand there.
+    """
     owner: dict[str, str] = {}
-    for index, name in items(files):
+    for section_key, index, name in [(key, *item) for key, names in lists for item in items(names)]:
         stem = Path(name).stem
+        place: Key = ("patterns", section_key, index)
         if stem in choices("shape"):
             sentence = (
                 f"the file {name!r} would be called {stem!r} in tables, which is a shape; rename the file"
             )
-            faults.add(("patterns", "files", index), sentence)
+            faults.add(place, sentence)
         elif owner.get(stem) == name:
-            faults.add(("patterns", "files", index), f"{name!r} stands here twice; leave one out")
+            faults.add(place, f"{name!r} stands here twice; leave one out")
         elif stem in owner:
             sentence = f"{name!r} and {owner[stem]!r} would both be called {stem!r} in tables; rename one"
-            faults.add(("patterns", "files", index), sentence)
+            faults.add(place, sentence)
         owner.setdefault(stem, name)
 
 
@@ -69,6 +77,17 @@ def _check_file(path: Path, scaled: bool, index: int, processes: Any, faults: Fa
             )
         for p in sorted({p for p, _, _ in placements(processes)}):
             pattern_file.read(path, p)
+    except BadInput as error:
+        faults.add(key, str(error))
+
+
+def _check_replay(path: Path, index: int, processes: Any, faults: Faults) -> None:
+    """A replay file: readable, and of as many processes as the study has."""
+    key: Key = ("patterns", "replays", index)
+    try:
+        replay = sequence.read(path)
+        for p in sorted({p for p, _, _ in placements(processes)}):
+            sequence.check_processes(path, replay, p)
     except BadInput as error:
         faults.add(key, str(error))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from offbeat.pattern.sequence import Sequence
 from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
 from offbeat.study.schema import Study
 
@@ -44,12 +45,20 @@ class Estimate(Struct, frozen=True, kw_only=True):
     how: str
 
 
-def estimate(study: Study, algorithm_count: Mapping[str, int], *, launches: int | None = None) -> Estimate:
-    """Forecast a study. ``algorithm_count``: collective → how many algorithms ``all`` means.
+def estimate(
+    study: Study,
+    algorithm_count: Mapping[str, int],
+    *,
+    launches: int | None = None,
+    replays: Mapping[str, Sequence] | None = None,
+) -> Estimate:
+    """Forecast a study. ``algorithm_count``: collective → how many algorithms ``all`` means; ``replays`` are
+    the study's, by name.
 
     A repetition is taken to last :data:`START_S`, plus the pattern's skew, plus an assumed runtime of ⌈log2
     p⌉ × :data:`LATENCY_S` + bytes that a process handles / :data:`BANDWIDTH_BYTES_PER_S`. The low end is the
     minimum of repetitions for every case; the high end the maximum, or the time cap where that comes first.
+    A replay has one round through its calls, with their own mean skew, for its low end.
     Each launch (one for each placement, unless ``launches`` says more) adds :data:`LAUNCH_S`.
     """
     rows = pattern_rows(study)
@@ -60,7 +69,7 @@ def estimate(study: Study, algorithm_count: Mapping[str, int], *, launches: int 
         algorithms = known if group.algorithms == ["all"] else len(group.algorithms)
         count += algorithms * len(rows)
         for row in rows:
-            shortest_s, longest_s = _case_s(study, _repetition_s(group, row))
+            shortest_s, longest_s = _case_s(study, group, row, (replays or {}).get(row.label))
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
     places = {(group.p, group.nodes, group.ppn) for group in groups(study)}
@@ -80,11 +89,15 @@ def _repetition_s(group: Group, row: PatternRow) -> float:
     return START_S + skew_s + runtime_s(group)
 
 
-def _case_s(study: Study, repetition_s: float) -> tuple[float, float]:
+def _case_s(study: Study, group: Group, row: PatternRow, replay: Sequence | None) -> tuple[float, float]:
     """The shortest and the longest time that a case may take."""
     rule = study.repetitions
-    shortest_s = rule.minimum * repetition_s
-    return shortest_s, max(shortest_s, min(rule.maximum * repetition_s, rule.time_cap))
+    repetition_s, least, most = _repetition_s(group, row), rule.minimum, rule.maximum
+    if replay is not None:
+        repetition_s = START_S + float(replay.skews_s.mean()) + runtime_s(group)
+        least, most = max(least, replay.calls), rule.maximum * replay.calls
+    shortest_s = least * repetition_s
+    return shortest_s, max(shortest_s, min(most * repetition_s, rule.time_cap))
 
 
 def _how(study: Study) -> str:

@@ -59,17 +59,18 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
         return resolved_toml(self.study)
 
     def pattern_paths(self) -> dict[str, Path]:
-        """Label of a pattern file (its name without suffix) → where it is."""
-        return {Path(name).stem: self.base / name for name in self.study.patterns.files}
+        """Label of a pattern file or a replay (its name without suffix) → where it is."""
+        patterns = self.study.patterns
+        return {Path(name).stem: self.base / name for name in [*patterns.files, *patterns.replays]}
 
     def platform(self) -> Platform:
         """The machine that is simulated; raises BadInput where its file can no longer be read."""
         return load_platform(platform_place(self.study.simulator.platform, self.base))
 
     def file_digests(self) -> dict[str, str]:
-        """File name as the study writes it → SHA-256 of its content: pattern files, and the host file or the
-        platform file where one is used."""
-        names = list(self.study.patterns.files)
+        """File name as the study writes it → SHA-256 of its content: pattern files, replays, and the host
+        file or the platform file where one is used."""
+        names = [*self.study.patterns.files, *self.study.patterns.replays]
         if self.study.engine in SIMULATING:
             platform = platform_place(self.study.simulator.platform, self.base)
             names += [str(platform)] if isinstance(platform, Path) else []

@@ -93,6 +93,13 @@ class PatternsSection(Section, frozen=True, kw_only=True):
     files: Annotated[
         list[str], Meta(description="pattern files: one delay in seconds a line; relative to the study file")
     ] = field(default_factory=list)
+    replays: Annotated[
+        list[str],
+        Meta(
+            description="replay files: one recorded call a line, measured call by call in this order;"
+            " relative to the study file"
+        ),
+    ] = field(default_factory=list)
     scale_files: Annotated[
         bool, Meta(description="scale the files' delays to the skew policy instead of using them as they are")
     ] = False
@@ -128,8 +135,12 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
             description="stop when half the 95% confidence interval of the median is within this share of it",
         ),
     ] = 0.05
-    minimum: Annotated[Count, Meta(description="valid repetitions at least")] = 10
-    maximum: Annotated[Count, Meta(description="valid repetitions at most")] = 100
+    minimum: Annotated[
+        Count, Meta(description="valid repetitions at least; a replay goes through all of its calls")
+    ] = 10
+    maximum: Annotated[
+        Count, Meta(description="valid repetitions at most; of a replay, for each of its calls")
+    ] = 100
     time_cap: Annotated[Seconds, Meta(description="seconds a case may take, once it has its minimum")] = 2.0
     hang_after: Annotated[
         PositiveSeconds, Meta(description="seconds without a sign of life before a case is quarantined")

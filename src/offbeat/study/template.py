@@ -39,6 +39,7 @@ EXAMPLES: dict[str, Any] = {
     "processes.nodes": [2, 4],
     "processes.ppn": [32],
     "patterns.files": ["application.txt"],
+    "patterns.replays": ["calls.replay"],
     "skew.times": ["100 us", "1 ms"],
     "mpi.hostfile": "hosts.txt",
     "mpi.options": ["--bind-to", "core"],

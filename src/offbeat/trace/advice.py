@@ -1,4 +1,8 @@
-"""Which collective and size to tune first: one sentence, from a summary."""
+"""Which collective and size to tune first: a few sentences, from a summary.
+
+Another algorithm can change what happens after the last rank has arrived, of blocking collectives whose
+algorithms can be chosen. It takes away neither the waiting for late ranks nor the time in other calls.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,27 @@ import math
 
 from msgspec import Struct
 
-from offbeat.trace.summary import Row, Summary
+from offbeat.study.case import COLLECTIVES
+from offbeat.trace.rows import Row
+from offbeat.trace.summary import Summary
 from offbeat.units import counted, format_size, format_time
 
-_UNTUNABLE = ("constructor", "initialisation")
+_NEVER_TUNED = ("constructor", "initialisation")
+_LITTLE = 0.01
+"""Below this share of the run's time, another algorithm is hardly worth a study."""
 
 
 class Candidate(Struct, kw_only=True):
-    """A collective and size over all its sites and communicators; times are summed over ranks."""
+    """A collective, number of processes and size, over all sites and communicators; times are summed over
+    ranks. ``why_not`` says why its algorithm cannot be chosen, empty where it can.
+    """
 
     collective: str
+    processes: int
     least_bytes: int
     most_bytes: int
     rows: list[Row]
+    why_not: str = ""
 
     @property
     def operation_s(self) -> float:
@@ -30,27 +42,55 @@ class Candidate(Struct, kw_only=True):
         """Time in which ranks waited for late ones."""
         return sum(row.waited_s for row in self.rows)
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether arrivals are known of any of its calls."""
+        return any(row.is_compared for row in self.rows)
+
+    @property
+    def name(self) -> str:
+        """``MPI_Alltoall at 32 KiB on 64 processes``."""
+        size = f" at {sizes(self.least_bytes, self.most_bytes)}" if self.most_bytes else ""
+        on = f" on {self.processes} processes" if self.processes else ""
+        return f"{self.collective}{size}{on}"
+
 
 def candidates(summary: Summary) -> list[Candidate]:
-    """Every collective and power of two of sizes, by the time in the operation itself, the largest first.
+    """Every collective, number of processes and power of two of sizes, by the time in the operation itself.
 
-    Left out: what has nothing to tune (constructors, initialisations, communicators of one process).
+    Those whose algorithm cannot be chosen are among them; constructors, initialisations and communicators of
+    one process are not.
     """
-    found: dict[tuple[str, int], Candidate] = {}
+    found: dict[tuple[str, int, int, str], Candidate] = {}
     for row in summary.rows:
-        if row.kind in _UNTUNABLE or row.processes == 1:
+        if row.kind in _NEVER_TUNED or row.processes == 1:
             continue
-        key = (row.collective, row.key[3])
+        why_not = _why_not(row)
+        name = row.collective if not why_not else row.function
         one = found.setdefault(
-            key,
+            (name, row.processes, row.key[3], why_not),
             Candidate(
-                collective=row.collective, least_bytes=row.least_bytes, most_bytes=row.most_bytes, rows=[]
+                collective=name,
+                processes=row.processes,
+                least_bytes=row.least_bytes,
+                most_bytes=row.most_bytes,
+                rows=[],
+                why_not=why_not,
             ),
         )
         one.rows.append(row)
         one.least_bytes = min(one.least_bytes, row.least_bytes)
         one.most_bytes = max(one.most_bytes, row.most_bytes)
     return sorted(found.values(), key=lambda one: -one.operation_s)
+
+
+def _why_not(row: Row) -> str:
+    """Why no other algorithm can be chosen for these calls; empty if one can."""
+    if row.collective.lower().removeprefix("mpi_") not in COLLECTIVES:
+        return "which has no algorithms to choose from"
+    if row.kind != "blocking":
+        return f"which is {row.kind}: only blocking collectives are tuned"
+    return "which is on inter-communicators: only others are tuned" if row.is_inter else ""
 
 
 def sizes(least: int, most: int) -> str:
@@ -60,42 +100,76 @@ def sizes(least: int, most: int) -> str:
 
 def sentence(summary: Summary) -> str:
     """What to tune first and why, and whether late ranks cost more than the operation does."""
-    ranked = candidates(summary)
-    if not ranked or ranked[0].operation_s <= 0 or summary.run_s <= 0:
-        return "There is nothing to tune: the trace holds no collective of two processes or more."
-    first = ranked[0]
-    size = "" if first.most_bytes == 0 else f" at {sizes(first.least_bytes, first.most_bytes)}"
-    calls = sum(row.calls for row in first.rows)
-    share, waited = first.operation_s / summary.run_s, first.waited_s / summary.run_s
-    said = (
-        f"Tune {first.collective}{size} first: the operation itself takes {share:.1%} of the run's time"
-        f" ({counted(calls, 'call')}{_each(first)}),"
-    )
-    skew = _skew_s(first)
+    ranked = [one for one in candidates(summary) if one.operation_s > 0]
+    tunable = [one for one in ranked if not one.why_not]
+    if not tunable or summary.run_s <= 0:
+        what = "blocking " if ranked else ""
+        return f"There is nothing to tune: the trace holds no {what}collective of two processes or more." + (
+            _larger(ranked[0], summary) if ranked else ""
+        )
+    first = tunable[0]
+    said = _first(first, summary) + _lateness(first, summary) + _certainty(first)
+    return said + (_larger(ranked[0], summary) if ranked[0].why_not else "")
+
+
+def _first(one: Candidate, summary: Summary) -> str:
+    calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.run_s
+    what = "the operation itself takes" if one.is_compared else "it takes"
+    much = f"{share:.1%}" if share >= 0.0005 else "less than 0.1%"
+    why = f"{what} {much} of the run's time ({counted(calls, 'call')}{_each(one)})"
+    if share < _LITTLE:
+        return f"There is little to gain from tuning. {one.name} would be the first: {why},"
+    return f"Tune {one.name} first: {why},"
+
+
+def _lateness(one: Candidate, summary: Summary) -> str:
+    """What late ranks cost in these calls, and what that means for measuring algorithms."""
+    if not one.is_compared:
+        return " as far as one rank alone tells: what of it is waiting for others is not known."
+    share, waited = one.operation_s / summary.run_s, one.waited_s / summary.run_s
+    skew = _skew_s(one)
     if waited < 0.1 * share or math.isnan(skew):
-        return f"{said} and hardly any rank waits for a late one."
+        return " and hardly any rank waits for a late one."
     if waited > share:
         return (
-            f"{said} but more goes into waiting for late ranks, {waited:.1%}, which no algorithm takes away:"
+            f" but more goes into waiting for late ranks, {waited:.1%}, which no algorithm takes away:"
             f" balance the work, and measure algorithms with a skew of about {format_time(skew)}."
         )
     return (
-        f"{said} and ranks wait another {waited:.1%} for late ones: measure algorithms with a skew of about"
+        f" and ranks wait another {waited:.1%} for late ones: measure algorithms with a skew of about"
         f" {format_time(skew)}."
     )
 
 
-def _each(one: Candidate) -> str:
-    timed = [(row.whole, row.last_delay.mean_s) for row in one.rows if not math.isnan(row.last_delay.mean_s)]
-    calls = sum(number for number, _ in timed)
-    if not calls:
+def _certainty(one: Candidate) -> str:
+    """Where clocks are not right enough to tell waiting from working."""
+    bound_s = max(row.bound_s for row in one.rows)
+    if not bound_s > _mean(one, "last_delay"):  # also where that is not known
         return ""
-    mean = sum(number * mean_s for number, mean_s in timed) / calls
-    return f", {format_time(mean)} each after the last arrival"
+    return (
+        f" Clocks are right to {format_time(bound_s)} only, more than a call takes after the last arrival:"
+        " what is waiting and what is the operation is not certain."
+    )
+
+
+def _larger(one: Candidate, summary: Summary) -> str:
+    share = one.operation_s / summary.run_s if summary.run_s > 0 else math.nan
+    return f" More time, {share:.1%}, goes into {one.name}, {one.why_not}."
+
+
+def _each(one: Candidate) -> str:
+    mean_s = _mean(one, "last_delay")
+    return "" if math.isnan(mean_s) else f", {format_time(mean_s)} each after the last arrival"
 
 
 def _skew_s(one: Candidate) -> float:
     """The mean skew over all calls, in seconds."""
-    parts = [(row.whole, row.skew.mean_s) for row in one.rows if row.whole]
-    calls = sum(number for number, _ in parts)
-    return sum(number * mean for number, mean in parts) / calls if calls else math.nan
+    return _mean(one, "skew")
+
+
+def _mean(one: Candidate, name: str) -> float:
+    """The mean of a time over all calls that it is known of, in seconds."""
+    parts = [(row.whole, getattr(row, name).mean_s) for row in one.rows]
+    timed = [(calls, mean_s) for calls, mean_s in parts if calls and not math.isnan(mean_s)]
+    calls = sum(number for number, _ in timed)
+    return sum(number * mean_s for number, mean_s in timed) / calls if calls else math.nan

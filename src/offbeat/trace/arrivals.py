@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.trace.calls import calls
+from offbeat.trace.calls import Calls, calls
 from offbeat.trace.cells import powers
 from offbeat.trace.match import MOST_RECORDS, Matcher
 from offbeat.trace.read import Trace
@@ -71,54 +71,70 @@ def collect(
     told: Told | None = None,
 ) -> Arrivals:
     """Read the trace once more for the arrivals of a row, in the order of its calls."""
-    site, function, kind, power, communicator = row.key
-    total = trace.most_records
+    total, collector = trace.most_records, _Collector(row, most_values)
     matcher = Matcher(
         trace, most_records=most_records, told=None if told is None else lambda done: told(done, total)
     )
-    p, met, step = row.processes, 0, 1
-    parts: list[NDArray[np.float64]] = []
-    begins: list[NDArray[np.int64]] = []
-    numbers: list[NDArray[np.int64]] = []
     for matched in matcher.batches():
-        found = calls(matched)
+        collector.add(calls(matched))
+    return collector.arrivals()
+
+
+class _Collector:
+    """Keeps the calls of a row: all of them, or every second, fourth, ... where they are too many."""
+
+    def __init__(self, row: Row, most_values: int) -> None:
+        self._row, self._most = row, most_values
+        self._met, self._step = 0, 1
+        self._delays: list[NDArray[np.float64]] = []
+        self._began: list[NDArray[np.int64]] = []
+        self._numbers: list[NDArray[np.int64]] = []
+
+    def add(self, found: Calls) -> None:
+        """Keep what is the row's of these calls."""
+        site, function, kind, power, communicator = self._row.key
         chosen = found.is_whole & (found.communicator == communicator) & (found.site == site)
         chosen &= (found.function == function) & (found.kind == kind) & (powers(found.bytes) == power)
-        number = met + np.cumsum(chosen) - 1
-        met += int(np.count_nonzero(chosen))
-        chosen &= number % step == 0
+        number = self._met + np.cumsum(chosen) - 1
+        self._met += int(np.count_nonzero(chosen))
+        chosen &= number % self._step == 0
         if not chosen.any():
-            continue
-        place = np.cumsum(chosen) - 1
-        mine = chosen[found.arrival_call]
-        delays = np.full((int(chosen.sum()), p), np.nan)
-        delays[place[found.arrival_call[mine]], found.arrival_place[mine]] = (
-            found.arrival_delay_ns[mine] / 1e9
+            return
+        delays = found.delays_s(chosen, self._row.processes)
+        # In a damaged file a rank may arrive twice instead of another one.
+        sound = ~np.isnan(delays[:, ~np.isnan(self._row.delays_s)]).any(axis=1)
+        self._delays.append(delays[sound])
+        self._began.append(found.first_ns[chosen][sound])
+        self._numbers.append(number[chosen][sound])
+        while (held := sum(map(len, self._delays))) * self._row.processes > self._most and held > 1:
+            self._thin_out()
+
+    def _thin_out(self) -> None:
+        self._step *= 2
+        kept = [numbers % self._step == 0 for numbers in self._numbers]
+        self._delays = [part[keep] for part, keep in zip(self._delays, kept, strict=True)]
+        self._began = [part[keep] for part, keep in zip(self._began, kept, strict=True)]
+        self._numbers = [part[keep] for part, keep in zip(self._numbers, kept, strict=True)]
+
+    def arrivals(self) -> Arrivals:
+        """What was kept, in the order in which the calls began. Raises :class:`BadInput` if nothing was."""
+        row = self._row
+        if not any(map(len, self._delays)):
+            raise BadInput(
+                f"{row.function} at {row.site} was never recorded on all traced ranks of {row.communicator};"
+                " trace more of the run, or choose other calls"
+            )
+        began = np.concatenate(self._began)
+        order = np.argsort(began, kind="stable")
+        number = np.concatenate(self._numbers)[order]
+        return Arrivals(
+            row=row,
+            delays_s=np.concatenate(self._delays)[order],
+            began_s=(began[order] - began.min()) / 1e9,
+            # Starts of several requests come in turns.
+            number=np.arange(len(number)) if self._step == 1 else number,
+            step=self._step,
         )
-        parts.append(delays)
-        begins.append(found.first_ns[chosen])
-        numbers.append(number[chosen])
-        while sum(len(part) for part in parts) * p > most_values and sum(len(part) for part in parts) > 1:
-            step *= 2
-            kept = [of % step == 0 for of in numbers]
-            parts = [part[keep] for part, keep in zip(parts, kept, strict=True)]
-            begins = [part[keep] for part, keep in zip(begins, kept, strict=True)]
-            numbers = [part[keep] for part, keep in zip(numbers, kept, strict=True)]
-    if not parts:
-        raise BadInput(
-            f"{row.function} at {row.site} was never recorded on all traced ranks of {row.communicator};"
-            " trace more of the run, or choose other calls"
-        )
-    began = np.concatenate(begins)
-    order = np.argsort(began, kind="stable")
-    number = np.concatenate(numbers)[order]
-    return Arrivals(
-        row=row,
-        delays_s=np.concatenate(parts)[order],
-        began_s=(began[order] - began.min()) / 1e9,
-        number=np.arange(len(number)) if step == 1 else number,  # starts of several requests come in turns
-        step=step,
-    )
 
 
 def described(row: Row) -> str:

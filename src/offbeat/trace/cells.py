@@ -6,6 +6,7 @@ thousand. Sizes fall together where they are within the same power of two; least
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -159,9 +160,10 @@ class Cells:
         self.members[number] = self._used
         self._used += size
 
-    def counts_of(self, number: int) -> Any:
-        """The sums of one cell."""
-        return self.counts[number]
+    def summed(self, numbers: Sequence[int]) -> dict[str, Any]:
+        """The sums of some cells together; of least and largest the least and the largest."""
+        chosen, ways = self.counts[numbers], {"least_bytes": np.min, "most_bytes": np.max, "bound_ns": np.max}
+        return {name: ways.get(name, np.sum)(chosen[name]).item() for name in _COUNTS.fields or ()}
 
     def by_rank(self, number: int, size: int) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
         """Sum of delays in ns, and how often it was the latest, of each rank of a cell's communicator."""
@@ -180,6 +182,11 @@ def bins(times_ns: NDArray[np.int64]) -> NDArray[np.int64]:
     """The histogram bin of each time: 0 below 1 ns, then eight an octave."""
     logs = np.floor(np.log2(np.maximum(times_ns, 0.5)) * BINS_AN_OCTAVE).astype(np.int64)
     return np.clip(logs + 1, 0, BINS - 1)
+
+
+def upper_ns(places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The upper ends of histogram bins; what lies in bin 0 is below 1 ns."""
+    return np.asarray(2.0 ** (places / BINS_AN_OCTAVE))
 
 
 def quantile_ns(histogram: NDArray[np.uint32], share: float) -> float:

@@ -15,9 +15,14 @@ SYSTEM_SOURCES = ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC_RAW")
 
 
 class RankClock:
-    """A rank's line from local to shared time; ``points`` are those of its file, in the order of writing."""
+    """A rank's line from local to shared time; ``points`` are those of its file, in the order of writing.
 
-    def __init__(self, points: Sequence[ClockPoint], drift_limit: float, wander: float) -> None:
+    ``stamps_wrong_ns`` is how far the local times of records may be off the local clock.
+    """
+
+    def __init__(
+        self, points: Sequence[ClockPoint], drift_limit: float, wander: float, stamps_wrong_ns: int = 0
+    ) -> None:
         last = {point.local_ns: point for point in points}
         kept = [last[local_ns] for local_ns in sorted(last)]
         self._local0 = kept[0].local_ns
@@ -29,6 +34,7 @@ class RankClock:
         self._rates = (kept[0].rate, kept[-1].rate)
         self._are_shared = np.array([point.is_shared for point in kept])
         self._drift_limit, self._wander = drift_limit, wander
+        self._stamps_wrong_ns = stamps_wrong_ns
         self.points = len(kept)
         self.is_same = bool(self._are_shared.all() and not offsets[0] and not self._bounds.any())
         self._is_plain = self.is_same and self._offset0 == 0 and not self._offsets.any()
@@ -49,9 +55,9 @@ class RankClock:
     def bound_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.float64]:
         """By how much :meth:`shared_ns` can be wrong, (n,) in ns."""
         if self.is_same:
-            return np.zeros(len(local_ns))
+            return np.full(len(local_ns), float(self._stamps_wrong_ns))
         at = (local_ns - self._local0).astype(np.float64)
-        bounds = np.interp(at, self._local, self._bounds)
+        bounds = np.interp(at, self._local, self._bounds) + self._stamps_wrong_ns
         bounds += self._widening(at)
         for end, beyond in ((0, at < self._local[0]), (-1, at > self._local[-1])):
             if beyond.any() and not self._are_shared[end]:
@@ -81,7 +87,7 @@ class Clocks:
         self.words: list[str] = []
         self.are_synchronised = any(points)
         self.of_file: list[RankClock | None] = [
-            RankClock(own, header.drift_limit, header.wander) if own else None
+            RankClock(own, header.drift_limit, header.wander, header.stamps_wrong_ns) if own else None
             for header, own in zip(headers, points, strict=True)
         ]
         if self.are_synchronised:
@@ -119,7 +125,9 @@ class Clocks:
                 key = (header.host, f"{header.source} of rank {header.rank}")
             offset = offsets.setdefault(key, header.began_unix_ns - header.began_ns)
             point = ClockPoint(header.began_ns, header.began_ns + offset, 0, 0.0, True, False)
-            self.of_file[place] = RankClock([point], header.drift_limit, header.wander)
+            self.of_file[place] = RankClock(
+                [point], header.drift_limit, header.wander, header.stamps_wrong_ns
+            )
         if len(offsets) > 1:
             nodes = f"of {len(hosts)} nodes" if len(hosts) > 1 else "of processes with clocks of their own"
             self.words.append(

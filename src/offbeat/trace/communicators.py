@@ -16,8 +16,10 @@ WORLD, SELF = 1, 2
 
 
 class Communicator(Struct, kw_only=True, eq=False):
-    """A communicator; ``members`` are world ranks in the order of its ranks (an inter-communicator's other
-    group follows), -1 where a rank is not known. ``parent`` is an index into the list, -1 if unknown.
+    """A communicator; ``label`` is its ``name``, or made up if it has none.
+
+    ``members`` are world ranks in the order of its ranks (an inter-communicator's other group follows), -1
+    where a rank is not known. ``parent`` is an index into the list, -1 if unknown.
     """
 
     index: int
@@ -27,6 +29,7 @@ class Communicator(Struct, kw_only=True, eq=False):
     parent: int = -1
     is_inter: bool = False
     made_by: str = ""
+    name: str = ""
 
 
 class Communicators:
@@ -34,6 +37,7 @@ class Communicators:
 
     def __init__(self, files: Sequence[RankFile]) -> None:
         self._keys: dict[tuple[int, int], int] = {}
+        self._world = max((file.header.size for file in files), default=0)
         self._defined: list[list[tuple[RankFile, DefinedCommunicator]]] = []
         for file in files:
             for one in file.definitions.communicators.values():
@@ -74,6 +78,7 @@ class Communicators:
             members=self._members(defined, size),
             is_inter=inter,
             made_by=maker.name if maker else "",
+            name=name,
         )
 
     def _members(self, defined: list[tuple[RankFile, DefinedCommunicator]], size: int) -> NDArray[np.int32]:
@@ -88,7 +93,7 @@ class Communicators:
             for file, one in defined:  # the file with the list is lost: what each says of itself
                 if 0 <= one.rank < size:
                     members[one.rank] = file.header.rank
-        return members
+        return np.where((members >= 0) & (members < self._world), members, -1).astype(np.int32)
 
     def _parent(self, defined: list[tuple[RankFile, DefinedCommunicator]]) -> int:
         for file, one in defined:

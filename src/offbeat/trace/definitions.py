@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from offbeat.trace import format as form
 
+MOST_MEMBERS = MOST_COMMUNICATORS = 2**24
+"""No program has larger communicators, or more of them in a process; what says so is damaged."""
+
 
 class Function(Struct, frozen=True):
     """``collective`` is the name of the blocking function that does the same."""
@@ -149,6 +152,9 @@ def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
 def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
     if kind == form.COMMUNICATOR:
         number, parent, hashed, ordinal, size, remote_size, rank, maker, topology, _, made_ns = values
+        if not 0 < size + remote_size <= MOST_MEMBERS or number > MOST_COMMUNICATORS:
+            into.unread += 1
+            return
         into.communicators[number] = DefinedCommunicator(
             id=number,
             parent=parent,

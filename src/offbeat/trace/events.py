@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace
 from offbeat.trace.sites import named
 
@@ -69,94 +68,113 @@ def pieces(
     trace: Trace, *, ranks: Sequence[int] | None = None, told: Told | None = None
 ) -> Iterator[pl.DataFrame]:
     """Frames with COLUMNS, by rank, then lane, then in the order of return; ``ranks`` chooses some."""
-    origin, done, names = origin_ns(trace), 0, SiteNames(trace)
+    done, whole = 0, _Whole(trace)
     for number, file in enumerate(trace.files):
         if trace.clocks.of_file[number] is None or (ranks is not None and file.header.rank not in ranks):
             continue
-        ids = trace.communicators.index_of_ids(file)
+        of_rank = _OfRank(trace, number, whole)
         for lane in sorted(file.lanes):
             pages = file.lanes[lane]
             for begin in range(0, len(pages), PAGES_AT_ONCE):
                 records = file.records(pages[begin : begin + PAGES_AT_ONCE])
-                yield _frame(trace, number, lane, records, ids, origin, names)
+                yield of_rank.frame(lane, records)
                 done += len(records)
                 if told is not None:
                     told(done, trace.most_records)
 
 
-class SiteNames:
-    """Names of sites, asked for as they are met."""
+class _Whole:
+    """What is the same for all ranks: the origin of times, communicators, and the names of sites so far."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self.texts: list[str] = []
+        self.origin_ns = origin_ns(trace)
+        self.labels = {one.index: one.label for one in trace.communicators.all}
+        self.sizes = np.array([one.size for one in trace.communicators.all] or [0])
+        self._sites: dict[int, str] = {}
 
-    def upto_date(self) -> list[str]:
+    def sites(self) -> dict[int, str]:
         """The text of every site met so far, by its number."""
-        fresh = self._trace.sites.all[len(self.texts) :]
-        self.texts += [one.text for one in named(fresh)]
-        return self.texts
+        first = len(self._sites)
+        fresh = named(self._trace.sites.all[first:])
+        self._sites |= {first + place: one.text for place, one in enumerate(fresh)}
+        return self._sites
 
 
-def _frame(
-    trace: Trace,
-    number: int,
-    lane: int,
-    records: NDArray[Any],
-    ids: NDArray[np.int32],
-    origin: int,
-    names: SiteNames,
-) -> pl.DataFrame:
-    file, clock = trace.files[number], trace.clocks.of_file[number]
-    assert clock is not None
-    within = ids[np.minimum(records["communicator"], len(ids) - 1)]
-    known = np.array([one in file.definitions.functions for one in range(_ids(file) + 1)])
-    sound = (within >= 0) & known[np.minimum(records["function"], _ids(file))]
-    sound &= (records["exit_ns"] >= records["enter_ns"]) & (records["bytes"] < 2**62)
-    if not sound.all():
-        records, within = records[sound], within[sound]
-    flags = records["flags"]
-    sites = trace.sites_of(file).numbers(records["address"])
-    labels = [one.label for one in trace.communicators.all]
-    sizes = np.array([one.size for one in trace.communicators.all] or [0])
-    definitions = file.definitions
-    functions = {place: one.name for place, one in definitions.functions.items()}
-    collectives = {place: one.collective for place, one in definitions.functions.items()}
-    datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
-    operations = {place: one.name for place, one in definitions.operations.items()}
-    values = {
-        "rank": np.full(len(records), file.header.rank, dtype=np.int32),
-        "host": [file.header.host] * len(records),
-        "lane": np.full(len(records), lane, dtype=np.int32),
-        "function": _texts(records["function"], functions),
-        "collective": _texts(records["function"], collectives),
-        "moment": _texts(flags & form.PHASE, dict(enumerate(MOMENTS))),
-        "completed_by": _texts(flags >> form.BY_SHIFT, dict(enumerate(COMPLETED_BY))),
-        "communicator": _texts(within, dict(enumerate(labels))),
-        "communicator_index": within,
-        "processes": sizes[within],
-        "sequence": records["sequence"],
-        "round": records["round"],
-        "enter_ns": clock.shared_ns(records["enter_ns"]) - origin,
-        "exit_ns": clock.shared_ns(records["exit_ns"]) - origin,
-        "bound_ns": clock.bound_ns(records["enter_ns"]),
-        "bytes": records["bytes"].astype(np.int64),
-        "datatype": _texts(records["datatype"], datatypes),
-        "operation": _texts(records["operation"], operations),
-        "commutes": (flags & form.COMMUTES) != 0,
-        "root": records["root"],
-        "in_place": (flags & form.IN_PLACE) != 0,
-        "failed": (flags & form.FAILED) != 0,
-        "site": _texts(sites, dict(enumerate(names.upto_date()))),
-    }
-    return pl.DataFrame(
-        {name: pl.Series(name, values[name]).cast(dtype) for name, (dtype, _) in COLUMNS.items()}
-    )
+class _OfRank:
+    """Makes frames of the records of one file."""
 
+    def __init__(self, trace: Trace, number: int, whole: _Whole) -> None:
+        file, clock = trace.files[number], trace.clocks.of_file[number]
+        assert clock is not None
+        self._file, self._clock, self._whole = file, clock, whole
+        self._sites = trace.sites_of(file)
+        self._ids = trace.communicators.index_of_ids(file)
+        last = max(file.definitions.functions, default=0) + 1
+        self._known = np.array([one in file.definitions.functions for one in range(last + 1)])
 
-def _ids(file: RankFile) -> int:
-    """One more than the largest id of a function in a file."""
-    return max(file.definitions.functions, default=0) + 1
+    def frame(self, lane: int, records: NDArray[Any]) -> pl.DataFrame:
+        """Records of one lane, without those that make no sense."""
+        within = self._ids[np.minimum(records["communicator"], len(self._ids) - 1)]
+        sound = (within >= 0) & self._known[
+            np.minimum(records["function"].astype(np.int32), len(self._known) - 1)
+        ]
+        sound &= (records["exit_ns"] >= records["enter_ns"]) & (records["bytes"] < 2**62)
+        if not sound.all():
+            records, within = records[sound], within[sound]
+        header = self._file.header
+        values = {
+            "rank": np.full(len(records), header.rank, dtype=np.int32),
+            "host": [header.host] * len(records),
+            "lane": np.full(len(records), lane, dtype=np.int32),
+            "communicator": _texts(within, self._whole.labels),
+            "communicator_index": within,
+            "processes": self._whole.sizes[within],
+        }
+        values |= self._what(records) | self._when(records) | self._how(records)
+        return pl.DataFrame(
+            {name: pl.Series(name, values[name]).cast(dtype) for name, (dtype, _) in COLUMNS.items()}
+        )
+
+    def _what(self, records: NDArray[Any]) -> dict[str, Any]:
+        """Which call it is, and where."""
+        functions = self._file.definitions.functions
+        sites = self._sites.numbers(records["address"])
+        return {
+            "function": _texts(records["function"], {place: one.name for place, one in functions.items()}),
+            "collective": _texts(
+                records["function"], {place: one.collective for place, one in functions.items()}
+            ),
+            "sequence": records["sequence"],
+            "round": records["round"],
+            "site": _texts(sites, self._whole.sites()),
+        }
+
+    def _when(self, records: NDArray[Any]) -> dict[str, Any]:
+        """Which moment of the call it is, and when that was."""
+        flags, origin = records["flags"], self._whole.origin_ns
+        return {
+            "moment": _texts(flags & form.PHASE, dict(enumerate(MOMENTS))),
+            "completed_by": _texts(flags >> form.BY_SHIFT, dict(enumerate(COMPLETED_BY))),
+            "enter_ns": self._clock.shared_ns(records["enter_ns"]) - origin,
+            "exit_ns": self._clock.shared_ns(records["exit_ns"]) - origin,
+            "bound_ns": self._clock.bound_ns(records["enter_ns"]),
+        }
+
+    def _how(self, records: NDArray[Any]) -> dict[str, Any]:
+        """What was given to the call, and whether it failed."""
+        definitions, flags = self._file.definitions, records["flags"]
+        datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
+        operations = {place: one.name for place, one in definitions.operations.items()}
+        return {
+            "bytes": records["bytes"].astype(np.int64),
+            "datatype": _texts(records["datatype"], datatypes),
+            "operation": _texts(records["operation"], operations),
+            "commutes": (flags & form.COMMUTES) != 0,
+            "root": records["root"],
+            "in_place": (flags & form.IN_PLACE) != 0,
+            "failed": (flags & form.FAILED) != 0,
+        }
 
 
 def _texts(numbers: NDArray[Any], texts: dict[int, str]) -> pl.Series:

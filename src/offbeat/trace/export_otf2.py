@@ -7,6 +7,8 @@ are both the message size as studies state it.
 from __future__ import annotations
 
 import importlib
+import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,20 +35,33 @@ def export_otf2(
 ) -> None:
     """Write an archive into a new folder. Raises :class:`BadInput` where that is not possible."""
     library = _library()
+    unfinished = path.with_name(f".{path.name[:200]}.{os.getpid()}")
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise BadInput(
                 f"{path} exists; an OTF2 archive is a folder of its own: give the name of a new one"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            path.rmdir()
-        with library.writer.open(str(path), archive_name=NAME, timer_resolution=10**9) as archive:
-            archive_of = _Archive(library, trace, archive)
-            for piece in pieces(trace, ranks=ranks, told=told):
-                archive_of.write(piece)
+        _write(library, trace, unfinished, ranks, told)
+        unfinished.replace(path)
     except OSError as error:
         raise refused(path, error) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _write(library: Any, trace: Trace, folder: Path, ranks: Sequence[int] | None, told: Told | None) -> None:
+    archive = library.writer.Writer(str(folder), archive_name=NAME, timer_resolution=10**9)
+    try:
+        archive_of = _Archive(library, trace, archive)
+        for piece in pieces(trace, ranks=ranks, told=told):
+            archive_of.write(piece)
+        # The library takes the time of the export for the time of the first event.
+        archive._realtime_timestamp = min(header.began_unix_ns for header in trace.headers) / 1e9
+        archive.close()
+    except importlib.import_module("_otf2").Error as error:
+        archive._handle = None  # else it closes, and fails, once more
+        raise OSError(f"the OTF2 library could not write to the end ({error}); is the disk full?") from error
 
 
 def _library() -> Any:

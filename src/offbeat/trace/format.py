@@ -57,20 +57,20 @@ HEADER = np.dtype(
         "names": [
             *("magic", "version", "page_bytes", "page_header_bytes", "record_bytes", "rank", "size", "run"),
             *("pid", "began_ns", "began_unix_ns", "drift_limit", "wander", "state", "lanes", "ended_ns"),
-            *("pages", "lost", "lost_because", "every", "bytes_limit", "host", "program", "library"),
-            *("source", "sampling"),
+            *("pages", "lost", "lost_because", "every", "bytes_limit", "stamps_wrong_ns"),
+            *("host", "program", "library", "source", "sampling"),
         ],
         "formats": [
             *("S8", "<u4", "<u4", "<u4", "<u4", "<i4", "<i4", "<u8"),
             *("<i8", "<i8", "<i8", "<f8", "<f8", "<u4", "<u4", "<i8"),
-            *("<u8", "<u8", "<i4", "<u4", "<u8", "S256", "S1024", "S1024"),
-            *("S64", "S1408"),
+            *("<u8", "<u8", "<i4", "<u4", "<u8", "<i8"),
+            *("S256", "S1024", "S1024", "S64", "S1408"),
         ],
         "offsets": [
             *(0, 8, 12, 16, 20, 24, 28, 32),
             *(40, 48, 56, 64, 72, 80, 84, 88),
-            *(96, 104, 112, 116, 120, 256, 512, 1536),
-            *(2560, 2624),
+            *(96, 104, 112, 116, 120, 128),
+            *(256, 512, 1536, 2560, 2624),
         ],
         "itemsize": 4032,
     }

@@ -78,15 +78,22 @@ def scaled(pattern: Pattern, p: int) -> Pattern:
     old = pattern.p
     if p == old:
         return pattern
-    if p > old:
-        delays = pattern.delays_s[np.arange(p) * old // p]
-    else:
-        delays = np.maximum.reduceat(pattern.delays_s, np.arange(p) * old // p)
-    delays = delays - delays.min()
-    if delays.max() > 0:
-        delays = delays * (pattern.skew_s / delays.max())
+    delays = scaled_delays(pattern.delays_s, p)
     header = pattern.header | {"scaled_from": f"p = {old}", "scaling": SCALING}
     return Pattern(name=f"{pattern.name}-p{p}", delays_s=delays, header=header)
+
+
+def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
+    """Delays (..., p₀) for p processes, (..., p), by the rule of :func:`scaled`."""
+    old = delays_s.shape[-1]
+    first = np.arange(p) * old // p
+    delays = delays_s[..., first] if p > old else np.maximum.reduceat(delays_s, first, axis=-1)
+    delays = delays - delays.min(axis=-1, keepdims=True)
+    largest = delays.max(axis=-1, keepdims=True)
+    stretch = np.divide(
+        delays_s.max(axis=-1, keepdims=True), largest, out=np.zeros_like(largest), where=largest > 0
+    )
+    return np.asarray(delays * stretch)
 
 
 def _pattern(summary: Summary, row: Row, delays_s: NDArray[np.float64], kind: str, what: str) -> Pattern:
@@ -94,32 +101,41 @@ def _pattern(summary: Summary, row: Row, delays_s: NDArray[np.float64], kind: st
     traced = np.flatnonzero(~np.isnan(delays_s))
     if not len(traced):
         raise BadInput(f"{described(row)}: no call was recorded on all traced ranks, so there is no pattern")
+    header = origin(summary, row) | {"pattern": what} | stand_ins(traced, len(delays_s))
+    filled = delays_s[nearest(traced, len(delays_s))]
+    name = f"{short_name(row)}-{kind}"
+    return Pattern(name=name, delays_s=filled - filled.min(), header=header)
+
+
+def origin(summary: Summary, row: Row) -> dict[str, str]:
+    """What a file's header says of the calls that it is made from."""
     header = {
         "producer": f"offbeat {offbeat.__version__}",
         "trace": str(Path(summary.directory).absolute()),
         "program": summary.program,
         "library": summary.library,
         "calls": described(row),
-        "pattern": what,
         "clock_bound_s": repr(row.bound_s),
     }
     if row.stability == row.stability:
         header["stability"] = f"{row.stability:.3f}"
-    filled = delays_s
-    if len(traced) < len(delays_s):
-        header["untraced"] = (
-            f"{len(delays_s) - len(traced)} of {len(delays_s)} ranks;"
-            " each has the delay of the nearest traced one"
-        )
-        ranks = np.arange(len(delays_s))
-        after = np.clip(np.searchsorted(traced, ranks), 1, len(traced) - 1) if len(traced) > 1 else None
-        if after is None:
-            filled = np.zeros(len(delays_s))
-        else:
-            before, behind = traced[after - 1], traced[after]
-            filled = delays_s[np.where(ranks - before <= behind - ranks, before, behind)]
-    name = f"{short_name(row)}-{kind}"
-    return Pattern(name=name, delays_s=filled - filled.min(), header=header)
+    return header
+
+
+def nearest(traced: NDArray[np.int64], p: int) -> NDArray[np.int64]:
+    """For each of p ranks the traced one that stands for it, (p,): itself, or the nearest; of two the
+    lower."""
+    ranks = np.arange(p)
+    after = np.clip(np.searchsorted(traced, ranks), 1, max(len(traced) - 1, 1))
+    before, behind = traced[after - 1], traced[np.minimum(after, len(traced) - 1)]
+    return np.where(ranks - before <= behind - ranks, before, behind)
+
+
+def stand_ins(traced: NDArray[np.int64], p: int) -> dict[str, str]:
+    """What a file's header says of ranks that were not traced; nothing where all were."""
+    if len(traced) == p:
+        return {}
+    return {"untraced": f"{p - len(traced)} of {p} ranks; each has the delay of the nearest traced one"}
 
 
 def _calls(arrivals: Arrivals) -> str:

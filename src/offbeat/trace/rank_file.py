@@ -28,11 +28,15 @@ ENDINGS = {
 """What is said of a process by the state in its header; nothing where it is whole."""
 
 
+MOST_RANKS = 2**24
+"""No run has more ranks; a file that says so is damaged."""
+
 _RECORDS_BYTES = form.RECORDS_A_PAGE * form.RECORD_BYTES
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """The header of a file; times are of the process's local clock."""
+    """The header of a file; times are of the process's local clock, those of records beside it by at most
+    ``stamps_wrong_ns``."""
 
     rank: int
     size: int
@@ -47,6 +51,7 @@ class Header(Struct, frozen=True, kw_only=True):
     lost: int
     lost_because: int
     every: int
+    stamps_wrong_ns: int = 0
     host: str
     program: str
     library: str
@@ -76,7 +81,7 @@ class RankFile(Struct, kw_only=True, eq=False):
         """The records of some pages, (n,) of :data:`offbeat.trace.format.RECORD`, those that were written."""
         breaks = np.flatnonzero(np.diff(pages) != 1) + 1
         parts = [self._run(int(run[0]), len(run)) for run in np.split(pages, breaks) if len(run)]
-        whole = np.concatenate(parts) if parts else np.empty(0, form.RECORD)
+        whole = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, form.RECORD)])
         written = whole["function"] != 0
         return whole if written.all() else whole[written]
 
@@ -84,7 +89,7 @@ class RankFile(Struct, kw_only=True, eq=False):
         """The records of neighbouring pages, copied; the last page may be cut off."""
         start = first * form.PAGE_BYTES
         length = min(count * form.PAGE_BYTES, self.size_bytes - start)
-        mapped = np.memmap(self.path, dtype=np.uint8, mode="r", offset=start, shape=(length,))
+        mapped = np.fromfile(self.path, dtype=np.uint8, offset=start, count=length)
         whole = length // form.PAGE_BYTES
         pages = mapped[: whole * form.PAGE_BYTES].reshape(whole, form.PAGE_BYTES)
         body = pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + _RECORDS_BYTES]
@@ -135,7 +140,7 @@ def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
     sizes = (int(raw["page_bytes"]), int(raw["page_header_bytes"]), int(raw["record_bytes"]))
     if sizes != (form.PAGE_BYTES, form.PAGE_HEADER_BYTES, form.RECORD_BYTES):
         raise BadInput(f"{path} has a damaged header: pages and records of {sizes} bytes")
-    if not 0 <= raw["rank"] < raw["size"]:
+    if not 0 <= raw["rank"] < raw["size"] <= MOST_RANKS:
         raise BadInput(f"{path} has a damaged header: rank {raw['rank']} of {raw['size']}")
     values: dict[str, Any] = {}
     for name in Header.__struct_fields__:
@@ -165,7 +170,8 @@ def _faults(
     taken = int(mapped[: form.HEADER.itemsize].view(form.HEADER)[0]["pages"])
     used = int(np.count_nonzero((kinds == form.RECORDS) | (kinds == form.DEFINITIONS))) + 1
     if header.state != form.RUNNING and used < taken:
-        said.append(f"{counted(taken - used, 'page')} of {taken} are missing or were never written")
+        verb = "is" if taken - used == 1 else "are"
+        said.append(f"{counted(taken - used, 'page')} of {taken} {verb} missing or never written")
     strange = int(np.count_nonzero(kinds > form.DEFINITIONS))
     if strange:
         said.append(f"{counted(strange, 'page')} of an unknown kind")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -112,12 +111,16 @@ def _paths(directory: Path) -> list[Path]:
 
 def _of_one_run(files: list[RankFile]) -> tuple[list[RankFile], list[str]]:
     """The files of the run with the most ranks (of these, the latest), one a rank, in the order of ranks."""
-    count = Counter(file.header.run for file in files)
-    latest = {run: max(f.header.began_unix_ns for f in files if f.header.run == run) for run in count}
-    run = max(count, key=lambda one: (count[one], latest[one]))
-    kept = {file.header.rank: file for file in files if file.header.run == run}
-    left = len(files) - len(kept)
-    said = [f"{counted(left, 'file')} of another run in the folder: left out"] if left else []
+    runs: dict[tuple[int, int], dict[int, RankFile]] = {}
+    for file in files:
+        runs.setdefault((file.header.run, file.header.size), {}).setdefault(file.header.rank, file)
+    run = max(runs, key=lambda one: (len(runs[one]), max(f.header.began_unix_ns for f in runs[one].values())))
+    kept = runs[run]
+    strange = [file for file in files if (file.header.run, file.header.size) != run]
+    again = sorted({f.header.rank for f in files if f not in strange and kept[f.header.rank] is not f})
+    said = [f"{counted(len(strange), 'file')} of another run in the folder: left out"] if strange else []
+    if again:
+        said.append(f"{_rank_words(again)}: there is more than one file; the first by name is read")
     return [kept[rank] for rank in sorted(kept)], said
 
 

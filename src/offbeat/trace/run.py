@@ -16,14 +16,13 @@ from msgspec import Struct
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.build import build_native
 from offbeat.mpi.find import choose
+from offbeat.mpi.hand_on import handing_on, is_launcher
 from offbeat.mpi.installation import Installation
 from offbeat.trace.read import SUFFIX
 from offbeat.trace.wishes import DIR, PREFIX, check
 
 LIBRARY = "liboffbeat-trace.so"
 """File name of the tracer."""
-
-_LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "prun")
 
 
 class Started(Struct, frozen=True, kw_only=True):
@@ -55,10 +54,9 @@ def prepare(
     _new(folder)
     before = environ.get("LD_PRELOAD", "")
     variables = wanted | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
-    launcher = Path(words[0]).name
-    if not launcher.startswith(_LAUNCHERS):  # srun hands on its environment, a program alone has it anyway
+    if not is_launcher(words):  # srun hands on its environment, a program alone has it anyway
         return Started(argv=list(words), environment=dict(environ) | variables, folder=folder)
-    argv = _handing_on(words, variables, installation)
+    argv = handing_on(words, variables, installation)
     return Started(argv=argv, environment=dict(environ) | wanted, folder=folder)
 
 
@@ -66,9 +64,8 @@ def find_installation(wanted: str, words: Sequence[str]) -> Installation:
     """The MPI library of a command: the one asked for, else that of its launcher, else the preferred one."""
     if wanted != "auto":
         return choose(wanted)
-    name = Path(words[0]).name
     found = shutil.which(words[0])
-    if name.startswith(_LAUNCHERS) and found is not None:
+    if is_launcher(words) and found is not None:
         return choose(str(Path(found).absolute()))
     return choose("auto")
 
@@ -131,18 +128,3 @@ def _new(folder: Path) -> None:
             raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
     except OSError as error:
         raise BadInput(f"cannot make the folder {folder}: {error.strerror or error}") from error
-
-
-def _handing_on(words: Sequence[str], variables: Mapping[str, str], installation: Installation) -> list[str]:
-    """A launcher's words with those that hand variables to every process put behind its name.
-
-    Open MPI's hold for one program of several that are separated by colons; they are said for each.
-    """
-    if installation.family != "openmpi":
-        ours = [word for name, value in variables.items() for word in ("-genv", name, value)]
-        return [words[0], *ours, *words[1:]]
-    ours = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    argv = [words[0], *ours]
-    for word in words[1:]:
-        argv += [word, *ours] if word == ":" else [word]
-    return argv

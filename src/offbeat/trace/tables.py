@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from msgspec import Struct
 
 from offbeat.trace.advice import sizes
-from offbeat.trace.summary import SHARES, Late, Row, Summary
+from offbeat.trace.rows import SHARES, Late, Row
+from offbeat.trace.summary import Summary
 from offbeat.units import counted, format_size, format_time
 
 NOTHING_KNOWN = "–"
@@ -24,20 +26,30 @@ class Table(Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
-def tables(summary: Summary, most: int = MOST_ROWS) -> list[Table]:
-    """Where the time goes; who is late. ``most`` rows each, those that take the most time; 0: all."""
-    shown = summary.rows[:most] if most else summary.rows
-    left = len(summary.rows) - len(shown)
-    rest = sum(row.spent_s for row in summary.rows[len(shown) :])
+def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
+    """Where the time goes; who is late. ``most`` rows each, those that take the most time; 0: all.
+
+    Communicators that are alike stand in one row, unless ``apart``.
+    """
+    rows = summary.rows if apart else summary.families
+    shown = rows[:most] if most else rows
+    left = len(rows) - len(shown)
+    rest = sum(row.spent_s for row in rows[len(shown) :])
     notes = [
         "share: of the run's time, summed over ranks; waited: in the call before the last rank arrived;"
         " operation: the rest of the call"
     ]
     if left:
         notes.append(
-            f"{counted(left, 'further row')} with {format_time(rest)} together; all of them with --rows 0"
+            f"{counted(left, 'further row')} with {format_time(rest)} together, summed over ranks; all with"
+            " --rows 0"
         )
-    return [_time(summary, shown, notes), _delays(shown), _late(shown)]
+    if any(row.communicators > 1 for row in shown):
+        notes.append(
+            "N × MPI_Comm_split: so many communicators that are alike (of one parent, size and maker, without"
+            " ranks in common), with ranks as each of them counts; one by one with --apart"
+        )
+    return [_time(summary, shown, notes), _delays(shown), _late(shown, several_nodes=len(summary.hosts) > 1)]
 
 
 def head(summary: Summary) -> list[str]:
@@ -45,12 +57,14 @@ def head(summary: Summary) -> list[str]:
     nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
     traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
     processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
-    lines = [f"{summary.program or 'a program'}: {processes} on {nodes}{traced}; {summary.library}"]
+    program = Path(summary.program).name or "a program"
+    lines = [f"{program}: {processes} on {nodes}{traced}; {library_words(summary)}"]
     if summary.run_s > 0:
         share, waited = summary.spent_s / summary.run_s, summary.waited_s / summary.run_s
+        is_known = any(row.is_compared for row in summary.rows)
         lines.append(
-            f"{summary.records} records; collectives take {share:.1%} of the run's time,"
-            f" {waited:.1%} is waiting for late ranks"
+            f"{summary.records} records; collectives take {share:.1%} of the run's time"
+            + (f", {waited:.1%} is waiting for late ranks" if is_known else "")
         )
     else:
         lines.append(f"{summary.records} records")
@@ -62,8 +76,14 @@ def head(summary: Summary) -> list[str]:
     return [*lines, f"times between ranks: {bound}"]
 
 
+def library_words(summary: Summary) -> str:
+    """What the MPI library says of itself, up to the first comma or line: ``Open MPI v4.1.4``."""
+    return " ".join(summary.library.partition("\n")[0].partition(",")[0].split())
+
+
 def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
     headings = ["call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
+    run_s = summary.run_s if summary.run_s > 0 else math.nan
     return Table(
         title="Where the time goes",
         headings=[*headings, "waited", "operation"],
@@ -77,8 +97,8 @@ def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
                 str(row.calls),
                 _amount(row.all_bytes),
                 _share(row.share),
-                _share(row.waited_s / summary.run_s if summary.run_s > 0 else math.nan),
-                _share(row.operation_s / summary.run_s if summary.run_s > 0 else math.nan),
+                _share(row.waited_s / run_s if row.is_compared else math.nan),
+                _share(row.operation_s / run_s if row.is_compared else math.nan),
             ]
             for row in rows
         ],
@@ -88,7 +108,7 @@ def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
 
 
 def _delays(rows: list[Row]) -> Table:
-    several = [row for row in rows if row.processes != 1 and row.whole]
+    several = [row for row in rows if row.processes != 1 and row.whole and row.is_compared]
     quantiles = [f"{share:.0%}" for share in SHARES]
     return Table(
         title="How far apart ranks arrive, and how long the operation takes",
@@ -113,21 +133,24 @@ def _delays(rows: list[Row]) -> Table:
     )
 
 
-def _late(rows: list[Row]) -> Table:
+def _late(rows: list[Row], *, several_nodes: bool) -> Table:
     several = [row for row in rows if row.processes != 1 and row.latest_ranks]
+    headings = ["call site", "function", "stability", "latest ranks", "latest nodes"]
+    cells = [
+        [
+            row.site,
+            row.function,
+            stability_words(row),
+            late_words(row.latest_ranks),
+            late_words(row.latest_nodes),
+        ]
+        for row in several
+    ]
+    shown = len(headings) if several_nodes else len(headings) - 1
     return Table(
         title="Who is late",
-        headings=["call site", "function", "stability", "latest ranks", "latest nodes"],
-        rows=[
-            [
-                row.site,
-                row.function,
-                NOTHING_KNOWN if math.isnan(row.stability) else f"{row.stability:.2f}",
-                _late_words(row.latest_ranks),
-                _late_words(row.latest_nodes),
-            ]
-            for row in several
-        ],
+        headings=headings[:shown],
+        rows=[row[:shown] for row in cells],
         texts=(0, 1, 3, 4),
         notes=[
             "mean delay behind the first rank, and in how many of the calls it was the last; stability: how"
@@ -142,7 +165,13 @@ def _function(row: Row) -> str:
     return f"{row.function}{kind}{failed}"
 
 
-def _late_words(late: list[Late]) -> str:
+def stability_words(row: Row) -> str:
+    """``0.93``, or a dash."""
+    return NOTHING_KNOWN if math.isnan(row.stability) else f"{row.stability:.2f}"
+
+
+def late_words(late: list[Late]) -> str:
+    """``17: 42 µs (100%), 3: 5 µs (0%)``: who, how late, how often the last."""
     return ", ".join(f"{one.name}: {format_time(one.delay_s, 2)} ({one.last_share:.0%})" for one in late)
 
 

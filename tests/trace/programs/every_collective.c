@@ -1,9 +1,13 @@
 /*
  * Calls every collective on communicators of four processes: once blocking, once nonblocking, twice persistent
  * (PERSISTENT), and all of that with large counts (LARGE). Every block is three integers, 12 bytes.
+ *
+ * ONE_SCATTER: a persistent MPI_Scatter is started once only. Intel MPI 2021.18 fails in the second one at its
+ * root ("Invalid communicator"), whoever looks on.
  */
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { P = 4, BLOCK = 3 };
 
@@ -17,16 +21,23 @@ static void wait_for(MPI_Request *request) {
 }
 
 #ifdef PERSISTENT
-static void start_twice(MPI_Request *request) {
+static void start_twice(const char *name, MPI_Request *request) {
     MPI_Start(request);
     MPI_Wait(request, MPI_STATUS_IGNORE);
-    MPI_Startall(1, request);
-    MPI_Waitall(1, request, MPI_STATUSES_IGNORE);
+#ifdef ONE_SCATTER
+    const int is_once = strncmp(name, "Scatter_init", strlen("Scatter_init")) == 0;
+#else
+    const int is_once = name == NULL;
+#endif
+    if (!is_once) {
+        MPI_Startall(1, request);
+        MPI_Waitall(1, request, MPI_STATUSES_IGNORE);
+    }
     MPI_Request_free(request);
 }
 #define TWICE(name, ...)                                                                                     \
     MPI_##name(__VA_ARGS__, MPI_INFO_NULL, &request);                                                        \
-    start_twice(&request);
+    start_twice(#name, &request);
 #else
 #define TWICE(name, ...)
 #endif

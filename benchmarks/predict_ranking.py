@@ -1,0 +1,240 @@
+"""Whether 'offbeat predict' ranks algorithms as the application really finishes with them.
+
+Usage: python benchmarks/predict_ranking.py [simulated|real|both] [MPI]
+
+simulated: an application like FT on 32 × 32 processes of the platform 'paper'. Each rank computes, for a time
+that differs by a fixed imbalance and a little noise, then all enter an alltoall of 32 KiB: arrivals of a call
+are the exits of the one before plus computing. It is simulated with every algorithm, so that the truth is
+known; the run with one of them is written as a trace, of which 'offbeat trace pattern' makes a scenario and a
+replay, 'offbeat run --engine sim' a study, and 'offbeat predict' a ranking. Twice: for Open MPI's algorithms
+and for MPICH's.
+
+real: offbeat-ft with an injected imbalance on 2 ranks of this machine and MPI (default: auto), traced with
+the library's own decisions, studied, predicted, and then run with each algorithm in turn. Run times of 2
+ranks on 2 cores can differ more by what else the machine does than by the algorithm: the spread of the runs
+(of the simulated ones: of ties) is printed beside them.
+
+Prints, for each condition, how the expected order compares with the real one: Kendall's tau (1: the same,
+ties taken as such), what taking the expected fastest costs, and by how much expected run times are off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from studies import lines, offbeat
+
+from offbeat.engines.mpi import STEERING
+from offbeat.mpi.build import build_native, driver_path
+from offbeat.mpi.find import choose
+from offbeat.mpi.launch import command
+from offbeat.pattern.make import make
+from offbeat.platform.machine import load
+from offbeat.simulation.catalogue import algorithms
+from offbeat.simulation.exits import simulate
+from offbeat.study.algorithm import Algorithm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
+
+import made_traces as made
+
+P, SIZE, CALLS = 1024, 32768, 8
+SKEW_S, NOISE_S, WORK_S = 0.5, 0.02, 0.5
+TRACED = "pairwise"
+REAL_RUNS = 7
+SAME = 1e-3
+"""Real run times that differ by a smaller share are ties in the simulated part."""
+
+STUDY = """\
+name = "ranking"
+engine = "{engine}"
+[[collective]]
+names = ["alltoall"]
+sizes = ["{size} B"]
+[processes]
+p = [{p}]
+[patterns]
+shapes = [
+    "no_delay", "ascending", "descending", "first_delayed", "last_delayed", "random", "half_delayed", "bell"
+]
+files = ["alltoall-mean.txt"]
+replays = ["alltoall-calls.replay"]
+[skew]
+policy = "fixed"
+times = ["{skew_s} s"]
+[repetitions]
+minimum = 10
+maximum = 100
+time_cap = "400 ms"
+[simulator]
+platform = "paper"
+family = "{family}"
+"""
+
+
+def main(which: str = "both", mpi: str = "auto") -> None:
+    with TemporaryDirectory() as scratch:
+        if which in ("simulated", "both"):
+            for family in ("openmpi", "mpich"):
+                simulated(Path(scratch) / family, family)
+        if which in ("real", "both"):
+            real(Path(scratch) / "real", mpi)
+
+
+def simulated(folder: Path, family: str) -> None:
+    """The whole way with an application whose run time with every algorithm is known."""
+    folder.mkdir()
+    work = computing()
+    truth: dict[str, float] = {}
+    for known in algorithms("alltoall", family):
+        try:
+            arrivals, exits = application(known.name, family, work)
+        except Exception as refusal:  # one for 2 ranks only, say
+            print(f"{family}: {known.name} is left out: {refusal}", flush=True)
+            continue
+        truth[known.name] = float(exits[-1].max())
+        if known.name == TRACED:
+            write_trace(folder / "trace", arrivals, exits)
+    found = predicted(folder, P, SIZE, "sim", family)
+    print(f"\nsimulated, {family}'s alltoall on 32 × 32, traced with {TRACED}:")
+    report(found, truth, dict.fromkeys(truth, SAME))
+
+
+def computing() -> NDArray[np.float64]:
+    """How long each rank computes before each call, (calls, p): an imbalance that stays, and noise."""
+    random = np.random.default_rng(3)
+    imbalance = make("random", P, SKEW_S, seed=5).delays_s
+    return WORK_S + imbalance + NOISE_S * random.gamma(2.0, 0.5, (CALLS, P))
+
+
+def application(
+    name: str, family: str, work: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Arrivals and exits of every call, (calls, p), with one algorithm."""
+    platform, now = load("paper"), np.zeros(P)
+    arrivals, exits = [], []
+    for each in work:
+        arrivals.append(now + each)
+        now = simulate(platform, f"alltoall/{name}", P, SIZE, arrivals[-1], family=family)
+        exits.append(now)
+    return np.array(arrivals), np.array(exits)
+
+
+def write_trace(folder: Path, arrivals: NDArray[np.float64], exits: NDArray[np.float64]) -> None:
+    """The trace that this run would have left."""
+    folder.mkdir()
+    enter, leave = (np.rint(1e9 * times).astype(np.int64) for times in (arrivals, exits))
+    for rank, one in enumerate(made.files(P)):
+        one.header = {"began_ns": 0, "ended_ns": int(leave.max()), "library": b"simulated"}
+        for number in range(CALLS):
+            one.call(
+                int(enter[number, rank]),
+                int(leave[number, rank]),
+                sequence=number,
+                function="MPI_Alltoall",
+                bytes=SIZE,
+            )
+        one.write(folder)
+
+
+def predicted(
+    folder: Path, p: int, size: int, engine: str, family: str = "openmpi", *mpi: str
+) -> dict[str, object]:
+    """Patterns of the trace, a study with them, and the prediction."""
+    mean, calls = folder / "alltoall-mean.txt", folder / "alltoall-calls.replay"
+    chosen = ("--collective", "alltoall")
+    offbeat("trace", "pattern", folder / "trace", *chosen, "--output", mean)
+    offbeat("trace", "pattern", folder / "trace", *chosen, "--what", "calls", "--output", calls)
+    offbeat("trace", "summary", folder / "trace", "--json", folder / "summary.json")
+    rows = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["rows"]
+    skew_s = next(row["skew"]["mean_s"] for row in rows if row["collective"] == "MPI_Alltoall")
+    study = folder / "study.toml"
+    study.write_text(STUDY.format(engine=engine, family=family, p=p, size=size, skew_s=f"{skew_s:.9f}"))
+    offbeat("run", study, "--output", folder / "results", *mpi)
+    offbeat("predict", folder / "trace", folder / "results", *chosen, "--json", folder / "predicted.json")
+    found: dict[str, object] = json.loads((folder / "predicted.json").read_text(encoding="utf-8"))
+    return found
+
+
+def real(folder: Path, mpi: str) -> None:
+    """The whole way with FT on this machine."""
+    folder.mkdir()
+    installation = choose(mpi)
+    build_native(installation)
+    ft = [str(driver_path(installation).with_name("offbeat-ft")), "--class", "S", "--repeat", "5"]
+    ft += ["--imbalance", "last_delayed:2ms", "--json"]
+    where = ("--mpi", str(installation.mpirun))
+    launch = command(installation, ft, 2, steerable=False)
+    os.environ.update(launch.environment)
+    offbeat("trace", "run", "--output", folder / "trace", *where, "--", *launch.argv)
+    size = 64**3 * 16 // 4
+    found = predicted(folder, 2, size, "mpi", "openmpi", *where)
+    measured = [Algorithm(**one) for one in lines(folder / "results", "algorithms.jsonl")]  # type: ignore[arg-type]
+    steering = STEERING[installation.family]()
+    expected = {one["name"] for one in found["expected"]}  # type: ignore[attr-defined]
+    runs: dict[str, list[float]] = {one.name: [] for one in measured if one.name in expected}
+    for _ in range(REAL_RUNS):
+        for algorithm in measured:
+            if algorithm.name in runs:
+                forced = steering.launch_environment(algorithm) | steering.environment(installation)
+                runs[algorithm.name].append(ft_time_s(command(installation, ft, 2, environment=forced)))
+    print(f"\nreal, {installation.version_text} on 2 ranks of this machine:")
+    spread = {name: float(np.ptp(times) / np.median(times)) for name, times in runs.items()}
+    report(found, {name: float(np.median(times)) for name, times in runs.items()}, spread)
+
+
+def ft_time_s(launch: object) -> float:
+    """The time that FT says it took, once."""
+    done = subprocess.run(
+        launch.argv,  # type: ignore[attr-defined]
+        env=launch.environment,  # type: ignore[attr-defined]
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return float(json.loads(done.stdout[done.stdout.index("{") :])["time_s"])
+
+
+def report(found: Mapping[str, object], truth: Mapping[str, float], same: Mapping[str, float]) -> None:
+    """Both orders side by side, and how well each condition's agrees with the real one."""
+    conditions = [str(name) for name in found["conditions"]]  # type: ignore[attr-defined]
+    expected = {
+        one["name"]: {name: one["run_s"][name]["time_s"] for name in conditions if one["run_s"][name]}
+        for one in found["expected"]  # type: ignore[attr-defined]
+        if one["name"] in truth
+    }
+    print(f"  {'algorithm':<30}{'really':>11}{'spread':>8}" + "".join(f"{name:>12}" for name in conditions))
+    for name in sorted(expected, key=lambda name: truth[name]):
+        cells = "".join(f"{expected[name].get(one, float('nan')):>10.4f} s" for one in conditions)
+        print(f"  {name:<30}{truth[name]:>9.4f} s{same[name]:>8.1%}{cells}")
+    for condition in conditions:
+        there = [name for name in expected if condition in expected[name]]
+        really = np.array([truth[name] for name in there])
+        said = np.array([expected[name][condition] for name in there])
+        tau = stats.kendalltau(rounded(really), rounded(said)).statistic
+        first = there[int(np.argmin(said))]
+        off = np.abs(said / really - 1)
+        print(
+            f"  {condition:<10} tau {tau:+.2f}; expects {first} to be fastest, which takes"
+            f" {truth[first] / really.min() - 1:.2%} more than the fastest; expected run times are off by"
+            f" {np.median(off):.2%} in the median, {off.max():.2%} at most"
+        )
+
+
+def rounded(times_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms in steps of SAME, so that what is as good as equal is equal."""
+    return np.rint(np.log(times_s) / SAME)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,123 @@
+"""``offbeat predict``: the run time of a traced program with each algorithm."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
+from offbeat.predict import document, wording
+from offbeat.predict.cells import source
+from offbeat.predict.predict import Wishes, predict
+from offbeat.predict.prediction import Prediction
+from offbeat.results.read import read_study
+from offbeat.trace.read import open_trace
+
+PICTURE = "expected-run-time"
+
+
+def command(
+    trace: Directory,
+    results: Annotated[
+        Path, typer.Argument(help="The result directory of a study or an import.", metavar="RESULTS")
+    ],
+    collective: Collective = "",
+    site: Site = "",
+    communicator: Communicator = "",
+    size: Size = "",
+    scenario: Annotated[
+        str, typer.Option(help="Which of several scenarios or replays shows how this program arrives.")
+    ] = "",
+    ran: Annotated[
+        str,
+        typer.Option(help="What the trace ran with, such as linear or default.", metavar="ALGORITHM"),
+    ] = "",
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="All calls that the results cover, together: with the library's own decisions, and with"
+            " the choices of each rule.",
+        ),
+    ] = False,
+    json: Annotated[
+        str,
+        typer.Option(
+            help="Write the prediction as JSON to this file; '-' prints it in place of the table.",
+            metavar="FILE",
+        ),
+    ] = "",
+    pictures: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the picture, as PNG, PDF and SVG.", metavar="FOLDER"),
+    ] = None,
+) -> None:
+    """Predict the run time of a traced program with each algorithm.
+
+    Without a choice of calls, those to tune first are taken.
+    """
+    opened = open_trace(trace)
+    measured = read_study(results)
+    wishes = Wishes(
+        collective=collective,
+        site=site,
+        communicator=communicator,
+        size=size_of(size),
+        scenario=scenario,
+        ran=ran,
+        everything=everything,
+    )
+    first = opened.headers[0]
+    made = predict(opened, summed_up(opened), source(measured, first.library), wishes)
+    if json == "-":
+        sys.stdout.write(document.encoded(made).decode())
+    else:
+        _print(made)
+    if json not in ("", "-"):
+        document.write(made, Path(json))
+    if pictures is not None:
+        _draw(made, pictures)
+
+
+def _print(made: Prediction) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    for line in wording.head(made):
+        console.print(line, markup=False)
+    for note in made.notes:
+        console.print(f"note: {note}", markup=False)
+    shown = wording.table(made)
+    console.print()
+    console.print(drawn(shown.headings, shown.rows, shown.title))
+    for line in shown.notes:
+        console.print(line, markup=False)
+    console.print()
+    for line in (wording.sentence(made), wording.ran_sentence(made)):
+        if line:
+            console.print(line, markup=False)
+
+
+def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> Table:
+    """A table whose first column is text; a narrow terminal folds that one alone."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _draw(made: Prediction, folder: Path) -> None:
+    from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
+    from offbeat.report.pictures import write
+
+    write(prediction_figure(made), folder, PICTURE)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"picture: {folder}/{PICTURE}.png", markup=False
+    )

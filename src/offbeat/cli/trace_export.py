@@ -1,0 +1,39 @@
+"""``offbeat trace export``: a trace for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.cli.trace_options import Directory
+from offbeat.errors import BadInput
+from offbeat.trace.progress import ReadProgress
+from offbeat.trace.read import open_trace
+
+
+def command(
+    directory: Directory,
+    to: Annotated[str, typer.Option(help="perfetto, otf2, parquet or csv.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write, or for otf2 a new folder. [default: beside DIR]"),
+    ] = None,
+    ranks: Annotated[str, typer.Option(help="Only these ranks, such as 0-3,8.")] = "",
+) -> None:
+    """Write the trace for other tools; Perfetto's JSON opens at https://ui.perfetto.dev."""
+    from offbeat.trace.exports import EXPORTS, ranks_of  # loading pyarrow takes its time
+
+    if to not in EXPORTS:
+        raise BadInput(f"--to {to}: known are {', '.join(EXPORTS)}")
+    suffix, write = EXPORTS[to]
+    trace = open_trace(directory)
+    path = output or directory.absolute().with_name(f"{directory.absolute().name}{suffix}")
+    with ReadProgress("writing") as progress:
+        write(trace, path, ranks=ranks_of(ranks, trace), told=progress.told)
+    console = Console(highlight=False, soft_wrap=True)
+    for words in trace.words:
+        console.print(f"note: {words}", markup=False)
+    console.print(f"wrote {path}", markup=False)

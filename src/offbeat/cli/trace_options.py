@@ -1,0 +1,34 @@
+"""Options that several verbs of ``offbeat trace`` share, and reading a trace with progress shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from offbeat.errors import BadInput
+from offbeat.trace.progress import ReadProgress
+from offbeat.trace.read import Trace
+from offbeat.trace.summary import Summary, summarize
+from offbeat.units import parse_size
+
+Directory = Annotated[Path, typer.Argument(help="The folder with the trace.", metavar="DIR")]
+Collective = Annotated[str, typer.Option(help="Only calls of this collective, such as alltoall.")]
+Site = Annotated[str, typer.Option(help="Only call sites with this in their words, such as ft.c:118.")]
+Communicator = Annotated[str, typer.Option(help="Only this communicator, as the summary names it.")]
+Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 KiB'.")]
+
+
+def summed_up(trace: Trace) -> Summary:
+    """The summary of a trace; how far the reading has come is shown."""
+    with ReadProgress("reading the trace") as progress:
+        return summarize(trace, told=progress.told)
+
+
+def size_of(text: str) -> int | None:
+    """The bytes that ``--size`` means, None for all. Raises :class:`BadInput`."""
+    try:
+        return parse_size(text) if text else None
+    except BadInput as error:
+        raise BadInput(f"--size: {error}") from None

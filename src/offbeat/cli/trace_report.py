@@ -1,0 +1,40 @@
+"""``offbeat trace report``: a trace as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.cli.trace_options import Directory, summed_up
+from offbeat.trace.progress import ReadProgress
+from offbeat.trace.read import open_trace
+from offbeat.trace.sampled import samples
+
+
+def command(
+    directory: Directory,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The HTML file to write. [default: beside DIR]", metavar="FILE"),
+    ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the pictures as PNG, PDF and SVG as well.", metavar="FOLDER"),
+    ] = None,
+) -> None:
+    """Write the summary with pictures as one HTML file that opens without a network."""
+    from offbeat.trace.page import drawn_rows, write_page  # loading matplotlib takes its time
+
+    trace = open_trace(directory)
+    summary = summed_up(trace)
+    with ReadProgress("reading arrivals") as progress:
+        sampled = samples(trace, drawn_rows(summary), told=progress.told)
+    path = output or directory.absolute().with_name(f"{directory.absolute().name}.html")
+    write_page(trace, summary, sampled, path, pictures)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"report: {path}", markup=False)
+    if pictures is not None:
+        console.print(f"pictures: {pictures}", markup=False)

@@ -1,0 +1,83 @@
+"""``offbeat trace run``: a program as it is, with the tracer in front of its MPI library."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from offbeat.trace import run as launch
+
+CONTEXT = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+}
+"""How words behind ``--`` are read: as they are."""
+
+
+def command(
+    words: Annotated[
+        list[str],
+        typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder for the trace.", metavar="DIR")
+    ] = Path("offbeat-trace"),
+    mpi: Annotated[
+        str,
+        typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
+    ] = "auto",
+    ranks: Annotated[str, typer.Option(help="Only these ranks of MPI_COMM_WORLD, such as 0-3,8.")] = "",
+    every: Annotated[str, typer.Option(help="Only every so many-th call of a communicator.")] = "",
+    collectives: Annotated[str, typer.Option(help="Only these, such as allreduce,alltoall.")] = "",
+    comm_sizes: Annotated[str, typer.Option(help="Only communicators of these sizes, such as 16-.")] = "",
+    window: Annotated[str, typer.Option(help="Only these seconds since MPI_Init, such as 10-60.")] = "",
+    limit: Annotated[
+        str, typer.Option("--bytes", help="A rank's file grows to this, such as '100 MB'.")
+    ] = "",
+    sync_level: Annotated[
+        str, typer.Option(help="MPI_Pcontrol with this level synchronises clocks anew (3 or more).")
+    ] = "",
+) -> None:
+    """Run a program as it is, and record its collectives; its output and exit status are unchanged."""
+    wishes = {
+        "RANKS": ranks,
+        "EVERY": every,
+        "COLLECTIVES": collectives,
+        "COMM_SIZES": comm_sizes,
+        "WINDOW": window,
+        "BYTES": limit,
+        "SYNC_LEVEL": sync_level,
+    }
+    installation = launch.find_installation(mpi, words)
+    library = launch.tracer(installation)
+    status = launch.run(launch.prepare(words, output, wishes, installation, library))
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    written = len(list(output.glob("*.trace")))
+    if written:
+        console.print(
+            f"trace: {output} ({written} ranks); see it with: offbeat trace summary {output}", markup=False
+        )
+    else:
+        console.print(
+            f"no trace was written to {output}: the program did not call MPI_Init with"
+            f" {installation.version_text}; name its library with --mpi",
+            markup=False,
+        )
+    _end_as(status)
+
+
+def _end_as(status: int) -> None:
+    """End as the program did: with its status, or by its signal."""
+    if status < 0:
+        sys.stdout.flush()
+        if -status not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    raise typer.Exit(status)

@@ -1,0 +1,102 @@
+"""``offbeat trace summary``: where the time in collectives goes, and who is late."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table as Drawn
+
+from offbeat.cli.trace_options import Directory, summed_up
+from offbeat.errors import BadInput
+from offbeat.trace.advice import sentence
+from offbeat.trace.arrivals import short_name
+from offbeat.trace.read import open_trace
+from offbeat.trace.summary import Summary, as_plain
+from offbeat.trace.tables import MOST_ROWS, Table, head, tables
+from offbeat.whole_file import write_whole_file
+
+PICTURES = 5
+"""So many rows, those whose operation takes the most time, get a picture."""
+
+_WIDE = 250
+
+
+def command(
+    directory: Directory,
+    rows: Annotated[
+        int, typer.Option(min=0, help="So many rows, those that take the most time; 0: all.")
+    ] = MOST_ROWS,
+    apart: Annotated[
+        bool, typer.Option("--apart", help="Show communicators that are alike one by one.")
+    ] = False,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="File to write every number to as well.", metavar="FILE")
+    ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for pictures of the mean delay by rank, as PNG, PDF and SVG.", metavar="FOLDER"
+        ),
+    ] = None,
+) -> None:
+    """Show where the time in collectives goes: waiting or working, who is late, what to tune first."""
+    summary = summed_up(open_trace(directory))
+    console = _console()
+    for line in head(summary):
+        console.print(line, markup=False)
+    for words in summary.words:
+        console.print(f"note: {words}", markup=False)
+    for table in tables(summary, rows, apart=apart):
+        if table.rows:
+            console.print()
+            console.print(_drawn(table))
+            for note in table.notes:
+                console.print(note, markup=False)
+    console.print()
+    console.print(sentence(summary), markup=False)
+    if json is not None:
+        _write(json, msgspec.json.encode(as_plain(summary)) + b"\n")
+    if pictures is not None:
+        _draw(summary, pictures)
+        console.print(f"pictures: {pictures}", markup=False)
+
+
+def _console() -> Console:
+    """Standard output; what is no terminal has no width to fit."""
+    wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, soft_wrap=True, width=_WIDE if wide else None)
+
+
+def _draw(summary: Summary, folder: Path) -> None:
+    from offbeat.report.pictures import write as write_picture  # loading matplotlib takes its time
+    from offbeat.trace.draw import delay_figure
+
+    drawn = [row for row in summary.families if row.processes > 1 and len(row.delays_s)]
+    for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
+        write_picture(delay_figure(summary, row), folder, f"{place}-{short_name(row)}-delay")
+
+
+def _drawn(table: Table) -> Drawn:
+    drawn = Drawn(title=table.title, title_justify="left", box=None, pad_edge=False)
+    for number, heading in enumerate(table.headings):
+        is_text = number in table.texts
+        justify: Literal["left", "right"] = "left" if is_text else "right"
+        drawn.add_column(heading, justify=justify, overflow="fold", no_wrap=not is_text)
+    for row in table.rows:
+        drawn.add_row(*row)
+    return drawn
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        write_whole_file(path, content)
+    except OSError as error:
+        raise BadInput(
+            f"cannot write {path}: {error.strerror or error}; give a file in a folder that you can write to"
+        ) from error

@@ -1,0 +1,189 @@
+"""``offbeat try``: a program with the library's decisions and with two choices, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from offbeat.cli.predict import drawn
+from offbeat.cli.selection_options import IncludeScenarios, Rule
+from offbeat.cli.trace_options import summed_up
+from offbeat.cli.trace_run import CONTEXT as CONTEXT
+from offbeat.errors import BadInput
+from offbeat.predict.cells import source
+from offbeat.predict.conditions import Estimate
+from offbeat.predict.predict import covered_parts
+from offbeat.predict.prediction import Prediction, by_choice
+from offbeat.results.layout import CASES, PROVENANCE
+from offbeat.results.read import Results, read_study
+from offbeat.results.statistics import median_interval
+from offbeat.trace.read import open_trace
+from offbeat.trace.run import find_installation
+from offbeat.trial import journal, launch, wording
+from offbeat.trial.choices import Planned, Tried, planned, written
+from offbeat.trial.judge import judge
+from offbeat.trial.progress import TrialProgress
+from offbeat.trial.trial import missing, run_all, times
+
+PICTURE = "expected-and-measured-run-time"
+
+
+def command(
+    words: Annotated[
+        list[str],
+        typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
+    ],
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="The result directory of a study. [default: the only one in this folder]", metavar="DIR"
+        ),
+    ] = None,
+    rule: Rule = "average",
+    include_scenarios: IncludeScenarios = False,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=10_000, help="How often each choice runs; more can be added later.")
+    ] = 5,
+    time: Annotated[
+        str,
+        typer.Option(
+            help="Not the wall time of the command counts, but the last number that this regular expression"
+            " finds in its output: its first group, or all of it.",
+            metavar="REGEX",
+        ),
+    ] = "",
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="A trace of this program: what it lets expect is compared.", metavar="DIR"),
+    ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(help="Folder for a picture of expected and measured times; needs --trace."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder for runs and tuning files.", metavar="DIR")
+    ] = Path("offbeat-try"),
+    mpi: Annotated[
+        str,
+        typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
+    ] = "auto",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order within rounds.")] = 1,
+) -> None:
+    """Run a program with the library's decisions, the no-delay choice and the robust one, in turn.
+
+    Stopped at any moment, the same command goes on where it stood and runs nothing twice.
+    """
+    launch.check_words(words)
+    pattern = launch.parse_pattern(time)
+    if pictures is not None and trace is None:
+        raise BadInput("--pictures shows expectations beside what was measured; name a trace with --trace")
+    measured = read_study(results or _only_results())
+    installation = find_installation(mpi, words)
+    choices = planned(measured, installation, rule, include_scenarios=include_scenarios)
+    settings = journal.Settings(
+        command=words,
+        library=f"{installation.version_text} ({installation.library})",
+        folder=journal.here(),
+        time=time,
+        seed=seed,
+        choices=[journal.Setting(name=one.name, same_as=one.same_as, rules=one.words) for one in choices],
+    )
+    said = Console(highlight=False, soft_wrap=True)
+    for line in wording.tried_lines(choices):
+        said.print(line, markup=False)
+    journal.prepare(output)
+    with journal.opened(output, settings) as kept:
+        tried = list(written(choices, installation, output / journal.TUNING))
+        expected = _expected(trace, measured, tried) if trace is not None else None
+        names = [one.name for one in tried]
+        left = len(list(missing(kept, names, rounds, seed)))
+        with TrialProgress(rounds * len(names) - left, rounds * len(names)) as progress:
+            used = launch.Command(words=words, installation=installation)
+            run_all(kept, used, tried, rounds, seed, pattern, progress.told)
+        found = times(kept, names)
+    _report(said, choices, found, expected, is_wall=pattern is None)
+    _name_verify(said, measured, tried, output)
+    if pictures is not None and expected is not None:
+        _draw(expected, found, pictures)
+
+
+def _only_results() -> Path:
+    """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
+    found = sorted(
+        path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
+    )
+    if len(found) == 1:
+        return found[0]
+    there = ", ".join(map(str, found)) or "none"
+    raise BadInput(
+        f"name the result directory of a study with --results; in this folder there is {there}"
+        if not found
+        else f"there are several result directories in this folder ({there}); name one with --results"
+    )
+
+
+def _expected(trace: Path, results: Results, tried: Sequence[Tried]) -> Prediction:
+    """What a trace lets expect of each choice."""
+    opened = open_trace(trace)
+    summary = summed_up(opened)
+    run, parts, notes = covered_parts(opened, summary, source(results, opened.headers[0].library))
+    chosen = {one.name: {part.table.cell: one.algorithm(part.table.cell) for part in parts} for one in tried}
+    return by_choice(run, parts, chosen, notes=notes)
+
+
+def _report(
+    said: Console,
+    choices: Sequence[Planned],
+    found: Mapping[str, Sequence[float]],
+    expected: Prediction | None,
+    *,
+    is_wall: bool,
+) -> None:
+    same = {one.name: one.same_as for one in choices if one.same_as}
+    said.print()
+    headings = ["choice", "runs", "median", "fastest – slowest", "against\ndefault"]
+    said.print(drawn(headings, wording.rows(found, same)))
+    said.print()
+    for sentence in wording.verdict_sentences(judge(found), same):
+        said.print(sentence, markup=False)
+    if expected is None:
+        return
+    said.print()
+    for note in expected.notes:
+        said.print(f"note: {note}", markup=False)
+    said.print(drawn(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
+    if is_wall:
+        said.print(
+            "Measured times are those of the command, starting it included; expected ones are from MPI_Init"
+            " to the end. --time takes the program's own.",
+            markup=False,
+        )
+
+
+def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:
+    """How to prove that the library obeyed."""
+    said.print()
+    for one in tried:
+        if one.tuning is not None:
+            place = one.tuning.files[0].parent
+            said.print(
+                f"Whether the library obeys {one.name}: offbeat verify {results.directory} --tuning {place}",
+                markup=False,
+            )
+
+
+def _draw(expected: Prediction, found: Mapping[str, Sequence[float]], folder: Path) -> None:
+    from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
+    from offbeat.report.pictures import write
+
+    actual = {}
+    for name, own in found.items():
+        if own:
+            low, high = median_interval(own)
+            actual[name] = Estimate(time_s=float(np.median(own)), low_s=low, high_s=high)
+    write(prediction_figure(expected, actual), folder, PICTURE)

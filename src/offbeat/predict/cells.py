@@ -1,0 +1,165 @@
+"""Which measured cell stands for calls of a trace: same collective, p and library, and the nearest size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.mpi.probe import FAMILIES, Stranger, read_library_version
+from offbeat.predict.recorded import Calls
+from offbeat.select.table import Cell, DelayTable, delay_tables
+from offbeat.units import format_size, format_time
+
+if TYPE_CHECKING:
+    from offbeat.results.read import Results
+
+FARTHEST = 2.0
+"""A measured size stands for sizes up to so many times larger or smaller."""
+
+SIMILAR_SKEW = 2.0
+"""Skews that differ by a larger factor are said."""
+
+
+class Found(Struct, frozen=True, kw_only=True, eq=False):
+    """The table of the cell that stands for some calls, and what must be said of that."""
+
+    table: DelayTable
+    notes: list[str]
+
+
+class Source(Struct, frozen=True, kw_only=True, eq=False):
+    """Results as a prediction uses them: their tables, and what is said of where they come from."""
+
+    results: Results
+    tables: list[DelayTable]
+    notes: list[str]
+
+
+def source(results: Results, library: str) -> Source:
+    """The tables of results, for a program that ran with the ``library`` of that text.
+
+    Raises :class:`BadInput` for results of another family of libraries, and for none at all.
+    """
+    tables = delay_tables(results.cases, results.algorithms, results.verdicts)
+    if not tables:
+        raise BadInput(
+            f"{results.directory} holds no measured case yet; 'offbeat status {results.directory}' tells how"
+            " far the study is"
+        )
+    return Source(results=results, tables=tables, notes=[*results.notes, *_origin(results, library)])
+
+
+def cell_for(calls: Calls, source: Source) -> Found:
+    """The cell that stands for some calls. Raises :class:`BadInput` where none does, with what there is."""
+    where = source.results.directory
+    same = [table for table in source.tables if table.cell.collective == calls.collective]
+    if not same:
+        there = ", ".join(dict.fromkeys(table.cell.collective for table in source.tables))
+        raise BadInput(
+            f"{calls.words}: {where} holds no {calls.collective}, but {there}; measure it, or choose other"
+            " calls of the trace with --collective"
+        )
+    fitting = [table for table in same if table.cell.p == calls.processes]
+    if not fitting:
+        there = ", ".join(str(p) for p in sorted({table.cell.p for table in same}))
+        raise BadInput(
+            f"{calls.words} ran on {calls.processes} processes, and {where} holds {calls.collective} on"
+            f" p = {there}: what an algorithm takes depends on p; measure it with p = {calls.processes}"
+        )
+    nearest = min(fitting, key=lambda table: (_distance(table.cell.bytes, calls), table.cell.bytes))
+    far = _distance(nearest.cell.bytes, calls)
+    if far > math.log2(FARTHEST) * (1 + 1e-9):
+        there = ", ".join(format_size(size) for size in sorted({table.cell.bytes for table in fitting}))
+        raise BadInput(
+            f"{calls.words}: {where} holds {calls.collective} on p = {calls.processes} of {there}, none"
+            f" within a factor of {FARTHEST:g}; measure it with {format_size(calls.most_bytes)}"
+        )
+    notes = []
+    if far > 0:
+        notes.append(
+            f"{calls.collective} of {format_size(nearest.cell.bytes)} stands for calls of {calls.size}"
+        )
+    alike = [table for table in fitting if table.cell.bytes == nearest.cell.bytes]
+    notes += _several(alike, where)
+    return Found(table=alike[0], notes=[*notes, *_skews(calls, alike[0], source)])
+
+
+def _distance(size: int, calls: Calls) -> float:
+    """How far a size is from those of the calls, in powers of two; 0 for one of them."""
+    if calls.least_bytes <= size <= calls.most_bytes:
+        return 0.0
+    nearest = calls.most_bytes if size > calls.most_bytes else calls.least_bytes
+    return math.inf if min(size, nearest) == 0 else abs(math.log2(size / nearest))
+
+
+def _several(alike: Sequence[DelayTable], where: object) -> list[str]:
+    """What the cells that fit differ in, where there are several."""
+    first, others = alike[0].cell, [table.cell for table in alike[1:]]
+    if not others:
+        return []
+    libraries = dict.fromkeys(cell.library for cell in (first, *others))
+    if len(libraries) > 1:
+        raise BadInput(
+            f"{where} holds {first.collective} of {format_size(first.bytes)} on p = {first.p} for several"
+            f" machines or libraries: {', '.join(libraries)}; give results of one of them"
+        )
+    names = [name for name in Cell.__struct_fields__ if any(_of(cell, name, first) for cell in others)]
+    taken = ", ".join(f"{name} {getattr(first, name)}" for name in names)
+    return [f"{first.collective} was measured in {len(alike)} ways; the first is taken: {taken}"]
+
+
+def _of(cell: Cell, name: str, first: Cell) -> bool:
+    return bool(getattr(cell, name) != getattr(first, name))
+
+
+def _skews(calls: Calls, table: DelayTable, source: Source) -> list[str]:
+    """Whether the shapes were measured with skews like the recorded one."""
+    mine = [name for row in table.cases or [] for name in row if name]
+    cases = source.results.cases
+    skews = cases.filter(cases["case"].is_in(mine) & (cases["pattern_kind"] == "shape"))[
+        "skew_s"
+    ].drop_nulls()
+    delayed = [float(skew) for skew in skews if skew > 0]
+    if not delayed or not calls.skew_s > 0:
+        return []
+    low, high = min(delayed), max(delayed)
+    if low / SIMILAR_SKEW <= calls.skew_s <= high * SIMILAR_SKEW:
+        return []
+    measured = format_time(low) if high < 1.05 * low else f"{format_time(low)} to {format_time(high)}"
+    return [
+        f"ranks arrive {format_time(calls.skew_s)} apart on average at {calls.words}, and the shapes were"
+        f" measured with skews of {measured}: the average over them says little of this program. A skew of"
+        f" the program's own is [skew] policy = 'fixed' in the study"
+    ]
+
+
+def _origin(results: Results, library: str) -> list[str]:
+    """Whether the results are of the library that the program ran with. Raises :class:`BadInput`."""
+    measured = results.provenance.get("library")
+    known = measured if isinstance(measured, dict) else {}
+    if "import" in results.cases["engine"].to_list():
+        machines = ", ".join(results.cases["library"].unique(maintain_order=True))
+        return [f"the results are imported ({machines}): that they fit this machine is yours to know"]
+    if known.get("simulated") is True:
+        return [f"the results are simulated ({known.get('name', 'a simulator')}), not measured"]
+    try:
+        ran = read_library_version(library, "the trace's library")
+    except Stranger:
+        return [f"the program ran with {library.splitlines()[0][:60] if library else 'an unknown library'}"]
+    family = str(known.get("family", ""))
+    if family and family != ran.family:
+        raise BadInput(
+            f"the program ran with {ran.text}, and {results.directory} was measured with"
+            f" {FAMILIES.get(family, family)}: algorithms of one library say nothing about another's. Give"
+            f" results of {FAMILIES[ran.family]}"
+        )
+    version = known.get("version", ())
+    numbers = tuple(version) if isinstance(version, list | tuple) else ()
+    if numbers and any(mine != theirs for mine, theirs in zip(numbers, ran.numbers, strict=False)):
+        text = ".".join(map(str, numbers))
+        return [f"the program ran with {ran.text}, and the results are of version {text}"]
+    return []

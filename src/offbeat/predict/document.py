@@ -1,0 +1,68 @@
+"""A prediction as JSON; times in seconds, null where nothing was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from offbeat.errors import BadInput
+from offbeat.predict.prediction import Part, Prediction
+from offbeat.whole_file import write_whole_file
+
+SCHEMA_VERSION = 1
+
+
+def document(prediction: Prediction) -> dict[str, Any]:
+    """Everything that the tables say, and the intervals."""
+    run = prediction.recorded
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "program": run.program,
+        "library": run.library,
+        "processes": run.processes,
+        "run_s": run.run_s,
+        "computing_s": run.computing_s,
+        "ran": prediction.ran or None,
+        "conditions": prediction.conditions,
+        "calls": [_part(part) for part in prediction.parts],
+        "expected": [
+            {
+                "name": one.name,
+                "algorithms": one.algorithms,
+                "barred": one.barred,
+                "run_s": {name: one.run_s.get(name) for name in prediction.conditions},
+            }
+            for one in prediction.expected
+        ],
+        "notes": prediction.notes,
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    calls = part.calls
+    return {
+        "calls": calls.words,
+        "number": calls.number,
+        "share_of_ranks": calls.share,
+        "last_delay_s": calls.last_delay_s,
+        "skew_s": calls.skew_s,
+        "cell": part.table.cell,
+        "patterns": {name: one.pattern for name, one in part.conditions.items()},
+    }
+
+
+def encoded(prediction: Prediction) -> bytes:
+    """The document as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(document(prediction)), indent=2) + b"\n"
+
+
+def write(prediction: Prediction, path: Path) -> None:
+    """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
+    try:
+        write_whole_file(path, encoded(prediction))
+    except OSError as error:
+        raise BadInput(
+            f"cannot write {path}: {error.strerror or error}; give a file in a folder that you can write to"
+        ) from error

@@ -1,0 +1,132 @@
+"""What a trace says of the calls that a prediction replaces, and what is left of the run without them.
+
+The run time is that of a rank on average, from MPI_Init to the end. A call contributes its last delay d̂
+(last exit − last arrival): until the last rank has arrived, ranks compute or wait, and no algorithm changes
+that. So the computing time is run time − Σ d̂ over the calls. Calls on a communicator of some of the ranks
+count for these ranks' share of the run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.trace.arrivals import described, short_name
+from offbeat.trace.read import Trace
+from offbeat.trace.rows import Row
+from offbeat.trace.summary import Summary
+from offbeat.units import format_size, format_time
+
+BLOCKING = "blocking"
+
+
+class Calls(Struct, frozen=True, kw_only=True):
+    """Calls of one site, communicator, collective and size.
+
+    ``number`` is how many the run made: those recorded, times k where every k-th was. ``share`` is the
+    communicator's part of all ranks. ``last_delay_s`` and ``skew_s`` are means over the calls, ``bound_s``
+    the largest error of a time. ``short`` begins the names of patterns that were made of these calls.
+    """
+
+    words: str
+    short: str
+    collective: str
+    processes: int
+    least_bytes: int
+    most_bytes: int
+    number: int
+    share: float
+    last_delay_s: float
+    skew_s: float
+    bound_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        """Their part of the run time, as recorded."""
+        return self.number * self.share * self.last_delay_s
+
+    @property
+    def size(self) -> str:
+        """``32 KiB``, or ``20 KiB to 32 KiB``."""
+        least, most = format_size(self.least_bytes), format_size(self.most_bytes)
+        return least if least == most else f"{least} to {most}"
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """A recorded run: its time, and the calls that a prediction is about."""
+
+    program: str
+    library: str
+    processes: int
+    run_s: float
+    calls: list[Calls]
+    notes: list[str] = []
+
+    @property
+    def computing_s(self) -> float:
+        """What is left of the run without the operations of these calls."""
+        return self.run_s - sum(one.total_s for one in self.calls)
+
+
+def recorded(trace: Trace, summary: Summary, rows: Sequence[Row]) -> Recorded:
+    """What a trace says of some rows of its summary.
+
+    Raises :class:`BadInput` for calls of which no end was seen, and where they take longer than the run.
+    """
+    every = max(file.header.every for file in trace.files) or 1
+    notes = list(summary.words)
+    if every > 1:
+        notes.append(f"every {every}th call was recorded: each stands for {every}")
+    made = Recorded(
+        program=summary.program,
+        library=summary.library,
+        processes=summary.processes,
+        run_s=summary.run_s / max(summary.traced, 1),
+        calls=[calls_of(row, summary.processes, every) for row in rows],
+        notes=notes,
+    )
+    return with_time_left(made)
+
+
+def with_time_left(made: Recorded) -> Recorded:
+    """The same run, if its calls take less time than it does. Raises :class:`BadInput`."""
+    if made.computing_s > 0:
+        return made
+    total = sum(one.total_s for one in made.calls)
+    raise BadInput(
+        f"no computing time is left: the run took {format_time(made.run_s)} a rank, and the operations of"
+        f" {', '.join(one.words for one in made.calls)} together {format_time(total)}. Calls that overlap"
+        " (several threads) or a trace that lost its end give this; trace the run anew"
+    )
+
+
+def calls_of(row: Row, processes: int, every: int = 1) -> Calls:
+    """A row of a summary as calls that can be replaced. Raises :class:`BadInput` where they cannot."""
+    if row.kind != BLOCKING:
+        raise BadInput(
+            f"{described(row)} is {row.kind}: its last delay holds what is computed between its two ends, so"
+            " it says nothing of what another algorithm would take; choose blocking calls"
+        )
+    if row.is_inter:
+        raise BadInput(f"{described(row)} joins two groups of processes; algorithms were measured within one")
+    if math.isnan(row.last_delay.mean_s):
+        raise BadInput(
+            f"{described(row)} was never seen whole, from the first arrival to the last exit; trace more of"
+            " the run, or choose other calls"
+        )
+    return Calls(
+        words=described(row),
+        short=short_name(row),
+        collective=row.collective.lower().removeprefix("mpi_"),
+        processes=row.processes,
+        least_bytes=row.least_bytes,
+        most_bytes=row.most_bytes,
+        number=row.calls * every,
+        share=row.processes / processes,
+        last_delay_s=row.last_delay.mean_s,
+        skew_s=row.skew.mean_s,
+        bound_s=row.bound_s,
+    )

@@ -1,0 +1,34 @@
+"""What pages that stand alone have in common: style and template parts, for pages of other rooms as well."""
+
+from __future__ import annotations
+
+import jinja2
+from markupsafe import Markup, escape
+
+from offbeat.report.palette import TONES
+
+
+def environment(package: str) -> jinja2.Environment:
+    """Templates of a package like ``offbeat.clock``, which may use ``parts.html.j2``; texts are escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package), jinja2.PackageLoader("offbeat.report")]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["name"] = _breakable
+    return environment
+
+
+def style() -> Markup:
+    """The style sheet with the tones of the palette, for light and dark pages."""
+    sheet, _, _ = jinja2.PackageLoader("offbeat.report").get_source(jinja2.Environment(), "style.css")
+    light = "".join(f".t-{name}{{background:{t.light};color:{t.light_text}}}" for name, t in TONES.items())
+    dark = "".join(f".t-{name}{{background:{t.dark};color:{t.dark_text}}}" for name, t in TONES.items())
+    return Markup(f"{sheet}{light}\n@media screen and (prefers-color-scheme: dark){{{dark}}}\n")
+
+
+def _breakable(name: str) -> Markup:
+    """A name, escaped, that may break behind underscores."""
+    return Markup(str(escape(name)).replace("_", "_<wbr>"))

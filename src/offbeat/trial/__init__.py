@@ -1,0 +1,1 @@
+"""A program run in turn with several choices of algorithms, and which of them was the fastest."""

@@ -1,0 +1,131 @@
+"""What is tried: the library's own decisions, and what selection rules choose, as tuning files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from offbeat.errors import BadInput, RunFailed
+from offbeat.mpi.installation import Installation
+from offbeat.results.read import Results
+from offbeat.select.choose import choose
+from offbeat.select.table import Cell
+from offbeat.study.algorithm import DEFAULT
+from offbeat.tuning.files import TuningFiles
+from offbeat.tuning.manifest import write_manifest
+from offbeat.tuning.plan import Rule, TuningPlan
+from offbeat.tuning.write import plan_for, write
+from offbeat.units import format_size
+
+NO_DELAY = "no_delay"
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    """One choice: its plan, none where all is left to the library.
+
+    ``same_as`` names an earlier choice that says the same; then it is not run. ``notes`` are sentences.
+    """
+
+    name: str
+    plan: TuningPlan | None = None
+    same_as: str = ""
+    notes: list[str] = []
+
+    @property
+    def rules(self) -> list[Rule]:
+        """What it changes."""
+        return [rule for own in self.plan.rules.values() for rule in own] if self.plan else []
+
+    @property
+    def words(self) -> list[str]:
+        """Each rule in words: ``alltoall of 32 KiB on p=4: pairwise``."""
+        return [
+            f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p}: {rule.algorithm.name}"
+            for rule in self.rules
+        ]
+
+
+class Tried(Struct, frozen=True, kw_only=True):
+    """A choice that is run: its tuning files, none for the library's own decisions."""
+
+    name: str
+    tuning: TuningFiles | None = None
+    notes: list[str] = []
+
+    def algorithm(self, cell: Cell) -> str:
+        """What its files say of a cell."""
+        for rule in self.tuning.rules if self.tuning else []:
+            if (
+                rule.collective == cell.collective
+                and rule.p_low <= cell.p <= rule.p_high
+                and rule.bytes_low <= cell.bytes <= rule.bytes_high
+            ):
+                return rule.algorithm.name
+        return DEFAULT
+
+    def variables(self, p: int | None) -> Mapping[str, str]:
+        """The variables that make a launch of p processes use it.
+
+        Raises :class:`BadInput` where they depend on p and nobody knows it.
+        """
+        if self.tuning is None:
+            return {}
+        if self.tuning.by_processes and p is None:
+            raise BadInput(
+                f"the variables of {self.name} depend on the number of processes, which the command does not"
+                " tell; start it with -n"
+            )
+        return self.tuning.environment_for(p or 0)
+
+
+def planned(
+    results: Results, installation: Installation, rule: str = "average", *, include_scenarios: bool = False
+) -> list[Planned]:
+    """The library's own decisions, the no-delay choice, and that of ``rule``.
+
+    Raises :class:`BadInput` for results from which nothing can be chosen for this installation.
+    """
+    made = [Planned(name=DEFAULT)]
+    for name in dict.fromkeys((NO_DELAY, rule)):
+        own = _plan(results, installation, name, include_scenarios and name != NO_DELAY)
+        same = next((one.name for one in made if not one.same_as and one.rules == own.rules), "")
+        made.append(msgspec.structs.replace(own, same_as=same))
+    return made
+
+
+def written(choices: Sequence[Planned], installation: Installation, folder: Path) -> Iterator[Tried]:
+    """Every choice that is run, with its tuning files in ``folder``."""
+    for one in choices:
+        if one.same_as:
+            continue
+        if one.plan is None:
+            yield Tried(name=one.name, notes=one.notes)
+            continue
+        place = folder / file_name(one.name)
+        files = write(one.plan, installation, place)
+        write_manifest(files, one.name, installation, place)
+        yield Tried(name=one.name, tuning=files, notes=files.notes)
+
+
+def file_name(choice: str) -> str:
+    """A choice's name in paths: ``scenario-mine`` for ``scenario:mine``."""
+    return re.sub(r"[^\w.-]+", "-", choice)
+
+
+def _plan(results: Results, installation: Installation, rule: str, include_scenarios: bool) -> Planned:
+    """The choice of one rule; without a plan where all of it is left to the library."""
+    chosen = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
+    if not chosen:
+        raise BadInput(
+            f"nothing can be selected by {rule} from {results.directory}; 'offbeat select {results.directory}"
+            f" --rule {rule}' says why"
+        )
+    try:
+        plan, _ = plan_for(results, chosen, str(installation.mpirun))
+    except RunFailed as reason:  # there is nothing to write: the library's own decisions are the best
+        return Planned(name=rule, notes=[str(reason)])
+    return Planned(name=rule, plan=plan, notes=plan.notes)

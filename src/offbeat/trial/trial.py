@@ -1,0 +1,95 @@
+"""A trial: rounds in which each choice runs once, in an order that is drawn anew for each round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from offbeat.errors import RunFailed
+from offbeat.mpi.hand_on import processes
+from offbeat.trial import launch
+from offbeat.trial.choices import Tried, file_name
+from offbeat.trial.journal import Journal, Run
+from offbeat.trial.launch import Command
+
+Told = Callable[[Run], None]
+
+
+def order(names: Sequence[str], number: int, seed: int) -> list[str]:
+    """The order of the choices in a round; it depends on the seed and the round alone."""
+    drawn = np.random.default_rng([seed, number]).permutation(len(names))
+    return [names[place] for place in drawn]
+
+
+def run_all(
+    journal: Journal,
+    command: Command,
+    choices: Sequence[Tried],
+    rounds: int,
+    seed: int,
+    pattern: re.Pattern[str] | None,
+    told: Told = lambda _: None,
+) -> None:
+    """Run what is missing of so many rounds; every run is in the journal when ``told`` hears of it.
+
+    Raises :class:`RunFailed` at the first run that fails, or that does not tell its time.
+    """
+    by_name = {one.name: one for one in choices}
+    p = processes(command.words)
+    variables = {name: one.variables(p) for name, one in by_name.items()}
+    for number, name in missing(journal, list(by_name), rounds, seed):
+        place, output = journal.next_output(file_name(name))
+        began = datetime.now(UTC).isoformat(timespec="seconds")
+        ended = launch.run(command, variables[name], output)
+        time_s, why = _time(ended, output, pattern)
+        run = Run(
+            number=place,
+            round=number,
+            choice=name,
+            status=ended.status,
+            wall_s=ended.wall_s,
+            time_s=time_s,
+            began=began,
+            output=str(output.relative_to(journal.directory)),
+        )
+        journal.append(run)
+        told(run)
+        if why:
+            raise RunFailed(f"round {number + 1} with {name}: {why}")
+
+
+def missing(journal: Journal, names: Sequence[str], rounds: int, seed: int) -> Iterator[tuple[int, str]]:
+    """The (round, choice) that were not run yet, in their order."""
+    for number in range(rounds):
+        for name in order(names, number, seed):
+            if (number, name) not in journal.good:
+                yield number, name
+
+
+def times(journal: Journal, names: Sequence[str]) -> dict[str, list[float]]:
+    """The run times of each choice in seconds, of the rounds in which every choice was run."""
+    good = journal.good
+    rounds = sorted({number for number, _ in good})
+    whole = [number for number in rounds if all((number, name) in good for name in names)]
+    return {name: [good[number, name].time_s or 0.0 for number in whole] for name in names}
+
+
+def _time(
+    ended: launch.Ended, output: launch.Path, pattern: re.Pattern[str] | None
+) -> tuple[float | None, str]:
+    """What counts of a run, or why there is nothing."""
+    if ended.status != 0:
+        said = launch.last_words(output)
+        return None, (
+            f"the program {launch.ending_words(ended.status)}"
+            f"{f', after saying: {said}' if said else ''}; all that it said is in {output}"
+        )
+    if pattern is None:
+        return ended.wall_s, ""
+    try:
+        return launch.time_in(output, pattern), ""
+    except RunFailed as reason:
+        return None, str(reason)

@@ -1,0 +1,46 @@
+"""Traces of runs of a second, and predictions from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import made_traces as made
+
+from offbeat.predict.cells import source
+from offbeat.predict.predict import Wishes, predict
+from offbeat.predict.prediction import Prediction
+from offbeat.results.read import read_study
+from offbeat.trace.read import open_trace
+from offbeat.trace.summary import summarize
+
+RUN_S = 1 - 1e-9
+"""How long a made run takes: from 1 ns to a second."""
+
+US = 1e-6
+
+
+def alltoalls(
+    folder: Path, delays_us: Sequence[Sequence[int]], *, operation_us: int = 70, size: int = 32768
+) -> Path:
+    """Alltoalls, one a row of delays: all ranks leave an operation's time after the last has arrived."""
+    files = made.files(len(delays_us[0]))
+    for sequence, row in enumerate(delays_us):
+        begin = (1 + sequence) * 1_000_000
+        end = begin + (max(row) + operation_us) * made.US
+        for one, delay in zip(files, row, strict=True):
+            one.call(begin + delay * made.US, end, sequence=sequence, function="MPI_Alltoall", bytes=size)
+    return made.write(folder, files)
+
+
+def predicted(trace: Path, results: Path, **wishes: object) -> Prediction:
+    """What the verb predicts."""
+    opened = open_trace(trace)
+    measured = source(read_study(results), opened.headers[0].library)
+    return predict(opened, summarize(opened), measured, Wishes(**wishes))  # type: ignore[arg-type]
+
+
+def times(prediction: Prediction, name: str) -> dict[str, float]:
+    """The expected run time of one algorithm or choice by condition."""
+    (one,) = (one for one in prediction.expected if one.name == name)
+    return {condition: time.time_s for condition, time in one.run_s.items()}

@@ -1,0 +1,138 @@
+"""``offbeat predict``: what it prints, writes and draws."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import made_results
+import pytest
+from made_runs import RUN_S, US, alltoalls, predicted
+from matplotlib.container import BarContainer
+
+from offbeat.cli import app
+from offbeat.predict.conditions import Estimate
+from offbeat.predict.draw import prediction_figure
+
+DELAYS: made_results.Delays = {
+    "no_delay": {"linear": (40, 39, 42), "pairwise": (60, 59, 61), "default": 65},
+    "bell": {"linear": 94, "pairwise": 60, "default": 70},
+    "alltoall-32KiB-mean": {"linear": (120, 110, 125), "pairwise": (65, 60, 70), "default": 70},
+    "alltoall-32KiB-calls": {"linear": 130, "pairwise": 66, "default": 71},
+}
+KINDS = {"alltoall-32KiB-mean": "scenario", "alltoall-32KiB-calls": "replay"}
+
+
+class Here:
+    """A trace and results in a folder, and the command."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.trace = alltoalls(folder / "trace", [[0, 10, 30, 0]] * 50)
+        self.results = made_results.results(folder / "results", made_results.rows(DELAYS, KINDS))
+        self._patch, self._capsys = patch, capsys
+        self.out = self.err = ""
+        patch.setenv("COLUMNS", "160")
+        patch.chdir(folder)
+
+    def run(self, *options: object) -> int:
+        """Run the command; its exit status."""
+        argv = ["offbeat", "predict", str(self.trace), str(self.results), *map(str, options)]
+        self._patch.setattr(sys, "argv", argv)
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        self.out, self.err = self._capsys.readouterr()
+        return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    return Here(tmp_path, monkeypatch, capsys)
+
+
+def test_the_table_has_every_algorithm_under_every_condition(here: Here) -> None:
+    assert here.run() == 0
+    assert "recorded: 1 s, of these 996.5 ms without the operation of" in here.out
+    assert "50 calls, d̂ 70 µs (0.4%); measured as alltoall of 32 KiB on p=4 (openmpi-5.0.8)" in here.out
+    for algorithm, delays in (
+        ("pairwise", (60, 60, 65, 66)),
+        ("linear", (40, 67, 120, 130)),
+        ("default†", (65, 67.5, 70, 71)),
+    ):
+        expected = [f"{1e3 * (RUN_S + 50 * (delay - 70) * US):.2f}" for delay in delays]
+        numbers = r"(?: ±[\d.]+)? +".join(map(re.escape, expected))
+        assert re.search(rf"^{algorithm} +{numbers}", here.out, re.MULTILINE), here.out
+    assert "Expected fastest in the replay: pairwise with 999.8 ms" in here.out
+    assert "The usual benchmark, without delays, would choose linear: 1.003 s in the replay." in here.out
+
+
+def test_what_the_trace_ran_with_is_marked_and_compared(here: Here) -> None:
+    assert here.run("--ran", "default") == 0
+    assert "▸default†" in here.out
+    assert "It was recorded with default; what would be expected of that is off by" in here.out
+
+
+def test_the_document_has_every_number_and_its_interval(here: Here) -> None:
+    assert here.run("--json", "out.json") == 0
+    found = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    assert here.run("--json", "-") == 0
+    assert json.loads(here.out) == found
+    assert found["run_s"] == pytest.approx(RUN_S)
+    assert found["computing_s"] == pytest.approx(RUN_S - 50 * 70 * US)
+    assert found["conditions"] == ["no_delay", "average", "scenario", "replay"]
+    linear = next(one for one in found["expected"] if one["name"] == "linear")
+    assert linear["run_s"]["scenario"] == {
+        "time_s": pytest.approx(RUN_S + 50 * 50 * US),
+        "low_s": pytest.approx(RUN_S + 50 * 40 * US),
+        "high_s": pytest.approx(RUN_S + 50 * 55 * US),
+    }
+    assert [one["barred"] for one in found["expected"] if one["name"] == "default"]
+
+
+def test_all_calls_together_compare_choices(here: Here) -> None:
+    assert here.run("--all") == 0
+    assert re.search(r"^no_delay: alltoall of 32 KiB on p=4 linear$", here.out, re.MULTILINE)
+    assert re.search(r"^average: alltoall of 32 KiB on p=4 pairwise$", here.out, re.MULTILINE)
+    assert re.search(r"^default: .* left to the library$", here.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("number", [4, 16])
+def test_the_picture_has_a_bar_for_every_number(tmp_path: Path, number: int) -> None:
+    names = [f"algorithm{place}" for place in range(number)]
+    delays: made_results.Delays = {
+        pattern: {name: (20 * place + at, 20 * place, 20 * place + 9) for place, name in enumerate(names)}
+        for at, pattern in enumerate(["no_delay", "bell", "mine"], 1)
+    }
+    results = made_results.results(tmp_path / "r", made_results.rows(delays, {"mine": "scenario"}))
+    prediction = predicted(alltoalls(tmp_path / "t", [[0, 10, 30, 0]] * 5), results)
+    run = Estimate(time_s=1.1, low_s=1.0, high_s=1.2)
+    figure = prediction_figure(prediction, {"algorithm0": run})
+    (axes,) = figure.axes
+    widths = sorted(
+        bar.get_width() for bars in axes.containers if isinstance(bars, BarContainer) for bar in bars
+    )
+    scale = 1.0 if max(widths) < 10 else 1e3
+    wanted = [time.time_s for one in prediction.expected for time in one.run_s.values()]
+    assert widths == pytest.approx(sorted([scale * time for time in [*wanted, 1.1]]))
+    assert [label.get_text() for label in axes.get_yticklabels()] == [one.name for one in prediction.expected]
+
+
+def test_the_picture_is_written_as_three_files(here: Here) -> None:
+    assert here.run("--pictures", "pictures") == 0
+    assert sorted(path.suffix for path in Path("pictures").iterdir()) == [".pdf", ".png", ".svg"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--collective", "bcast"], "has no such calls; there are: MPI_Alltoall of 32 KiB"),
+        (["--size", "some"], "--size: 'some' is not a size"),
+        (["--scenario", "his"], "--scenario his was not measured"),
+        (["--json", "nowhere/out.json"], "cannot write nowhere/out.json"),
+    ],
+)
+def test_bad_input_is_a_sentence(here: Here, options: list[str], sentence: str) -> None:
+    assert here.run(*options) == 2
+    assert sentence in here.err
+    assert "Traceback" not in here.err

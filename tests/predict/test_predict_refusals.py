@@ -1,0 +1,145 @@
+"""What cannot be predicted is refused in a sentence, and what is doubtful is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import made_results
+import made_traces as made
+import pytest
+from made_runs import alltoalls, predicted
+
+from offbeat.errors import BadInput
+
+ONE: made_results.Delays = {"no_delay": {"linear": 40.0, "pairwise": 60.0}}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Alltoalls of 32 KiB on four ranks."""
+    return alltoalls(tmp_path / "t", [[0, 10, 30, 0]] * 5)
+
+
+def results(tmp_path: Path, known: dict[str, Any] | None = None, **more: Any) -> Path:
+    return made_results.results(tmp_path / "r", made_results.rows(dict(ONE), **more), known)
+
+
+@pytest.mark.parametrize(
+    ("measured", "sentence"),
+    [
+        ({"collective": "bcast"}, r"holds no alltoall, but bcast"),
+        ({"p": 8}, r"ran on 4 processes, and .* holds alltoall on p = 8: .* measure it with p = 4"),
+        ({"bytes": 8192}, r"on p = 4 of 8 KiB, none within a factor of 2; measure it with 32 KiB"),
+        ({"bytes": 65537}, r"on p = 4 of 65537 B, none within a factor of 2"),
+    ],
+)
+def test_calls_that_were_not_measured_are_refused_with_what_was(
+    trace: Path, tmp_path: Path, measured: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        predicted(trace, results(tmp_path, **measured))
+
+
+@pytest.mark.parametrize("size", [16384, 65536])
+def test_a_size_within_a_factor_of_two_stands_in_and_that_is_said(
+    trace: Path, tmp_path: Path, size: int
+) -> None:
+    found = predicted(trace, results(tmp_path, bytes=size))
+    assert f"alltoall of {size // 1024} KiB stands for calls of 32 KiB" in found.notes
+
+
+def test_the_nearest_size_is_taken(trace: Path, tmp_path: Path) -> None:
+    cases = [*made_results.rows(dict(ONE), bytes=16384), *made_results.rows(dict(ONE), bytes=40000)]
+    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    assert found.parts[0].table.cell.bytes == 40000
+
+
+def test_results_of_another_family_are_refused(trace: Path, tmp_path: Path) -> None:
+    library = {"name": "mpich-5.0.2", "family": "mpich", "version": [5, 0, 2]}
+    with pytest.raises(BadInput, match=r"ran with Open MPI 5\.0\.8, and .* measured with MPICH"):
+        predicted(trace, results(tmp_path, library))
+
+
+def test_results_of_another_version_are_said(trace: Path, tmp_path: Path) -> None:
+    found = predicted(trace, results(tmp_path, made_results.LIBRARY | {"version": [4, 1, 4]}))
+    assert "the program ran with Open MPI 5.0.8, and the results are of version 4.1.4" in found.notes
+
+
+def test_imported_results_are_said(trace: Path, tmp_path: Path) -> None:
+    found = predicted(trace, results(tmp_path, {}, engine="import", library="Hydra"))
+    assert any("the results are imported (Hydra)" in note for note in found.notes)
+
+
+def test_simulated_results_are_said(trace: Path, tmp_path: Path) -> None:
+    library = {"name": "sim: openmpi on paper", "family": "openmpi", "simulated": True}
+    found = predicted(trace, results(tmp_path, library))
+    assert "the results are simulated (sim: openmpi on paper), not measured" in found.notes
+
+
+def test_skews_that_are_not_the_programs_are_said(tmp_path: Path) -> None:
+    trace = alltoalls(tmp_path / "t", [[0, 500]] * 3)
+    cases = made_results.rows({"no_delay": {"linear": 40}, "bell": {"linear": 50}}, p=2)
+    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    assert any("500 µs apart" in note and "with skews of 30 µs" in note for note in found.notes)
+
+
+def test_no_computing_time_left_is_refused(tmp_path: Path) -> None:
+    files = made.files(2)
+    for one in files:
+        one.header["ended_ns"] = 0
+        for lane in range(3):  # three threads at once, each in a call for the whole run
+            one.call(1, 1_000_000, lane=lane, sequence=lane, function="MPI_Alltoall", bytes=32768)
+    trace = made.write(tmp_path / "t", files)
+    with pytest.raises(BadInput, match=r"no computing time is left: the run took 1 ms a rank, and .* 3 ms"):
+        predicted(trace, results(tmp_path, p=2))
+
+
+def test_nonblocking_calls_are_refused_when_asked_for_and_else_passed_over(tmp_path: Path) -> None:
+    files = made.files(2)
+    for one in files:
+        one.call(1_000_000, 1_001_000, sequence=0, function="MPI_Iallreduce", flags=1, round=1)
+        one.call(2_000_000, 2_900_000, sequence=0, function="MPI_Iallreduce", flags=3, round=1)
+        one.call(3_000_000, 3_070_000, sequence=1, function="MPI_Allreduce", address=made.CODE + 0x20)
+    trace = made.write(tmp_path / "t", files)
+    cases = made_results.rows({"no_delay": {"ring": 40}}, p=2, collective="allreduce", bytes=8, op="sum")
+    measured = made_results.results(tmp_path / "r", cases)
+    with pytest.raises(
+        BadInput, match=r"MPI_Iallreduce .* is nonblocking: its last delay holds what is computed"
+    ):
+        predicted(trace, measured, collective="iallreduce")
+    assert "MPI_Allreduce of 8 B" in predicted(trace, measured).recorded.calls[0].words
+
+
+def test_what_is_not_covered_gives_way_to_what_is_and_that_is_said(tmp_path: Path) -> None:
+    files = made.files(4)
+    for one in files:
+        one.call(1_000_000, 9_000_000, sequence=0, function="MPI_Bcast", bytes=64)
+        one.call(10_000_000, 10_070_000, sequence=1, function="MPI_Alltoall", bytes=32768)
+    trace = made.write(tmp_path / "t", files)
+    found = predicted(trace, results(tmp_path))
+    assert any("most time goes into MPI_Bcast" in note for note in found.notes)
+    with pytest.raises(BadInput, match="holds no bcast, but alltoall"):
+        predicted(trace, found_directory := tmp_path / "r", collective="bcast")
+    assert found_directory.exists()
+
+
+def test_an_algorithm_that_was_not_measured_cannot_be_what_ran(trace: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"--ran bruck was not measured .* linear, pairwise"):
+        predicted(trace, results(tmp_path), ran="bruck")
+
+
+def test_all_and_a_choice_of_calls_contradict_each_other(trace: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="--all is about all calls"):
+        predicted(trace, results(tmp_path), everything=True, collective="alltoall")
+
+
+def test_results_of_several_machines_are_refused(trace: Path, tmp_path: Path) -> None:
+    cases = [
+        *made_results.rows(dict(ONE), engine="import", library="Hydra"),
+        *made_results.rows(dict(ONE), engine="import", library="Galileo"),
+    ]
+    for number, one in enumerate(cases):
+        one["case"] = str(number)
+    with pytest.raises(BadInput, match="several machines or libraries: Galileo, Hydra"):
+        predicted(trace, made_results.results(tmp_path / "r", cases, {}))

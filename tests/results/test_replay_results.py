@@ -1,0 +1,130 @@
+"""Replays in results: what is kept of each call, how it comes out and in, and results that know none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from sample_cases import FACTS, STUDY, make_case, make_samples
+
+import offbeat
+from offbeat.results import layout, samples
+from offbeat.results.export import export_file
+from offbeat.results.import_csv import import_csv
+from offbeat.results.schema import CASES
+from offbeat.results.statistics import mean_interval
+from offbeat.results.store import Store
+
+SITE = "MPI_Alltoall of 32 KiB at ft.c:118 in /traces/ft"
+REPLAYED = FACTS | {"pattern_kind": "replay", "source": SITE}
+
+
+def make_replay(number: int = 0):
+    return make_case(number, pattern="ft", shape="ft", skew_policy="replay", skew_factor=1.0)
+
+
+def replayed_samples(seed: int = 0, calls: int = 4, rounds: int = 3):
+    """Whole rounds, of which the first repetition missed its start."""
+    made = make_samples(seed, repetitions=calls * rounds + 1)
+    return msgspec.structs.replace(made, calls=np.concatenate([[0], np.tile(np.arange(calls), rounds)]))
+
+
+def last_delays(made):
+    return (made.exits_s.max(axis=1) - made.arrivals_s.max(axis=1))[made.valid]
+
+
+def test_a_replay_s_delay_is_the_mean_over_its_calls_with_its_interval(store, directory):
+    made = replayed_samples()
+    store.append(make_replay(), REPLAYED, made)
+    (row,) = offbeat.read_study(directory).cases.to_dicts()
+    last_s = last_delays(made)
+    assert row["last_delay_s"] == pytest.approx(np.median(last_s.reshape(3, 4), axis=0).mean())
+    low, high = mean_interval(last_s, made.calls[made.valid])
+    assert (row["last_delay_low_s"], row["last_delay_high_s"]) == (low, high)
+    assert low < row["last_delay_s"] < high
+    assert (row["repetitions"], row["invalid"], row["source"]) == (12, 1, SITE)
+
+
+def test_an_exact_replay_is_its_own_interval(store, directory):
+    store.append(make_replay(), REPLAYED, msgspec.structs.replace(replayed_samples(), is_exact=True))
+    (row,) = offbeat.read_study(directory).cases.to_dicts()
+    assert row["last_delay_low_s"] == row["last_delay_s"] == row["last_delay_high_s"]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_each_repetition_keeps_the_number_of_its_call(store, directory, closed):
+    store.append(make_replay(0), REPLAYED, replayed_samples())
+    store.append(make_case(1), FACTS, make_samples(1))
+    if closed:
+        store.close()
+    repetitions = offbeat.read_study(directory).repetitions
+    assert repetitions["call"].to_list() == [0, *range(4), *range(4), *range(4), None, None, None, None]
+
+
+def test_an_export_with_replays_comes_back_as_it_was(store, directory, tmp_path):
+    store.append(make_replay(0), REPLAYED, replayed_samples(0))
+    store.append(make_replay(1), REPLAYED, replayed_samples(1))
+    store.append(make_case(2), FACTS, make_samples(2, repetitions=20))
+    ours = offbeat.read_study(directory)
+    export_file(ours, tmp_path / "ours.csv")
+    import_csv(tmp_path / "ours.csv", tmp_path / "out")
+    theirs = offbeat.read_study(tmp_path / "out")
+    kept = [name for name in CASES if name not in ("case", "engine", "evidence")]
+    assert theirs.cases.select(kept).equals(ours.cases.select(kept))
+    assert theirs.study["patterns"]["replays"] == ["ft"]
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_rows_of_a_replay_measured_elsewhere_are_averaged_by_call(tmp_path, numbered):
+    more = ",call" if numbered else ""
+    lines = [f"collective,algorithm,bytes,p,pattern,pattern_kind,last_delay_us{more}"]
+    for call, delay in [(0, 10), (0, 20), (1, 100)]:
+        lines.append(f"reduce,a,8,4,ft,replay,{delay}" + (f",{call}" if numbered else ""))
+    (tmp_path / "theirs.csv").write_text("\n".join(lines) + "\n")
+    import_csv(tmp_path / "theirs.csv", tmp_path / "out")
+    results = offbeat.read_study(tmp_path / "out")
+    (row,) = results.cases.to_dicts()
+    wanted_us = (15 + 100) / 2 if numbered else 130 / 3
+    assert row["last_delay_s"] == pytest.approx(wanted_us * 1e-6)
+    assert (row["pattern_kind"], row["skew_policy"]) == ("replay", "replay")
+    assert results.repetitions["call"].to_list() == ([0, 0, 1] if numbered else [0, 1, 2])
+
+
+def without_later_columns(directory: Path) -> None:
+    """Makes results what a version before replays wrote."""
+    path = directory / layout.CASES
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text(
+        "".join(json.dumps({k: v for k, v in row.items() if k != "source"}) + "\n" for row in rows)
+    )
+    for part in (directory / layout.REPETITIONS).glob("*.parquet"):
+        pl.read_parquet(part).drop("call").write_parquet(part)
+    for stream in (directory / layout.SAMPLES).glob("*.arrows"):
+        table = pa.Table.from_batches(samples.read_batches(stream)).drop(["call"])
+        with pa.ipc.new_stream(stream, table.schema) as writer:
+            writer.write_table(table)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_results_of_a_version_without_replays_are_read_and_gone_on_with(directory, closed):
+    store = Store.create(directory, study_toml=STUDY, provenance={"host": "here"})
+    store.append(make_case(0), FACTS, make_samples(0))
+    if closed:
+        store.close()
+    else:
+        store._lock.release()
+    without_later_columns(directory)
+    results = offbeat.read_study(directory)
+    assert (results.notes, results.cases["source"].to_list()) == ([], [""])
+    assert results.repetitions["call"].null_count() == 4
+    with Store.open(directory) as again:
+        assert len(again.done) == 1
+        again.append(make_replay(1), REPLAYED, replayed_samples())
+    results = offbeat.read_study(directory)
+    assert (results.notes, results.cases["source"].to_list()) == ([], ["", SITE])
+    assert results.repetitions["call"].null_count() == 4

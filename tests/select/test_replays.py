@@ -1,0 +1,152 @@
+"""Replays in selection: the mean over calls decides, and one recording counts once."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from measured import case, frame, matrix, results, scattered
+
+from offbeat.errors import BadInput
+from offbeat.select import rules
+from offbeat.select.choose import choose
+from offbeat.select.table import delay_tables
+
+SHAPES = matrix({"no_delay": {"a": 1.0, "b": 2.0}, "random": {"a": 1.0, "b": 2.0}})
+SITE = "MPI_Alltoall of 32 KiB at ft.c:118 in /traces/ft"
+
+
+def row(kind: str, name: str, a: float, b: float, source: str = SITE) -> list[dict]:
+    other = {"pattern_kind": kind, "source": source, "skew_policy": "replay" if kind == "replay" else "file"}
+    return matrix({name: {"a": a, "b": b}}, **other)
+
+
+MEAN = row("scenario", "ft-mean", 3.0, 1.0)
+CALLS = row("replay", "ft-calls", 4.0, 2.0)
+
+
+def table_of(rows):
+    (table,) = delay_tables(frame(rows))
+    return table
+
+
+def test_rows_are_shapes_then_scenarios_then_replays():
+    table = table_of(CALLS + MEAN + SHAPES)
+    assert table.patterns == ["no_delay", "random", "ft-mean", "ft-calls"]
+    assert table.kinds == ["shape", "shape", "scenario", "replay"]
+    assert table.sources == ["", "", SITE, SITE]
+    assert rules.scenarios(table) == ["ft-mean", "ft-calls"]
+
+
+def test_averages_without_scenarios_know_nothing_of_replays():
+    for rule in ("average", "worst", "no_delay"):
+        alone = rules.parse(rule).scores(table_of(SHAPES))
+        assert rules.parse(rule).scores(table_of(SHAPES + MEAN + CALLS)) == alone
+
+
+def test_a_replay_can_be_chosen_for_by_its_name():
+    (choice,) = choose(results(SHAPES + CALLS), "scenario:ft-calls")
+    assert choice.algorithm == "b"
+    assert choice.scores == {"a": 2.0, "b": 1.0}
+    with pytest.raises(BadInput, match="the known ones are ft-mean, ft-calls"):
+        choose(results(SHAPES + MEAN + CALLS), "scenario:ft")
+
+
+def included(rows):
+    return rules.parse("average", include_scenarios=True).scores(table_of(rows))
+
+
+def test_what_was_recorded_from_the_same_calls_counts_once_and_the_replay_is_it():
+    assert included(SHAPES + MEAN + CALLS) == included(SHAPES + CALLS)
+    assert included(SHAPES + CALLS)["a"] == pytest.approx((1 + 1 + 2) / 3)
+    assert included(SHAPES + MEAN)["a"] == pytest.approx((1 + 1 + 3) / 3)
+
+
+def test_recordings_of_other_calls_or_of_unknown_origin_count_beside_a_replay():
+    for source in ("", "MPI_Alltoall of 8 B at ft.c:7 in /traces/ft"):
+        other = row("scenario", "ft-mean", 3.0, 1.0, source)
+        assert included(SHAPES + other + CALLS)["a"] == pytest.approx((1 + 1 + 3 + 2) / 4)
+    without = [row("scenario", "x", 3.0, 1.0, ""), row("replay", "y", 2.0, 1.0, "")]
+    assert included(SHAPES + without[0] + without[1])["a"] == pytest.approx((1 + 1 + 3 + 2) / 4)
+
+
+def test_of_two_replays_of_the_same_calls_the_first_counts():
+    few = row("replay", "ft-few", 6.0, 2.0)
+    assert included(SHAPES + CALLS + few + MEAN) == included(SHAPES + CALLS)
+
+
+def test_several_scenarios_of_the_same_calls_all_count_where_no_replay_is():
+    typical = row("scenario", "ft-cluster2", 5.0, 1.0)
+    assert included(SHAPES + MEAN + typical)["a"] == pytest.approx((1 + 1 + 3 + 5) / 4)
+
+
+def test_a_selection_says_what_does_not_count():
+    (choice,) = choose(results(SHAPES + MEAN + CALLS), include_scenarios=True)
+    assert "ft-mean does not count beside ft-calls, a replay of the same calls." in choice.warnings
+    (choice,) = choose(results(SHAPES + MEAN + CALLS))
+    assert not any("does not count" in sentence for sentence in choice.warnings)
+
+
+def test_results_without_sources_are_read_as_ever():
+    rows = [{name: value for name, value in one.items() if name != "source"} for one in SHAPES + MEAN]
+    assert table_of(rows).sources == ["", "", ""]
+
+
+def certainty(samples, calls, **options):
+    every = scattered(SHAPES, 0.01) | samples
+    found = results(SHAPES + CALLS, every)
+    numbers = [number for one, rows in every.items() for number in calls.get(one, [None] * len(rows))]
+    found.repetitions = found.repetitions.with_columns(pl.Series("call", numbers, dtype=pl.Int64))
+    (choice,) = choose(found, "scenario:ft-calls", **options)
+    return choice.certainty
+
+
+def test_calls_that_differ_wildly_do_not_make_a_choice_unsure_that_wins_in_each():
+    """Call by call b is 1% faster; the calls themselves differ by a factor of a thousand."""
+    a, b = (one["case"] for one in CALLS)
+    each = np.geomspace(1, 1000, 30)
+    calls = {a: list(range(30)), b: list(range(30))}
+    assert certainty({a: each.tolist(), b: (0.99 * each).tolist()}, calls) == 1.0
+
+
+def test_a_replay_that_is_repeated_is_as_sure_as_its_noise_allows():
+    a, b = (one["case"] for one in CALLS)
+    calls = np.tile(np.arange(10), 4).tolist()
+    chance = np.random.default_rng(1)
+    base = np.geomspace(1, 1000, 10)[np.array(calls)]
+    pair = ((a, 1.001), (b, 1.0))
+    noisy = {name: (base * scale + chance.normal(0, 30, 40)).tolist() for name, scale in pair}
+    assert 0.05 < certainty(noisy, {a: calls, b: calls}) < 0.95
+    clear = {name: (base * scale + chance.normal(0, 1, 40)).tolist() for name, scale in ((a, 1.2), (b, 1.0))}
+    assert certainty(clear, {a: calls, b: calls}) == 1.0
+
+
+def test_calls_that_time_did_not_allow_are_told_with_the_choice():
+    partial = [one | {"status": "incomplete"} if one["algorithm"] == "a" else one for one in CALLS]
+    (choice,) = choose(results(SHAPES + partial), "scenario:ft-calls")
+    assert any("not every call of ft-calls could be measured of a:" in one for one in choice.warnings)
+
+
+KINDS = st.lists(
+    st.tuples(st.sampled_from(["shape", "scenario", "replay"]), st.sampled_from(["", "x", "y"])),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(kinds=KINDS)
+def test_every_source_counts_and_none_with_a_replay_counts_twice(kinds):
+    rows = [
+        case("a", f"p{i}", 1.0, pattern_kind=kind, source="" if kind == "shape" else source)
+        for i, (kind, source) in enumerate(kinds)
+    ]
+    table = table_of(rows)
+    counted = rules.parse("average", include_scenarios=True).rows(table)
+    assert {i for i, kind in enumerate(table.kinds) if kind == "shape"} <= set(counted)
+    for source in set(table.sources) - {""}:
+        mine = [i for i, one in enumerate(table.sources) if one == source]
+        replays = [i for i in mine if table.kinds[i] == "replay"]
+        expected = replays[:1] or mine
+        assert [i for i in counted if i in mine] == expected

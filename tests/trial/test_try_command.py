@@ -1,0 +1,229 @@
+"""``offbeat try`` in a world where the run time of each choice is known."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import fake_world
+import made_results
+import pytest
+from made_runs import alltoalls
+
+from offbeat.cli import app
+
+WORDS = ["--", "./mpirun", "-n", "4", "./app"]
+
+
+class World:
+    """The folder, and the command in it."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.folder, self._patch, self._capsys = folder, monkeypatch, capsys
+        self.out = self.err = ""
+        fake_world.patch(folder, monkeypatch.setattr)
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("COLUMNS", "160")
+
+    def run(self, *options: object, words: list[str] | None = None) -> int:
+        """Run the command; its exit status."""
+        argv = ["offbeat", "try", *map(str, options), *(WORDS if words is None else words)]
+        self._patch.setattr(sys, "argv", argv)
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        self.out, self.err = self._capsys.readouterr()
+        return int(ended.value.code or 0)
+
+    def runs(self, folder: str = "offbeat-try") -> list[dict[str, object]]:
+        """What the journal holds."""
+        text = (self.folder / folder / "runs.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
+    return World(fake_world.make(tmp_path / "w"), monkeypatch, capsys)
+
+
+def test_every_choice_runs_once_a_round_and_the_fastest_is_named(world: World) -> None:
+    assert world.run("--results", "results", "--rounds", 3, "--time", r"time: ([\d.]+) s") == 0
+    assert Counter(fake_world.started(world.folder)) == {"default": 3, "no_delay": 3, "average": 3}
+    assert {(run["round"], run["choice"]) for run in world.runs()} == {
+        (number, name) for number in range(3) for name in fake_world.SECONDS
+    }
+    assert "no_delay: alltoall of 32 KiB on p=4: linear" in world.out
+    assert "average: alltoall of 32 KiB on p=4: pairwise" in world.out
+    assert re.search(r"default +3 +30 ms +30 ms – 30 ms +–", world.out)
+    assert re.search(r"average +3 +20 ms .* -33%", world.out)
+    assert "The choice average was the fastest: default takes 50.0% longer" in world.out
+    assert "no_delay takes 2.5 times as long" in world.out
+    assert "offbeat verify results --tuning" in world.out
+
+
+def test_without_a_regular_expression_the_wall_time_counts(world: World) -> None:
+    fake_world.behave(world.folder, {}, {"no_delay": 0.3})
+    assert world.run("--rounds", 1) == 0  # and the only result directory here is taken
+    for run in world.runs():
+        assert run["time_s"] == run["wall_s"]
+        assert float(str(run["wall_s"])) > (0.3 if run["choice"] == "no_delay" else 0.0)
+    assert "One round says nothing about chance" in world.out
+
+
+def test_the_order_differs_between_rounds_and_is_the_same_for_the_same_seed(world: World) -> None:
+    assert world.run("--rounds", 6) == 0
+    first = fake_world.started(world.folder)
+    assert len({tuple(first[at : at + 3]) for at in range(0, 18, 3)}) > 1
+    (world.folder / "started.txt").unlink()
+    assert world.run("--rounds", 6, "-o", "again") == 0
+    assert fake_world.started(world.folder) == first
+
+
+def test_more_rounds_go_on_and_done_ones_are_not_repeated(world: World) -> None:
+    assert world.run("--rounds", 1) == 0
+    assert world.run("--rounds", 2) == 0
+    assert len(fake_world.started(world.folder)) == 6
+    assert world.run("--rounds", 2) == 0
+    assert len(fake_world.started(world.folder)) == 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+def test_killed_half_way_nothing_is_lost_and_nothing_runs_twice(world: World, number: signal.Signals) -> None:
+    words = [sys.executable, fake_world.__file__, str(world.folder), "--rounds", "3"]
+    slow = [*WORDS, "0.4"]
+    process = subprocess.Popen(
+        [*words, *slow], cwd=world.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 60
+    while len(fake_world.started(world.folder)) < 4 and time.monotonic() < until:
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGKILL, 128 + number)
+    assert "Traceback" not in said
+    kept = world.runs()
+    begun = len(fake_world.started(world.folder))
+    assert len(kept) == begun - 1
+    assert not [path for path in Path("/proc").glob("[0-9]*/cwd") if _is_app(path, world.folder)]
+
+    done = subprocess.run([*words, *slow], cwd=world.folder, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert world.runs()[: len(kept)] == kept
+    assert len(world.runs()) == 9
+    assert len({(run["round"], run["choice"]) for run in world.runs()}) == 9
+    assert len(fake_world.started(world.folder)) == begun + 9 - len(kept)
+    outputs = [world.folder / "offbeat-try" / str(run["output"]) for run in world.runs()]
+    assert len(set(outputs)) == 9
+    assert all("warm-up" in path.read_text(encoding="utf-8") for path in outputs)
+
+
+def _is_app(link: Path, folder: Path) -> bool:
+    """Whether a process is a program that was started in a folder and still runs."""
+    try:
+        words = (link.parent / "cmdline").read_bytes()
+        return link.readlink() == folder and b"./app" in words
+    except OSError:
+        return False
+
+
+def test_a_run_that_fails_ends_the_trial_with_its_status_and_its_words(world: World) -> None:
+    fake_world.behave(world.folder, {"no_delay": 3})
+    assert world.run("--rounds", 1) == 1
+    assert "with no_delay: the program ended with status 3, after saying: " in world.err
+    assert "it went wrong" in world.err
+    assert [run["status"] for run in world.runs() if run["choice"] == "no_delay"] == [3]
+    fake_world.behave(world.folder, {})
+    assert world.run("--rounds", 1) == 0  # what failed is run again, and its output is still there
+    failed = [run for run in world.runs() if run["status"]]
+    assert len(failed) == 1
+    assert "it went wrong" in (world.folder / "offbeat-try" / str(failed[0]["output"])).read_text()
+
+
+def test_a_time_that_is_not_in_the_output_fails(world: World) -> None:
+    assert world.run("--rounds", 1, "--time", "elapsed ([0-9]+)") == 1
+    assert "nothing in the output of the program fits" in world.err
+    assert world.run("--rounds", 1, "--time", "(time): ", "-o", "b") == 1
+    assert "found 'time' in" in world.err
+
+
+def test_choices_that_say_the_same_run_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(fake_world.make(tmp_path / "w", same=True), monkeypatch, capsys)
+    assert world.run("--rounds", 2) == 0
+    assert Counter(fake_world.started(world.folder)) == {"default": 2, "no_delay": 2}
+    assert "average: says the same as no_delay, which runs for both" in world.out
+    assert "no_delay = average" in world.out
+
+
+def test_where_all_is_left_to_the_library_there_is_nothing_to_compare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(fake_world.make(tmp_path / "w"), monkeypatch, capsys)
+    cases = made_results.rows(
+        {"no_delay": {"linear": 40, "default": 10}, "bell": {"linear": 40, "default": 10}}
+    )
+    made_results.results(world.folder / "best", cases)
+    assert world.run("--results", "best", "--rounds", 1) == 0
+    assert fake_world.started(world.folder) == ["default"]
+    assert "All choices say the same to the library: there is nothing to compare." in world.out
+
+
+def test_with_a_trace_it_says_how_far_the_expectation_was_off(world: World) -> None:
+    alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5)
+    options = ("--rounds", 2, "--time", r"time: ([\d.]+) s", "--trace", "trace", "--pictures", "pictures")
+    assert world.run(*options) == 0
+    # of the second, 5 × 70 µs go; 5 × 40 µs (no_delay), 5 × 470 µs (average of linear), 5 × 60 µs come
+    assert re.search(r"no_delay +999\.8 ms +1\.002 s +50 ms", world.out)
+    assert re.search(r"average +\S+ m?s +\S+ m?s +20 ms", world.out)
+    assert (world.folder / "pictures" / "expected-and-measured-run-time.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "sentence"),
+    [
+        (["--time", "("], WORDS, "no regular expression"),
+        (["--results", "nothing"], WORDS, "there is no result directory nothing"),
+        (["--trace", "nothing"], WORDS, "the trace nothing cannot be read"),
+        (["--pictures", "p"], WORDS, "name a trace with --trace"),
+        (["-o", "results"], WORDS, "is not empty and holds no trial"),
+        (["--rule", "best"], WORDS, "rule 'best' is unknown"),
+        ([], ["--", "./nothing"], "cannot start ./nothing: No such file"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_runs_nothing(
+    world: World, options: list[str], words: list[str], sentence: str
+) -> None:
+    assert world.run("--rounds", 1, *options, words=words) == 2
+    assert sentence in world.err
+    assert world.err.count("\n") == 1
+    assert fake_world.started(world.folder) == []
+
+
+def test_another_trial_in_the_same_folder_is_refused(world: World) -> None:
+    assert world.run("--rounds", 1) == 0
+    assert world.run("--rounds", 1, words=[*WORDS, "0.1"]) == 2
+    assert "the command differed" in world.err
+    assert world.run("--rounds", 1, "--seed", 2) == 2
+    assert "the seed differed" in world.err
+    cases = made_results.rows(
+        {"no_delay": {"linear": 80, "pairwise": 60}, "bell": {"linear": 900, "pairwise": 60}}
+    )
+    made_results.results(world.folder / "other", cases)
+    rules = (world.folder / "offbeat-try" / "tuning" / "no_delay" / "openmpi.rules").read_text()
+    assert world.run("--rounds", 1, "--results", "other") == 2
+    assert "what the results choose differed" in world.err
+    assert (world.folder / "offbeat-try" / "tuning" / "no_delay" / "openmpi.rules").read_text() == rules
+
+
+def test_no_or_several_result_directories_must_be_told_apart(world: World) -> None:
+    made_results.results(world.folder / "second", made_results.rows({"no_delay": {"linear": 1}}))
+    assert world.run() == 2
+    assert "there are several result directories in this folder (results, second)" in world.err

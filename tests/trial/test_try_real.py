@@ -1,0 +1,82 @@
+"""``offbeat try`` with the FT example on the real MPI libraries, at the two ranks that any machine has."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from offbeat.mpi.build import driver_path
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import LaunchCommand, command
+
+STUDY = """\
+name = "ft"
+[[collective]]
+names = ["alltoall"]
+sizes = ["1 MiB"]
+[processes]
+p = [2]
+[patterns]
+shapes = ["no_delay", "last_delayed"]
+[repetitions]
+minimum = 5
+maximum = 5
+time_cap = "200 ms"
+"""
+
+
+def offbeat(launch: LaunchCommand, folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "offbeat", *map(str, words)],
+        cwd=folder,
+        env=launch.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_ft_runs_right_with_every_choice_and_every_rank_gets_its_variables(
+    mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
+) -> None:
+    ft = driver_path(mpi_installation).with_name("offbeat-ft")
+    launch = command(mpi_installation, [str(ft), "--class", "S"], 2, steerable=False)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    where = ("--mpi", mpi_installation.mpirun)
+    done = offbeat(launch, tmp_path, "run", "study.toml", *where)
+    assert done.returncode == 0, done.stderr
+
+    time = r"processes: ([\d.]+) s"
+    done = offbeat(launch, tmp_path, "try", "--rounds", 2, "--time", time, *where, "--", *launch.argv)
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(line) for line in (tmp_path / "offbeat-try" / "runs.jsonl").read_text().splitlines()]
+    assert {run["status"] for run in runs} == {0}
+    assert "default" in {run["choice"] for run in runs}
+    for run in runs:
+        assert "Verified: 6 checksums" in (tmp_path / "offbeat-try" / run["output"]).read_text()
+        assert 0 < run["time_s"] < run["wall_s"]
+
+    printing = [*launch.argv[: launch.argv.index(str(ft))], "printenv"]
+    done = offbeat(launch, tmp_path, "try", "--rounds", 1, "-o", "seen", *where, "--", *printing)
+    assert done.returncode == 0, done.stderr
+    for run in map(json.loads, (tmp_path / "seen" / "runs.jsonl").read_text().splitlines()):
+        manifest = tmp_path / "seen" / "tuning" / run["choice"] / "tuning.json"
+        wanted = variables(manifest) if manifest.exists() else {}
+        assert bool(wanted) == manifest.exists()
+        said = (tmp_path / "seen" / run["output"]).read_text().splitlines()
+        for name, value in wanted.items():
+            assert said.count(f"{name}={value}") == 2, name
+
+
+def variables(manifest: Path) -> dict[str, str]:
+    """What the tuning files' own instructions set for two processes."""
+    tuning = json.loads(manifest.read_text(encoding="utf-8"))["tuning"]
+    own: dict[str, str] = dict(tuning["environment"])
+    for entry in tuning["by_processes"]:
+        if entry["p_low"] <= 2 <= entry["p_high"]:
+            own |= entry["environment"]
+    return own
