@@ -28,7 +28,7 @@ typedef struct seen {
 } seen;
 
 static seen look(void) {
-    struct stat status;
+    struct stat status = {0};
     int descriptor = open(path, O_RDONLY);
     promise(descriptor >= 0 && fstat(descriptor, &status) == 0, "the file cannot be opened");
     promise(status.st_size % OFFBEAT_TRACE_PAGE_BYTES == 0, "the file has %lld bytes",

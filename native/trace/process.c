@@ -210,16 +210,17 @@ void offbeat_trace_begin(void) {
 
 /* Says that records were lost, once. */
 static void say_lost(const offbeat_trace_header *header) {
-    char sentence[512];
+    char sentence[512], whose[600];
     if (header->lost == 0)
         return;
     snprintf(sentence, sizeof sentence,
-             "rank %d: %llu records found no room in the trace (%s); those before are there", header->rank,
+             "%llu records found no room in the trace (%s); those before are there",
              (unsigned long long)header->lost,
              header->lost_because > 0 ? strerror(header->lost_because) : "OFFBEAT_TRACE_BYTES was reached");
     offbeat_define_note(offbeat_now_ns(), sentence);
+    snprintf(whose, sizeof whose, "rank %d: %s", header->rank, sentence);
     if (header->lost_because > 0)
-        say(sentence);
+        say(whose);
 }
 
 static void close_file(offbeat_trace_header *header) {

@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "src" / "offbeat"
 NATIVE = REPOSITORY / "native"
 SIMULATOR = REPOSITORY / "simulator"
 
-OUTSIDE = {"errors", "units", "whole_file", "__init__"}
+OUTSIDE = {"bar", "errors", "units", "whole_file", "__init__"}
 """Modules of the package that belong to no room and that every room may import."""
 
 

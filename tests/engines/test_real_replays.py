@@ -1,4 +1,4 @@
-"""A replay in a small study of a real library: measured call by call, chosen for, gone on with when killed."""
+"""A replay in a small study of a real library: measured call by call, chosen for, gone on with if killed."""
 
 from __future__ import annotations
 

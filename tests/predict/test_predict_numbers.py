@@ -113,7 +113,8 @@ def test_a_replay_tells_more_than_a_scenario(trace: Path, tmp_path: Path) -> Non
 
 
 def test_of_several_scenarios_the_one_made_of_these_calls_is_taken(trace: Path, tmp_path: Path) -> None:
-    delays = {"no_delay": {"linear": 40}, "another": {"linear": 50}, "alltoall-32KiB-median": {"linear": 80}}
+    delays: made_results.Delays = {"no_delay": {"linear": 40}, "another": {"linear": 50}}
+    delays["alltoall-32KiB-median"] = {"linear": 80}
     kinds = {"another": "scenario", "alltoall-32KiB-median": "scenario"}
     results = made_results.results(tmp_path / "r", made_results.rows(delays, kinds))
     found = predicted(trace, results)

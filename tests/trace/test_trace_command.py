@@ -49,6 +49,15 @@ def test_the_summary_says_where_time_goes_and_what_to_tune(trace: Path) -> None:
     assert "Tune MPI_Alltoall at 32 KiB on 4 processes first" in text
 
 
+def test_on_a_narrow_terminal_no_number_and_no_function_is_cut(trace: Path) -> None:
+    text = CliRunner().invoke(app, ["summary", str(trace)], env={"COLUMNS": "80"}).stdout
+    tables = [line for line in text.splitlines() if re.match(r"[#1] ", line)]
+    assert max(map(len, tables)) <= 80
+    assert re.search(r"1  app\+0x1010  MPI_Alltoall  4  32 KiB      5 ", text)
+    assert re.search(r"#\s+size\s+d\*.* skew 5%  skew 50%  skew 95%\n", text)
+    assert re.search(r"1  32 KiB  100 µs  70 µs\s+30 µs(\s+29 µs){3}\n", text)
+
+
 def test_the_summary_as_json_has_every_number(trace: Path, tmp_path: Path) -> None:
     run("summary", trace, "--json", tmp_path / "out.json")
     answer = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
+
 import pytest
 from traced_program import ABORTED, EXITED, FINALIZED, Traced, read
 
 ENDS = {
-    "finalize": FINALIZED,
-    "exit": EXITED,
-    "_exit": 0,
-    "abort": ABORTED,
-    "kill": 0,
-    "segv": 0,
+    "finalize": (FINALIZED, ""),
+    "exit": (EXITED, "ended without MPI_Finalize"),
+    "_exit": (0, "did not end in order"),
+    "abort": (ABORTED, "ended by MPI_Abort|did not end in order"),
+    "kill": (0, "did not end in order"),
+    "kill-one": (0, "did not end in order"),
+    "segv": (0, "did not end in order"),
 }
-"""How programs/barriers.c ends → the state in the file of the process that ended that way."""
+"""How programs/barriers.c ends → the state in the file of a process that ended so, and what is said of it."""
 
 
 @pytest.mark.parametrize("how", list(ENDS))
 def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> None:
+    state, _ = ENDS[how]
     program = traced.compile_c("barriers.c")
     alone = traced.run(program, 2, "200", "0", how, traced=False)
     done = traced.run(program, 2, "200", "0", how)
@@ -25,7 +32,7 @@ def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> 
     ranks = read(traced.folder / "trace")
     assert [trace.rank for trace in ranks] == [0, 1]
     # The launcher may end one process while the other one is on its way.
-    assert ENDS[how] in {trace.state for trace in ranks}
+    assert state in {trace.state for trace in ranks}
     assert max(len(trace.records) for trace in ranks) == 220
     for trace in ranks:
         assert trace.records["sequence"].tolist() == list(range(len(trace.records)))
@@ -33,6 +40,19 @@ def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> 
         assert trace.communicators[1].size == 2
         assert (trace.ended_ns != 0) == (trace.state != 0)
     assert len({trace.run for trace in ranks}) == 1
+
+
+@pytest.mark.parametrize("how", list(ENDS))
+def test_however_it_ended_there_is_a_summary_that_says_so(traced: Traced, how: str) -> None:
+    _, said = ENDS[how]
+    traced.run(traced.compile_c("barriers.c"), 2, "200", "0", how)
+    answer = traced.folder / "summary.json"
+    words = [sys.executable, "-m", "offbeat", "trace", "summary", str(traced.folder / "trace")]
+    done = subprocess.run([*words, "--json", str(answer)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    calls = {row["function"]: row["calls"] for row in json.loads(answer.read_text(encoding="utf-8"))["rows"]}
+    assert {"MPI_Barrier", "MPI_Allreduce"} <= set(calls)
+    assert (re.search(said, done.stdout) is not None) if said else "did not end" not in done.stdout
 
 
 def test_a_new_run_replaces_the_files_of_the_last(traced: Traced) -> None:

@@ -75,6 +75,23 @@ def test_the_byte_limit_holds_and_what_is_lost_is_counted(some_traced: Traced, p
         assert any("OFFBEAT_TRACE_BYTES" in note for note in trace.notes)
 
 
+def test_a_file_that_may_not_grow_ends_the_trace_and_not_the_program(
+    some_traced: Traced, program: Path
+) -> None:
+    blocks, calls = 65536, 700_000  # of 512 bytes: 32 MiB, for 38 MiB of records
+    limited = f'ulimit -f {blocks}; exec "$0" "$@"'
+    done = some_traced.run(Path("/bin/sh"), 1, "-c", limited, str(program), str(calls))
+    assert done.returncode == 0
+    assert done.stdout.count("is done") == 1
+    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("offbeat:")]
+    assert "found no room in the trace (File too large)" in sentence
+    (trace,) = read(some_traced.folder / "trace")
+    assert trace.bytes <= blocks * 512
+    assert trace.lost > 0
+    assert len(trace.records) + trace.lost == calls + calls // 10
+    assert trace.records["sequence"].tolist() == list(range(len(trace.records)))
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -55,7 +55,7 @@ def command(
     for table in tables(summary, rows, apart=apart):
         if table.rows:
             console.print()
-            console.print(_drawn(table))
+            console.print(_fitting(table, console))
             for note in table.notes:
                 console.print(note, markup=False)
     console.print()
@@ -80,6 +80,13 @@ def _draw(summary: Summary, folder: Path) -> None:
     drawn = [row for row in summary.families if row.processes > 1 and len(row.delays_s)]
     for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
         write_picture(delay_figure(summary, row), folder, f"{place}-{short_name(row)}-delay")
+
+
+def _fitting(table: Table, console: Console) -> Drawn:
+    """A table, in short where all of it does not fit."""
+    whole = _drawn(table)
+    wanted = console.measure(whole, options=console.options.update(width=10_000)).maximum
+    return whole if wanted <= console.width else _drawn(table.in_short())
 
 
 def _drawn(table: Table) -> Drawn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -124,17 +123,13 @@ def ran_sentence(prediction: Prediction) -> str:
 
 
 def _decimals(prediction: Prediction, factor: float) -> int:
-    """So many that neighbours in the telling column differ: four significant digits to six."""
-    times = sorted(
-        one.run_s[prediction.telling].time_s * factor
-        for one in prediction.expected
-        if prediction.telling in one.run_s
-    )
-    steps = [after - before for before, after in pairwise(times) if after > before * (1 + 1e-6)]
-    largest = max(times, default=1.0)
-    fine = math.ceil(-math.log10(min(steps))) + 1 if steps else 0
+    """Four significant digits; with intervals as many as these bear."""
+    times = [time for one in prediction.expected for time in one.run_s.values()]
+    largest = max((time.time_s * factor for time in times), default=0.0)
     whole = math.floor(math.log10(largest)) + 1 if largest > 0 else 1
-    return max(0, min(max(fine, 4 - whole), 6 - whole))
+    widths = [factor * (time.high_s - time.low_s) / 2 for time in times if time.high_s > time.low_s]
+    borne = math.ceil(-math.log10(np.median(widths))) if widths else 0
+    return int(max(0, 4 - whole, min(borne, 6 - whole)))
 
 
 def _number(estimate: Estimate | None, factor: float, decimals: int) -> str:

@@ -17,13 +17,29 @@ MOST_ROWS = 20
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """A table; columns in ``texts`` are text, the others numbers. ``notes`` are sentences below it."""
+    """A table; columns in ``texts`` are text, the others numbers. ``notes`` are sentences below it.
+
+    Where there is no room, the columns ``spare`` can be left out: the first column numbers rows alike in all
+    tables of a summary.
+    """
 
     title: str
     headings: list[str]
     rows: list[list[str]]
     texts: tuple[int, ...]
     notes: list[str] = []
+    spare: tuple[int, ...] = ()
+
+    def in_short(self) -> Table:
+        """The same without the spare columns."""
+        kept = [place for place in range(len(self.headings)) if place not in self.spare]
+        return Table(
+            title=self.title,
+            headings=[self.headings[place] for place in kept],
+            rows=[[row[place] for place in kept] for row in self.rows],
+            texts=tuple(number for number, place in enumerate(kept) if place in self.texts),
+            notes=self.notes,
+        )
 
 
 def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
@@ -82,13 +98,14 @@ def library_words(summary: Summary) -> str:
 
 
 def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
-    headings = ["call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
+    headings = ["#", "call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
     run_s = summary.run_s if summary.run_s > 0 else math.nan
     return Table(
         title="Where the time goes",
         headings=[*headings, "waited", "operation"],
         rows=[
             [
+                str(number),
                 row.site,
                 _function(row),
                 row.communicator,
@@ -100,21 +117,28 @@ def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
                 _share(row.waited_s / run_s if row.is_compared else math.nan),
                 _share(row.operation_s / run_s if row.is_compared else math.nan),
             ]
-            for row in rows
+            for number, row in enumerate(rows, 1)
         ],
-        texts=(0, 1, 2),
+        texts=(1, 2, 3),
         notes=notes,
+        spare=(3, 7),
     )
 
 
 def _delays(rows: list[Row]) -> Table:
-    several = [row for row in rows if row.processes != 1 and row.whole and row.is_compared]
+    several = [
+        (number, row)
+        for number, row in enumerate(rows, 1)
+        if row.processes != 1 and row.whole and row.is_compared
+    ]
+    headings = ["#", "call site", "function", "size", "d*", "d̂", "d* − d̂"]
     quantiles = [f"{share:.0%}" for share in SHARES]
     return Table(
         title="How far apart ranks arrive, and how long the operation takes",
-        headings=["call site", "function", "size", "d*", "d̂", "d* − d̂", *(f"skew {q}" for q in quantiles)],
+        headings=[*headings, *(f"skew {q}" for q in quantiles)],
         rows=[
             [
+                str(number),
                 row.site,
                 row.function,
                 sizes(row.least_bytes, row.most_bytes),
@@ -123,9 +147,10 @@ def _delays(rows: list[Row]) -> Table:
                 format_time(row.skew.mean_s),
                 *(format_time(skew_s, 2) for skew_s in row.skew.quantiles_s),
             ]
-            for row in several
+            for number, row in several
         ],
-        texts=(0, 1),
+        texts=(1, 2),
+        spare=(1, 2, 8, 10),  # the quarters, too
         notes=[
             "d*: last exit − first arrival, d̂: last exit − last arrival, means over calls; their difference"
             " is the skew, whose quantiles are right to within 5%"
@@ -134,24 +159,26 @@ def _delays(rows: list[Row]) -> Table:
 
 
 def _late(rows: list[Row], *, several_nodes: bool) -> Table:
-    several = [row for row in rows if row.processes != 1 and row.latest_ranks]
-    headings = ["call site", "function", "stability", "latest ranks", "latest nodes"]
+    headings = ["#", "call site", "function", "stability", "latest ranks", "latest nodes"]
     cells = [
         [
+            str(number),
             row.site,
             row.function,
             stability_words(row),
             late_words(row.latest_ranks),
             late_words(row.latest_nodes),
         ]
-        for row in several
+        for number, row in enumerate(rows, 1)
+        if row.processes != 1 and row.latest_ranks
     ]
     shown = len(headings) if several_nodes else len(headings) - 1
     return Table(
         title="Who is late",
         headings=headings[:shown],
         rows=[row[:shown] for row in cells],
-        texts=(0, 1, 3, 4),
+        texts=(1, 2, 4, 5),
+        spare=(1, 2),
         notes=[
             "mean delay behind the first rank, and in how many of the calls it was the last; stability: how"
             " much of the delays is the same in every call, 1 all, 0 nothing"

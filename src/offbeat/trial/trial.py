@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 
@@ -77,9 +78,7 @@ def times(journal: Journal, names: Sequence[str]) -> dict[str, list[float]]:
     return {name: [good[number, name].time_s or 0.0 for number in whole] for name in names}
 
 
-def _time(
-    ended: launch.Ended, output: launch.Path, pattern: re.Pattern[str] | None
-) -> tuple[float | None, str]:
+def _time(ended: launch.Ended, output: Path, pattern: re.Pattern[str] | None) -> tuple[float | None, str]:
     """What counts of a run, or why there is nothing."""
     if ended.status != 0:
         said = launch.last_words(output)

@@ -1,7 +1,8 @@
 /*
  * Calls MPI_Barrier so often as its first argument says, each after a sleep of its second argument in
  * microseconds times the rank, and MPI_Allreduce of 8 bytes before every tenth of them; then ends as its third
- * argument says: finalize, exit, _exit, abort, kill, segv.
+ * argument says: finalize, exit, _exit, abort, kill, segv; with kill-one, rank 1 is killed and the others wait for
+ * it in another MPI_Barrier.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -11,7 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static void end(const char *how) {
+static void end(const char *how, int rank) {
+    if (strcmp(how, "kill-one") == 0 && rank == 1)
+        raise(SIGKILL);
+    if (strcmp(how, "kill-one") == 0)
+        MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(how, "exit") == 0)
         exit(3);
     if (strcmp(how, "_exit") == 0)
@@ -41,6 +46,6 @@ int main(int argc, char **argv) {
     }
     printf("rank %d is done\n", rank);
     fflush(stdout);
-    end(argc > 3 ? argv[3] : "finalize");
+    end(argc > 3 ? argv[3] : "finalize", rank);
     return 0;
 }

@@ -1,0 +1,65 @@
+"""Variables reach every process of somebody else's command, whose processes are counted as it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from offbeat.mpi.hand_on import handing_on, is_launcher, processes
+from offbeat.mpi.installation import Installation
+
+KNOWN = Installation(
+    name="openmpi-5.0.8",
+    family="openmpi",
+    version=(5, 0, 8),
+    version_text="Open MPI 5.0.8",
+    prefix=Path("/nowhere"),
+    source="test",
+    library=Path("/nowhere/lib/libmpi.so"),
+    include=Path("/nowhere/include"),
+    mpicc=None,
+    mpirun=Path("/nowhere/bin/mpirun"),
+    identity="0",
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ("mpirun -n 4 ./app", 4),
+        ("/opt/bin/mpirun.openmpi --bind-to none -np 16 ./app -n 3", 16),
+        ("mpiexec --np 2 ./one -n 9 : -n 3 ./two", 5),
+        ("srun --ntasks=64 ./app", 64),
+        ("srun -n8 ./app", 8),
+        ("./app -n 4", 1),
+        ("mpirun ./app", None),
+        ("mpirun -n many ./app", None),
+        ("mpirun -n", None),
+    ],
+)
+def test_processes_are_counted_as_the_launcher_does(line: str, count: int | None) -> None:
+    assert processes(line.split(), {}) == count
+
+
+def test_a_batch_job_tells_what_the_command_does_not() -> None:
+    assert processes(["srun", "./app"], {"SLURM_NTASKS": "32"}) == 32
+
+
+def test_open_mpi_hears_of_a_variable_for_each_of_several_programs() -> None:
+    words = handing_on(["mpirun", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1 2"}, KNOWN)
+    assert words == ["mpirun", "-x", "A=1 2", "-n", "1", "./a", ":", "-x", "A=1 2", "-n", "2", "./b"]
+
+
+def test_mpich_and_intel_mpi_hear_of_it_once() -> None:
+    for family in ("mpich", "intelmpi"):
+        known = msgspec.structs.replace(KNOWN, family=family)
+        words = handing_on(["mpiexec", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1"}, known)
+        assert words == ["mpiexec", "-genv", "A", "1", "-n", "1", "./a", ":", "-n", "2", "./b"]
+
+
+def test_srun_and_plain_programs_are_no_launchers_that_must_be_told() -> None:
+    assert is_launcher(["/usr/bin/mpiexec.hydra"])
+    assert not is_launcher(["srun"])
+    assert not is_launcher(["./app"])
