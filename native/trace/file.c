@@ -15,6 +15,9 @@
 /* Pages that are mapped at once: 1 MiB, some 19,000 records. */
 enum { PAGES_OF_AN_EXTENT = 16, EXTENT_BYTES = PAGES_OF_AN_EXTENT * OFFBEAT_TRACE_PAGE_BYTES };
 
+/* Pages that a large file grows by: 256 KiB, some 4,700 records. An extent is a multiple of them. */
+enum { FEW_PAGES = 4 };
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -29,9 +32,9 @@ typedef struct extent {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int descriptor = -1;
 static offbeat_trace_header *header;
-static extent *extents;      /* the one that pages are taken from is the first */
-static uint64_t pages;       /* in the file */
-static int takes_space_anew; /* see copies_on_write */
+static extent *extents;        /* the one that pages are taken from is the first */
+static uint64_t pages, filled; /* that were taken, and that the file has: the latter a few more at times */
+static int takes_space_anew;   /* see copies_on_write */
 static uint64_t limit;
 static int is_full;
 
@@ -51,10 +54,10 @@ static int copies_on_write(void) {
 }
 
 /* Writes zeros: a third of what posix_fallocate and the faults after it cost. @return 0, or an errno value */
-static int write_zeros(off_t at) {
-    static const char zeros[OFFBEAT_TRACE_PAGE_BYTES];
-    for (size_t done = 0; done < sizeof zeros;) {
-        ssize_t more = pwrite(descriptor, zeros + done, sizeof zeros - done, at + (off_t)done);
+static int write_zeros(off_t at, size_t bytes) {
+    static const char zeros[FEW_PAGES * OFFBEAT_TRACE_PAGE_BYTES];
+    for (size_t done = 0; done < bytes;) {
+        ssize_t more = pwrite(descriptor, zeros, bytes - done, at + (off_t)done);
         if (more > 0)
             done += (size_t)more;
         else if (errno != EINTR)
@@ -63,16 +66,29 @@ static int write_zeros(off_t at) {
     return 0;
 }
 
-/* Takes the space of the file's next page. @return 0, or an errno value */
-static int extend(void) {
-    off_t at = (off_t)(pages * OFFBEAT_TRACE_PAGE_BYTES);
-    if (!is_allowed((pages + 1) * OFFBEAT_TRACE_PAGE_BYTES))
+/* Takes the space of the next pages, which are in the last extent. @return 0, or an errno value */
+static int fill(uint64_t count) {
+    const size_t bytes = count * OFFBEAT_TRACE_PAGE_BYTES;
+    const off_t at = (off_t)(filled * OFFBEAT_TRACE_PAGE_BYTES);
+    if (!is_allowed((filled + count) * OFFBEAT_TRACE_PAGE_BYTES))
         return EFBIG;
-    int error =
-        takes_space_anew ? posix_fallocate(descriptor, at, OFFBEAT_TRACE_PAGE_BYTES) : write_zeros(at);
-    if (error == 0)
-        pages++;
-    return error;
+    int error = takes_space_anew ? posix_fallocate(descriptor, at, (off_t)bytes) : write_zeros(at, bytes);
+    if (error != 0)
+        return error;
+    /* All faults of first writes at once, out of the way of calls; before Linux 5.14 they come one by one. */
+    madvise(extents->start + (size_t)extents->used * OFFBEAT_TRACE_PAGE_BYTES, bytes, MADV_POPULATE_WRITE);
+    filled += count;
+    return 0;
+}
+
+/* Sees to it that the next page has space. A file that is small stays so; a larger one grows by a few pages
+ * at once, where nothing forbids it. @return 0, or an errno value */
+static int extend(void) {
+    const int is_large = filled >= FEW_PAGES && filled % FEW_PAGES == 0;
+    const int is_within = limit == 0 || (filled + FEW_PAGES) * OFFBEAT_TRACE_PAGE_BYTES <= limit;
+    if (pages < filled || (is_large && is_within && fill(FEW_PAGES) == 0))
+        return 0;
+    return fill(1);
 }
 
 /* Maps what comes next, also where the file is still shorter. @return 0, or an errno value */
@@ -97,9 +113,11 @@ static int append(char **page) {
     int error = extents == NULL || extents->used == PAGES_OF_AN_EXTENT ? map_extent() : 0;
     if (error == 0)
         error = extend();
-    if (error == 0)
-        *page = extents->start + (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->used++;
-    return error;
+    if (error != 0)
+        return error;
+    *page = extents->start + (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->used++;
+    pages++;
+    return 0;
 }
 
 int offbeat_file_create(const char *path, uint64_t limit_bytes) {
@@ -151,20 +169,12 @@ static offbeat_trace_page *next_page(uint32_t kind) {
     return (offbeat_trace_page *)page;
 }
 
-/* Takes the faults of a page's first writes all at once, out of the way of calls; kernels before Linux 5.14
- * take them one by one. */
-static void fault_in(offbeat_trace_page *page) {
-    madvise(page, OFFBEAT_TRACE_PAGE_BYTES, MADV_POPULATE_WRITE);
-}
-
 offbeat_trace_page *offbeat_file_take(uint32_t kind, uint32_t lane) {
     pthread_mutex_lock(&lock);
     offbeat_trace_page *page = next_page(kind);
     pthread_mutex_unlock(&lock);
     if (page == NULL)
         return NULL;
-    if (kind == OFFBEAT_TRACE_RECORDS)
-        fault_in(page);
     page->lane = lane;
     atomic_thread_fence(memory_order_release);
     page->kind = kind;
@@ -202,6 +212,9 @@ void offbeat_file_close(void) {
             munmap(extents->start, EXTENT_BYTES);
             free(extents);
         }
+        /* Where it fails, zeros stay behind the last page, which readers know. */
+        int ignored = ftruncate(descriptor, (off_t)(pages * OFFBEAT_TRACE_PAGE_BYTES));
+        (void)ignored;
         close(descriptor);
         descriptor = -1;
     }

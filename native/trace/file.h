@@ -4,7 +4,7 @@
  * The trace file of this process: pages of a file that is mapped as it grows. See format.h for what they
  * hold.
  *
- * Space is taken from the file system before it is mapped, so that a full disk is an error code and not a
+ * Space is taken from the file system before it is written to, so that a full disk is an error code and not a
  * signal; what was written survives the process. Pages that are full are unmapped: memory stays bounded.
  */
 #ifndef OFFBEAT_TRACE_FILE_H

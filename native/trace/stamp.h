@@ -51,6 +51,7 @@ int64_t offbeat_stamp_anew(offbeat_stamps *stamps);
 /** The time now. Never earlier than the last one of these stamps. */
 OFFBEAT_INLINE int64_t offbeat_stamp(offbeat_stamps *stamps) {
 #ifdef __x86_64__
+    _mm_lfence();
     const uint64_t ticks = __rdtsc() - stamps->from_ticks;
     if (ticks < stamps->due_ticks)
         return stamps->from_ns + (int64_t)(ticks * stamps->scale >> 32);

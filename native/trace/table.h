@@ -4,17 +4,17 @@
  * Every collective that is traced: the one table from which all wrappers come, for C and for Fortran.
  *
  * OFFBEAT_COLLECTIVE(name, lower, shape): MPI_<name>, MPI_I<lower>, MPI_<name>_init, each also with large
- * counts
- * (_c); its arguments are those of OFFBEAT_SHAPE_<shape> in shapes.h.
+ * counts (_c); its arguments are those of OFFBEAT_SHAPE_<shape> in shapes.h.
  *
  * Constructors of communicators: (name, lower, parameters in C, the parameters' names). `made` is the new
  * communicator; that of Fortran has the same arguments and one more, the error code.
- *   OFFBEAT_CONSTRUCTOR       a call of all members of `comm`
- *   OFFBEAT_GROUP_CONSTRUCTOR a call of the new communicator's members only
- *   OFFBEAT_IDLE_CONSTRUCTOR  the same as OFFBEAT_CONSTRUCTOR, but nonblocking (`request`)
- *   OFFBEAT_TEXT_CONSTRUCTOR  the same as OFFBEAT_CONSTRUCTOR, for which Fortran adds the lengths of `texts`
- * texts OFFBEAT_TEXT_GROUP_CONSTRUCTOR  and so for OFFBEAT_GROUP_CONSTRUCTOR OFFBEAT_DESTRUCTOR        of the
- * communicator that `comm` points to
+ *
+ *   - OFFBEAT_CONSTRUCTOR: a call of all members of `comm`
+ *   - OFFBEAT_GROUP_CONSTRUCTOR: a call of the new communicator's members only
+ *   - OFFBEAT_IDLE_CONSTRUCTOR: the same as OFFBEAT_CONSTRUCTOR, but nonblocking (`request`)
+ *   - OFFBEAT_TEXT_CONSTRUCTOR, OFFBEAT_TEXT_GROUP_CONSTRUCTOR: the same, where Fortran adds the lengths of
+ *     `texts` texts
+ *   - OFFBEAT_DESTRUCTOR: of the communicator that `comm` points to
  *
  * A macro that isn't defined where this file is included stands for nothing. It is included several times.
  */

@@ -33,7 +33,7 @@ KNOWN = Installation(
         ("mpiexec --np 2 ./one -n 9 : -n 3 ./two", 5),
         ("srun --ntasks=64 ./app", 64),
         ("srun -n8 ./app", 8),
-        ("./app -n 4", 1),
+        ("./app -n 4", None),
         ("mpirun ./app", None),
         ("mpirun -n many ./app", None),
         ("mpirun -n", None),

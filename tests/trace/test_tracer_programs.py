@@ -55,7 +55,7 @@ def program_of(package: str, path: str | Path) -> Path:
     found = shutil.which(path)
     if found is None:
         lacking(f"Debian's package {package}")
-    return Path(found)
+    return Path(str(found))
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ import pytest
 from made_runs import alltoalls
 
 from offbeat.cli import app
+from offbeat.study.algorithm import Algorithm
+from offbeat.tuning import simulated
 
 WORDS = ["--", "./mpirun", "-n", "4", "./app"]
 
@@ -205,6 +207,24 @@ def test_bad_input_is_a_sentence_and_runs_nothing(
     assert sentence in world.err
     assert world.err.count("\n") == 1
     assert fake_world.started(world.folder) == []
+
+
+def test_choices_for_more_processes_than_are_started_are_refused(world: World) -> None:
+    assert world.run("--rounds", 1, words=["--", "./mpirun", "-n", "2", "./app"]) == 2
+    assert "the command starts 2 processes, and what the results choose is for p = 4" in world.err
+    assert fake_world.started(world.folder) == []
+
+
+def test_simulated_choices_are_said_to_be_simulated(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"coll_tuned_alltoall_algorithm": "1"}
+    known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
+    monkeypatch.setattr(simulated, "named", lambda installation, wanted: known)
+    delays: made_results.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
+    library = {"name": "sim-openmpi on paper", "family": "openmpi", "simulated": True}
+    made_results.results(world.folder / "simulated", made_results.rows(delays), library)
+    assert world.run("--rounds", 1, "--results", "simulated") == 0
+    assert "note: These choices were simulated (sim-openmpi on paper), not measured." in world.out
+    assert "offbeat verify" not in world.out
 
 
 def test_another_trial_in_the_same_folder_is_refused(world: World) -> None:

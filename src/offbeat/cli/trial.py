@@ -15,6 +15,7 @@ from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summed_up
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.errors import BadInput
+from offbeat.mpi.hand_on import processes
 from offbeat.predict.cells import source
 from offbeat.predict.conditions import Estimate
 from offbeat.predict.predict import covered_parts
@@ -25,10 +26,12 @@ from offbeat.results.statistics import median_interval
 from offbeat.trace.read import open_trace
 from offbeat.trace.run import find_installation
 from offbeat.trial import journal, launch, wording
-from offbeat.trial.choices import Planned, Tried, planned, written
+from offbeat.trial.choices import Planned, Tried, check_processes, planned, written
 from offbeat.trial.judge import judge
 from offbeat.trial.progress import TrialProgress
 from offbeat.trial.trial import missing, run_all, times
+from offbeat.tuning.simulated import is_simulated
+from offbeat.tuning.write import measured_library
 
 PICTURE = "expected-and-measured-run-time"
 
@@ -93,8 +96,9 @@ def command(
         seed=seed,
         choices=[journal.Setting(name=one.name, same_as=one.same_as, rules=one.words) for one in choices],
     )
+    check_processes(choices, processes(words))
     said = Console(highlight=False, soft_wrap=True)
-    for line in wording.tried_lines(choices):
+    for line in [*wording.tried_lines(choices), *wording.notes(choices)]:
         said.print(line, markup=False)
     journal.prepare(output)
     with journal.opened(output, settings) as kept:
@@ -166,7 +170,9 @@ def _report(
 
 
 def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:
-    """How to prove that the library obeyed."""
+    """How to prove that the library obeyed; simulations do not tell by what it could be seen."""
+    if is_simulated(measured_library(results.provenance)):
+        return
     said.print()
     for one in tried:
         if one.tuning is not None:

@@ -42,7 +42,7 @@ def processes(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> 
     The first count of each program counts: what stands behind it may be the program's own.
     """
     if not (is_launcher(words) or Path(words[0]).name == "srun"):
-        return 1
+        return None  # a script, say, that starts what it likes
     counts: list[int] = []
     is_open = True
     for word, after in zip(words[1:], [*words[2:], ""], strict=True):

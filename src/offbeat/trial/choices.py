@@ -111,6 +111,18 @@ def written(choices: Sequence[Planned], installation: Installation, folder: Path
         yield Tried(name=one.name, tuning=files, notes=files.notes)
 
 
+def check_processes(choices: Sequence[Planned], p: int | None) -> None:
+    """Raise :class:`BadInput` where no choice says anything of p processes, as far as p is known."""
+    rules = [rule for one in choices for rule in one.rules]
+    if p is None or not rules or any(rule.p_low <= p for rule in rules):
+        return
+    there = ", ".join(str(measured) for measured in sorted({rule.p for rule in rules}))
+    raise BadInput(
+        f"the command starts {p} processes, and what the results choose is for p = {there}: no choice would"
+        f" change anything; start as many, or give results of p = {p}"
+    )
+
+
 def file_name(choice: str) -> str:
     """A choice's name in paths: ``scenario-mine`` for ``scenario:mine``."""
     return re.sub(r"[^\w.-]+", "-", choice)
