@@ -18,6 +18,7 @@ static const double LINE_NS = 1e6; /* for how long a line holds */
 static const double BASE_NS = 1e9; /* the rate is that of the last second, or since the last stamp before */
 static const double SHORTEST_NS = 1e7; /* over less than that no rate is measured */
 static const double WORST_NS = 500;    /* a reading that something came between, or a line of no use */
+static const int64_t ORDER_NS = 300; /* a processor may read its counter while an earlier load is under way */
 static const double TWO_TO_32 = 4294967296.0;
 enum { TRIES = 4 };
 
@@ -65,7 +66,7 @@ static double error_of(const offbeat_stamps *stamps, const offbeat_reading *now)
 
 /* Puts an error on record; after one that is too large the counter isn't used any more. */
 static void admit(double wrong_ns) {
-    int64_t found_ns = (int64_t)ceil(wrong_ns), known_ns = atomic_load(&bound_ns);
+    int64_t found_ns = (int64_t)ceil(wrong_ns) + ORDER_NS, known_ns = atomic_load(&bound_ns);
     while (found_ns > known_ns && !atomic_compare_exchange_weak(&bound_ns, &known_ns, found_ns))
         ;
     offbeat_trace_header *header = offbeat_file_header();

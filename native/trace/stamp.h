@@ -6,7 +6,8 @@
  *
  * Only where the kernel makes that clock of the same counter (its clock source is "tsc"), which means that it
  * holds the counter to be steady and the same on all cores. Elsewhere every stamp asks the clock. How far off
- * stamps were is measured whenever a line ends, and stands in the header of the file.
+ * stamps were is measured whenever a line ends, and stands in the header of the file. It contains what a load
+ * from far memory takes: to wait for those before the counter is read would double the time of a record.
  */
 #ifndef OFFBEAT_TRACE_STAMP_H
 #define OFFBEAT_TRACE_STAMP_H
@@ -51,7 +52,6 @@ int64_t offbeat_stamp_anew(offbeat_stamps *stamps);
 /** The time now. Never earlier than the last one of these stamps. */
 OFFBEAT_INLINE int64_t offbeat_stamp(offbeat_stamps *stamps) {
 #ifdef __x86_64__
-    _mm_lfence();
     const uint64_t ticks = __rdtsc() - stamps->from_ticks;
     if (ticks < stamps->due_ticks)
         return stamps->from_ns + (int64_t)(ticks * stamps->scale >> 32);

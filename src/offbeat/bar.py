@@ -23,10 +23,11 @@ class Bar:
         self._bar: Progress | None = None
         self._began = self._last_line = time.monotonic()
         if self._console.is_terminal:
-            number = (MofNCompleteColumn(),) if counts else ()
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(), *number)
+            what = TextColumn("{task.description}", markup=False)
             words = TextColumn("{task.fields[words]}", markup=False)
-            self._bar = Progress(*columns, TimeRemainingColumn(), words, console=self._console, transient=True)
+            number = (MofNCompleteColumn(),) if counts else ()
+            columns = (what, BarColumn(), *number, TimeRemainingColumn(), words)
+            self._bar = Progress(*columns, console=self._console, transient=True)
             self._task = self._bar.add_task(doing, total=None, words="")
 
     def __enter__(self) -> Self:

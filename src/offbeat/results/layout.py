@@ -46,8 +46,8 @@ _BEFORE_PROVENANCE = {LOCK, STUDY, STUDY + UNFINISHED, PROVENANCE + UNFINISHED}
 def disk_failure(path: Path, error: OSError) -> RunFailed:
     """The sentence for a write that the system refused; what was finished before is safe."""
     return RunFailed(
-        f"cannot write {path}: {error.strerror or error}; every case finished before this one is kept."
-        " Once there is room, run the study again: it goes on where it stood"
+        f"cannot write {path}: {error.strerror or error}; all that was finished before is kept. Once there is"
+        " room, give the same command again: it goes on where it stood"
     )
 
 
