@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 
 from offbeat.trace import run as launch
+from offbeat.trace.wishes import RANKS
+from offbeat.units import counted
 
 CONTEXT = {
     "allow_extra_args": True,
@@ -45,7 +47,10 @@ def command(
         str, typer.Option(help="MPI_Pcontrol with this level synchronises clocks anew (3 or more).")
     ] = "",
 ) -> None:
-    """Run a program as it is, and record its collectives; its output and exit status are unchanged."""
+    """Run a program as it is, and record its collectives; its output and exit status are unchanged.
+
+    A command that ends well without a trace has status 1.
+    """
     wishes = {
         "RANKS": ranks,
         "EVERY": every,
@@ -55,22 +60,35 @@ def command(
         "BYTES": limit,
         "SYNC_LEVEL": sync_level,
     }
-    installation = launch.find_installation(mpi, words)
-    library = launch.tracer(installation)
-    status = launch.run(launch.prepare(words, output, wishes, installation, library))
     console = Console(stderr=True, highlight=False, soft_wrap=True)
+    launch.refuse(words, output, wishes)
+    installation = launch.find_installation(mpi, words)
+    library = launch.tracer(installation, lambda line: console.print(line, markup=False))
+    status = launch.run(launch.prepare(words, output, wishes, installation, library))
     written = len(list(output.glob("*.trace")))
     if written:
-        console.print(
-            f"trace: {output} ({written} ranks); see it with: offbeat trace summary {output}", markup=False
-        )
+        ranks = counted(written, "rank")
+        said = f"trace: {output} ({ranks}); see it with: offbeat trace summary {output}"
     else:
-        console.print(
-            f"no trace was written to {output}: the program did not call MPI_Init with"
-            f" {installation.version_text}; name its library with --mpi",
-            markup=False,
+        wanted = launch.wished(wishes).get(RANKS, "")
+        said = f"no trace was written to {output}: {_why_none(status, installation.version_text, wanted)}"
+    console.print(said, markup=False)
+    _end_as(status if written or status else 1)
+
+
+def _why_none(status: int, library: str, ranks: str) -> str:
+    """Why nothing was recorded, as far as the command's status tells."""
+    if status:
+        how = f"by signal {-status}" if status < 0 else f"with status {status}"
+        return (
+            f"the command ended {how} before any process recorded; what it printed should say why. If the"
+            f" program's MPI library is not {library}, name it with --mpi"
         )
-    _end_as(status)
+    which = f"no rank of those wished for ({ranks})" if ranks else "no process"
+    return (
+        f"the command ended well, but {which} called MPI_Init of {library}. If the program's library is another"
+        " one, name it with --mpi; one that is linked statically, or that sets LD_PRELOAD anew, is not recorded"
+    )
 
 
 def _end_as(status: int) -> None:

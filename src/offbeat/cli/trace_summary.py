@@ -11,6 +11,7 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table as Drawn
+from rich.text import Text
 
 from offbeat.cli.trace_options import Directory, summed_up
 from offbeat.errors import BadInput
@@ -96,7 +97,7 @@ def _drawn(table: Table) -> Drawn:
         justify: Literal["left", "right"] = "left" if is_text else "right"
         drawn.add_column(heading, justify=justify, overflow="fold", no_wrap=not is_text)
     for row in table.rows:
-        drawn.add_row(*row)
+        drawn.add_row(*(Text(cell) for cell in row))  # names may hold brackets, which are no markup here
     return drawn
 
 

@@ -18,6 +18,8 @@ from offbeat.units import counted, format_size, format_time
 _NEVER_TUNED = ("constructor", "initialisation")
 _LITTLE = 0.01
 """Below this share of the run's time, another algorithm is hardly worth a study."""
+_NOTHING = 0.0005
+"""Below this share of the run's time, it is shown as 0.0%."""
 
 
 class Candidate(Struct, kw_only=True):
@@ -115,7 +117,7 @@ def sentence(summary: Summary) -> str:
 def _first(one: Candidate, summary: Summary) -> str:
     calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.run_s
     what = "the operation itself takes" if one.is_compared else "it takes"
-    much = f"{share:.1%}" if share >= 0.0005 else "less than 0.1%"
+    much = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
     why = f"{what} {much} of the run's time ({counted(calls, 'call')}{_each(one)})"
     if share < _LITTLE:
         return f"There is little to gain from tuning. {one.name} would be the first: {why},"
@@ -128,8 +130,10 @@ def _lateness(one: Candidate, summary: Summary) -> str:
         return " as far as one rank alone tells: what of it is waiting for others is not known."
     share, waited = one.operation_s / summary.run_s, one.waited_s / summary.run_s
     skew = _skew_s(one)
-    if waited < 0.1 * share or math.isnan(skew):
+    if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
         return " and hardly any rank waits for a late one."
+    if share < _LITTLE and waited < _LITTLE:
+        return f" and waiting for late ranks {waited:.1%}."
     if waited > share:
         return (
             f" but more goes into waiting for late ranks, {waited:.1%}, which no algorithm takes away:"
@@ -159,7 +163,8 @@ def _larger(one: Candidate, summary: Summary) -> str:
 
 def _each(one: Candidate) -> str:
     mean_s = _mean(one, "last_delay")
-    return "" if math.isnan(mean_s) else f", {format_time(mean_s)} each after the last arrival"
+    each = " each" if sum(row.calls for row in one.rows) > 1 else ""
+    return "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
 
 
 def _skew_s(one: Candidate) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -23,6 +24,8 @@ from offbeat.trace.wishes import DIR, PREFIX, check
 
 LIBRARY = "liboffbeat-trace.so"
 """File name of the tracer."""
+
+_PRELOADS = re.compile(r"(?:^|[,=])LD_PRELOAD(?:=|$)")
 
 
 class Started(Struct, frozen=True, kw_only=True):
@@ -44,20 +47,48 @@ def prepare(
     """The command that runs ``words`` (a launcher with a program, or a program alone) with the tracer.
 
     ``wishes`` are variables without their prefix. The launcher is told to hand the variables on to all
-    processes, in its own way. Raises :class:`BadInput` for wishes that the tracer cannot read and for a
-    folder that holds a trace.
+    processes, in its own way. Raises :class:`BadInput` as :func:`refuse` does, and for a folder that cannot
+    be made.
     """
-    given = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
-    wanted = given | {PREFIX + name: value for name, value in wishes.items() if value}
+    refuse(words, folder, wishes, environ)
+    wanted = wished(wishes, environ)
     wanted[DIR] = str(folder.absolute())
-    check(wanted)
-    _new(folder)
+    _make(folder)
     before = environ.get("LD_PRELOAD", "")
     variables = wanted | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
     if not is_launcher(words):  # srun hands on its environment, a program alone has it anyway
         return Started(argv=list(words), environment=dict(environ) | variables, folder=folder)
     argv = handing_on(words, variables, installation)
     return Started(argv=argv, environment=dict(environ) | wanted, folder=folder)
+
+
+def refuse(
+    words: Sequence[str], folder: Path, wishes: Mapping[str, str], environ: Mapping[str, str] = os.environ
+) -> None:
+    """Raise :class:`BadInput` for what cannot be meant, before anything is built or made.
+
+    That is wishes that the tracer cannot read, a folder that holds a trace, a command that isn't there, and
+    one that puts another library in the tracer's place.
+    """
+    check(wished(wishes, environ))
+    if folder.is_dir() and any(path.suffix == SUFFIX for path in folder.iterdir()):
+        raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
+    if words[0].startswith("-"):
+        raise BadInput(f"there is no option {words[0]}; options stand before '--', and the command behind it")
+    if shutil.which(words[0], path=environ.get("PATH")) is None:
+        what = "it is no program that you may run" if Path(words[0]).exists() else "there is no such program"
+        raise BadInput(f"cannot start {words[0]}: {what}")
+    if any(_PRELOADS.search(word) for word in words):
+        raise BadInput(
+            "the command sets LD_PRELOAD itself, in the tracer's place; set it in the environment of"
+            " 'offbeat trace run' instead, and both are loaded"
+        )
+
+
+def wished(wishes: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The tracer's variables: those of the environment, with ``wishes`` (without their prefix) on top."""
+    given = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+    return given | {PREFIX + name: value for name, value in wishes.items() if value}
 
 
 def find_installation(wanted: str, words: Sequence[str]) -> Installation:
@@ -70,9 +101,9 @@ def find_installation(wanted: str, words: Sequence[str]) -> Installation:
     return choose("auto")
 
 
-def tracer(installation: Installation) -> Path:
-    """The tracer for a library, built first where it isn't. Raises :class:`RunFailed`."""
-    place = build_native(installation).parents[1]
+def tracer(installation: Installation, echo: Callable[[str], None] | None = None) -> Path:
+    """The tracer for a library, built first where it isn't; ``echo`` is told so. Raises :class:`RunFailed`."""
+    place = build_native(installation, echo=echo).parents[1]
     library = next(iter(sorted(place.glob(f"lib*/**/{LIBRARY}"))), None)
     if library is None:
         raise RunFailed(f"the native parts in {place} hold no {LIBRARY}; remove that folder and try again")
@@ -120,11 +151,8 @@ def _is_in_front() -> bool:
         return False
 
 
-def _new(folder: Path) -> None:
-    """Make the folder; one that holds a trace is not written into."""
+def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(path.suffix == SUFFIX for path in folder.iterdir()):
-            raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
     except OSError as error:
         raise BadInput(f"cannot make the folder {folder}: {error.strerror or error}") from error

@@ -24,6 +24,7 @@ COLLECTIVES = (
 FEWEST_BYTES = 3 * PAGE_BYTES
 MOST_RANGES = 64
 DIR = "OFFBEAT_TRACE_DIR"
+RANKS = "OFFBEAT_TRACE_RANKS"
 PREFIX = DIR.removesuffix("DIR")
 
 _RANGE = re.compile(r"(\d{1,18})(-(\d{1,18})?)?")
@@ -93,7 +94,7 @@ def _sync_level(value: str) -> str:
 
 _CHECKS = {
     DIR: lambda value: "",
-    "OFFBEAT_TRACE_RANKS": _ranges,
+    RANKS: _ranges,
     "OFFBEAT_TRACE_EVERY": _every,
     "OFFBEAT_TRACE_COLLECTIVES": _collectives,
     "OFFBEAT_TRACE_COMM_SIZES": _ranges,
