@@ -121,8 +121,6 @@ static int append(char **page) {
 }
 
 int offbeat_file_create(const char *path, uint64_t limit_bytes) {
-    if (unlink(path) != 0 && errno != ENOENT)
-        return errno;
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return errno;

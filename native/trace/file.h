@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /**
- * Creates the file, in place of one that is there. Call it once, before all else here.
+ * Creates the file. Call it once, before all else here.
  * @param limit_bytes pages of records stop when the file would become longer; 0: never
  * @return 0, or an errno value
  */

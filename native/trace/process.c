@@ -75,6 +75,18 @@ static int name_file(uint64_t run) {
     return bytes < (int)sizeof path ? 0 : ENAMETOOLONG;
 }
 
+/* Whether another run has left its file where this process would write, and why that is none of ours. */
+static int is_taken(char *why, size_t bytes) {
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL || name_file(0) != 0 || access(path, F_OK) != 0)
+        return 0;
+    snprintf(why, bytes,
+             "%.300s is there already, and is kept; OFFBEAT_TRACE_DIR should name a folder of this run's own",
+             path);
+    return 1;
+}
+
 static void name_program(offbeat_trace_header *header) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int bytes = 0;
@@ -155,7 +167,8 @@ static void open_file(const common *run) {
 /* Whether all processes can trace; the first one that can't says why. Collective. */
 static int agree(void) {
     char why[512], sentence[1024];
-    int is_good = offbeat_wishes_read(&offbeat_process.wishes, why, sizeof why) == 0;
+    int is_good =
+        offbeat_wishes_read(&offbeat_process.wishes, why, sizeof why) == 0 && !is_taken(why, sizeof why);
     int refuses = is_good ? INT_MAX : offbeat_process.rank, first;
     PMPI_Allreduce(&refuses, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (first == offbeat_process.rank) {

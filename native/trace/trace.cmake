@@ -29,11 +29,11 @@ add_library(trace SHARED
 target_compile_options(trace PRIVATE -O2)
 target_compile_definitions(trace PRIVATE _POSIX_C_SOURCE=200809L) # clock_gettime in a header
 target_link_libraries(trace PRIVATE harmonize Threads::Threads ${CMAKE_DL_LIBS} m)
-target_link_options(trace PRIVATE
-    "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/trace/exported.map" -Wl,--no-undefined)
+include(trace/exported.cmake)
+target_link_options(trace PRIVATE "-Wl,--version-script=${trace_exported}" -Wl,--no-undefined)
 set_target_properties(trace PROPERTIES
     OUTPUT_NAME offbeat-trace INSTALL_RPATH "$ORIGIN;${CMAKE_INSTALL_RPATH}")
-set_property(TARGET trace APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/trace/exported.map)
+set_property(TARGET trace APPEND PROPERTY LINK_DEPENDS ${trace_exported})
 install(TARGETS trace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 if(OFFBEAT_BUILD_TESTING)

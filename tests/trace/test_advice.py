@@ -28,7 +28,7 @@ def test_it_names_the_collective_whose_operation_takes_most(tmp_path: Path) -> N
     said = said_of(tmp_path / "t", ranks, run_ms=1)
     assert said.startswith(
         "Tune MPI_Alltoall at 32 KiB on 2 processes first: the operation itself takes 8.0% of the run's time"
-        " (1 call, 80 µs each after the last arrival), and hardly any rank waits"
+        " (1 call, 80 µs after the last arrival), and hardly any rank waits"
     )
 
 
@@ -115,3 +115,21 @@ def test_clocks_that_are_not_right_enough_are_said(tmp_path: Path) -> None:
         one.definitions.append(made.point(1, 1, 70_000))
         one.call(MS, MS + 50_000)
     assert "Clocks are right to" in said_of(tmp_path / "t", ranks, run_ms=1)
+
+
+def test_with_calls_left_out_it_does_not_say_that_there_is_little_to_gain(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        one.header["sampling"] = b"OFFBEAT_TRACE_EVERY=100"
+        one.call(MS, MS + 5000)
+    said = said_of(tmp_path / "t", ranks, run_ms=1000)
+    assert said.startswith("Tune MPI_Allreduce at 8 B on 2 processes first")
+    assert "in the whole run, these may take more" in said
+
+
+def test_a_skew_is_advised_only_where_late_ranks_cost_something(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    ranks[0].call(MS, 11 * MS)  # 10 ms of waiting in 2 s of both ranks
+    ranks[1].call(11 * MS - 5000, 11 * MS)
+    said = said_of(tmp_path / "t", ranks, run_ms=1000)
+    assert said.endswith("and waiting for late ranks 0.5%.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import struct
 import subprocess
@@ -191,11 +192,22 @@ def test_how_a_process_ended_is_said(tmp_path: Path, state: int, said: str) -> N
     assert summary.rows[0].whole == 1
 
 
-def test_a_run_that_was_killed_lasts_until_its_last_record(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_lasts_until_its_last_record_and_that_is_said(tmp_path: Path) -> None:
     ranks = made.files(1)
     ranks[0].header = {"state": form.RUNNING, "ended_ns": 0, "began_ns": 1000}
     ranks[0].call(2000, 5000)
-    assert summary_of(made.write(tmp_path / "t", ranks)).run_s == pytest.approx(4e-6)
+    summary = summary_of(made.write(tmp_path / "t", ranks))
+    assert summary.run_s == pytest.approx(4e-6)
+    assert "counts to its last record only" in words(summary)
+
+
+def test_a_full_disk_is_said_once(tmp_path: Path) -> None:
+    for number, notes in enumerate(([], [made.note("3 records found no room in the trace (No space left)")])):
+        ranks = made.files(1)
+        ranks[0].header |= {"lost": 3, "lost_because": errno.ENOSPC}
+        ranks[0].definitions += notes
+        ranks[0].call(2000, 5000)
+        assert words(summary_of(made.write(tmp_path / str(number), ranks))).count("found no room") == 1
 
 
 def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:

@@ -49,6 +49,14 @@ def test_the_summary_says_where_time_goes_and_what_to_tune(trace: Path) -> None:
     assert "Tune MPI_Alltoall at 32 KiB on 4 processes first" in text
 
 
+def test_names_of_communicators_are_shown_as_they_are(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        one.definitions.append(made.name(1, "[bold]grid[/x]"))
+        one.call(1000, 2000)
+    assert " [bold]grid[/x] " in run("summary", made.write(tmp_path / "t", ranks)).stdout
+
+
 def test_on_a_narrow_terminal_no_number_and_no_function_is_cut(trace: Path) -> None:
     text = CliRunner().invoke(app, ["summary", str(trace)], env={"COLUMNS": "80"}).stdout
     tables = [line for line in text.splitlines() if re.match(r"[#1] ", line)]
@@ -286,29 +294,114 @@ def test_the_words_of_collectives_are_those_of_the_tracers_table() -> None:
 
 
 STARTS = """
+from pathlib import Path
 from types import SimpleNamespace
 from offbeat.cli import trace, trace_run
+from offbeat.cli.ending import ending
 
 def prepare(words, folder, *_):
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     return trace_run.launch.Started(argv=list(words), environment={}, folder=folder)
 
-trace_run.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI")
-trace_run.launch.tracer = lambda installation: None
+def tracer(installation, echo):
+    Path("built").touch()
+
+trace_run.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI 5")
+trace_run.launch.tracer = tracer
 trace_run.launch.prepare = prepare
-trace.app()
+with ending():
+    trace.app()
 """
 """The verb as it is, but without an MPI library."""
 
 
+def started(tmp_path: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", STARTS, "run", *words],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ) | {"NO_COLOR": "1"},
+    )
+
+
+def run_verb(tmp_path: Path, *words: str) -> tuple[int, str, str]:
+    with started(tmp_path, *words) as process:
+        out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
 @pytest.mark.parametrize(
-    ("script", "status"), [("echo out; echo err >&2; exit 7", 7), ("kill -9 $$", -9), ("true", 0)]
+    ("script", "status"),
+    [("echo out; echo err >&2; exit 7", 7), ("kill -9 $$", -9), ("touch t/rank-000000.trace", 0)],
 )
 def test_output_and_status_are_those_of_the_program(tmp_path: Path, script: str, status: int) -> None:
-    words = [sys.executable, "-c", STARTS, "run", "-o", str(tmp_path / "t"), "--", "/bin/sh", "-c", script]
-    done = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ), check=False)
-    assert done.returncode == status, done.stderr
+    code, out, err = run_verb(tmp_path, "-o", "t", "--", "/bin/sh", "-c", script)
+    assert code == status, err
     if status == 7:
-        assert done.stdout == "out\n"
-        assert done.stderr.startswith("err\n")
-    assert "no trace was written" in done.stderr
+        assert out == "out\n"
+        assert err.startswith("err\n")
+    assert ("no trace was written" in err) == (status != 0)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"), [("exit 7", "ended with status 7"), ("kill -9 $$", "ended by signal 9")]
+)
+def test_a_launcher_that_failed_is_not_taken_for_a_program_without_mpi(
+    tmp_path: Path, script: str, said: str
+) -> None:
+    _, _, err = run_verb(tmp_path, "-o", "t", "--", "/bin/sh", "-c", script)
+    assert f"the command {said} before any process recorded" in err
+    assert "called MPI_Init" not in err
+    assert "not MPI 5, name it with --mpi" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [((), "no process called MPI_Init of MPI 5"), (("--ranks", "9"), "no rank of those wished for (9)")],
+)
+def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    code, _, err = run_verb(tmp_path, "-o", "t", *options, "--", "true")
+    assert code == 1
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--every", "0", "--", "true"), "OFFBEAT_TRACE_EVERY=0 cannot be read"),
+        (("--nope", "3", "--", "true"), "there is no option --nope"),
+        (("--", "./nothing"), "cannot start ./nothing: there is no such program"),
+        (("--", "/etc/passwd"), "cannot start /etc/passwd: it is no program that you may run"),
+        (("--", "mpirun", "-x", "LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
+        (("--", "mpirun", "-genv", "LD_PRELOAD", "/my.so", "./a"), "sets LD_PRELOAD itself"),
+        (("--", "srun", "--export=ALL,LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_built(
+    tmp_path: Path, words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mpirun", "srun"):
+        (tmp_path / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    code, _, err = run_verb(tmp_path, "-o", "t", *words)
+    assert code == 2
+    assert said in err
+    assert not (tmp_path / "built").exists()
+    assert not (tmp_path / "t").exists()
+
+
+def test_two_runs_at_once_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    with started(tmp_path, "-o", "t", "--", "/bin/sh", "-c", "echo begun; read go; exit 0") as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "begun\n"
+        code, _, err = run_verb(tmp_path, "-o", "t", "--", "true")
+        first.communicate("go\n", timeout=60)
+    assert code == 2
+    assert "another run is writing into t" in err
+    assert run_verb(tmp_path, "-o", "t", "--", "touch", "t/rank-000000.trace")[0] == 0

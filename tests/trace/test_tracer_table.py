@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from real_libraries import REPOSITORY
@@ -54,13 +55,25 @@ def test_every_collective_of_mpi_h_is_in_the_table(mpi_installation: Installatio
     assert found - table_names() == set()
 
 
+def shown(library: Path) -> set[str]:
+    """What a shared library shows to the linker."""
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
+    )
+    return {line.split()[-1].partition("@")[0] for line in listed.stdout.splitlines()}
+
+
+def test_a_function_that_the_mpi_library_lacks_is_not_shown(traced: Traced) -> None:
+    has, exported = shown(traced.mpi.library), shown(traced.library)
+    assert "MPI_Allreduce" in has
+    assert (exported & table_names()) - has == set()
+    assert table_names() & has <= exported
+
+
 @pytest.mark.parametrize("ending", ["_", "_f08_", "_f08ts_", "_f08ts_large_", "_c_f08ts_"])
 def test_the_library_exports_every_wrapper_and_nothing_else(some_traced: Traced, ending: str) -> None:
-    listed = subprocess.run(
-        ["nm", "-D", "--defined-only", str(some_traced.library)], capture_output=True, text=True, check=True
-    )
-    exported = {line.split()[-1] for line in listed.stdout.splitlines()}
-    assert table_names() <= exported
+    exported = shown(some_traced.library)
+    assert table_names() & shown(some_traced.mpi.library) <= exported
     assert all(name.startswith(("MPI_", "mpi_")) for name in exported)
     collectives = [name for name in table_names() if COLLECTIVE.fullmatch(f"{name}(") and name[-2:] != "_c"]
     assert {f"{name.lower()}{ending}" for name in collectives} <= exported

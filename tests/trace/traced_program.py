@@ -63,14 +63,29 @@ class Traced(Struct, frozen=True):
 
     def compile_fortran(self, source: str, binding: str) -> Path:
         """One of PROGRAMS with one of the three bindings."""
-        wrapper = self.mpi.mpicc and Path(str(self.mpi.mpicc).replace("mpicc", "mpifort"))
-        if not wrapper or not wrapper.is_file() or not shutil.which("gfortran"):
-            lacking(f"a Fortran compiler for {self.mpi.name} (gfortran, and the library's mpifort)")
+        if not shutil.which("gfortran"):
+            lacking("gfortran")
         program = self.folder / f"{Path(source).stem}-{binding}"
-        words = [str(wrapper), f"-D{binding}", "-fallow-argument-mismatch", "-w", str(PROGRAMS / source)]
+        words = [*self._fortran_compiler(), f"-D{binding}", "-fallow-argument-mismatch", "-w"]
+        words += [str(PROGRAMS / source), *self._fortran_libraries()]
         done = subprocess.run([*words, "-o", str(program)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return program
+
+    def _fortran_compiler(self) -> list[str]:
+        """The library's wrapper; gfortran itself where that would look for what is not installed."""
+        if self.mpi.family == "intelmpi":
+            return ["gfortran", f"-I{self.mpi.include}/mpi/gfortran/11.1.0", f"-I{self.mpi.include}"]
+        wrapper = Path(str(self.mpi.mpicc).replace("mpicc", "mpifort"))
+        if not wrapper.is_file():
+            lacking(f"{wrapper}, the Fortran compiler of {self.mpi.name}")
+        return [str(wrapper)]
+
+    def _fortran_libraries(self) -> list[str]:
+        if self.mpi.family != "intelmpi":
+            return []
+        folder = self.mpi.library.parent
+        return [str(folder / "libmpifort.so"), str(self.mpi.library), f"-Wl,-rpath,{folder}"]
 
     def run(
         self,

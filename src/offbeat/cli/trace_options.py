@@ -16,7 +16,7 @@ from offbeat.units import parse_size
 Directory = Annotated[Path, typer.Argument(help="The folder with the trace.", metavar="DIR")]
 Collective = Annotated[str, typer.Option(help="Only calls of this collective, such as alltoall.")]
 Site = Annotated[str, typer.Option(help="Only call sites with this in their words, such as ft.c:118.")]
-Communicator = Annotated[str, typer.Option(help="Only this communicator, as the summary names it.")]
+Communicator = Annotated[str, typer.Option(help="Only this communicator, as summary --apart names it.")]
 Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 KiB'.")]
 
 

@@ -61,10 +61,13 @@ def command(
         "SYNC_LEVEL": sync_level,
     }
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    launch.refuse(words, output, wishes)
+    launch.refuse(output, wishes)
+    launch.refuse_command(words)
     installation = launch.find_installation(mpi, words)
     library = launch.tracer(installation, lambda line: console.print(line, markup=False))
-    status = launch.run(launch.prepare(words, output, wishes, installation, library))
+    started = launch.prepare(words, output, wishes, installation, library)
+    with launch.held(output):
+        status = launch.run(started)
     written = len(list(output.glob("*.trace")))
     if written:
         ranks = counted(written, "rank")
@@ -86,8 +89,9 @@ def _why_none(status: int, library: str, ranks: str) -> str:
         )
     which = f"no rank of those wished for ({ranks})" if ranks else "no process"
     return (
-        f"the command ended well, but {which} called MPI_Init of {library}. If the program's library is another"
-        " one, name it with --mpi; one that is linked statically, or that sets LD_PRELOAD anew, is not recorded"
+        f"the command ended well, but {which} called MPI_Init of {library}. If the program's library is"
+        " another one, name it with --mpi; a program that is linked statically, or that sets LD_PRELOAD anew,"
+        " is not recorded"
     )
 
 

@@ -110,7 +110,7 @@ def sentence(summary: Summary) -> str:
             _larger(ranked[0], summary) if ranked else ""
         )
     first = tunable[0]
-    said = _first(first, summary) + _lateness(first, summary) + _certainty(first)
+    said = _first(first, summary) + _lateness(first, summary) + _certainty(first) + _sampled(summary)
     return said + (_larger(ranked[0], summary) if ranked[0].why_not else "")
 
 
@@ -119,7 +119,7 @@ def _first(one: Candidate, summary: Summary) -> str:
     what = "the operation itself takes" if one.is_compared else "it takes"
     much = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
     why = f"{what} {much} of the run's time ({counted(calls, 'call')}{_each(one)})"
-    if share < _LITTLE:
+    if share < _LITTLE and not summary.sampling:
         return f"There is little to gain from tuning. {one.name} would be the first: {why},"
     return f"Tune {one.name} first: {why},"
 
@@ -132,7 +132,7 @@ def _lateness(one: Candidate, summary: Summary) -> str:
     skew = _skew_s(one)
     if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
         return " and hardly any rank waits for a late one."
-    if share < _LITTLE and waited < _LITTLE:
+    if share < _LITTLE and waited < _LITTLE and not summary.sampling:
         return f" and waiting for late ranks {waited:.1%}."
     if waited > share:
         return (
@@ -154,6 +154,13 @@ def _certainty(one: Candidate) -> str:
         f" Clocks are right to {format_time(bound_s)} only, more than a call takes after the last arrival:"
         " what is waiting and what is the operation is not certain."
     )
+
+
+def _sampled(summary: Summary) -> str:
+    """Where calls were left out on purpose, their share of the run's time is larger than what is known."""
+    if not summary.sampling:
+        return ""
+    return " Calls were left out when the trace was recorded: in the whole run, these may take more."
 
 
 def _larger(one: Candidate, summary: Summary) -> str:

@@ -177,7 +177,7 @@ def _faults(
         said.append(f"{counted(strange, 'page')} of an unknown kind")
     if definitions.unread:
         said.append(f"{counted(definitions.unread, 'definition')} that cannot be read")
-    if header.lost:
+    if header.lost and not any("found no room" in note for note in definitions.notes):
         reason = "OFFBEAT_TRACE_BYTES was reached"
         if header.lost_because > 0:
             reason = os.strerror(header.lost_because)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -50,7 +51,7 @@ def prepare(
     processes, in its own way. Raises :class:`BadInput` as :func:`refuse` does, and for a folder that cannot
     be made.
     """
-    refuse(words, folder, wishes, environ)
+    refuse(folder, wishes, environ)
     wanted = wished(wishes, environ)
     wanted[DIR] = str(folder.absolute())
     _make(folder)
@@ -62,20 +63,18 @@ def prepare(
     return Started(argv=argv, environment=dict(environ) | wanted, folder=folder)
 
 
-def refuse(
-    words: Sequence[str], folder: Path, wishes: Mapping[str, str], environ: Mapping[str, str] = os.environ
-) -> None:
-    """Raise :class:`BadInput` for what cannot be meant, before anything is built or made.
-
-    That is wishes that the tracer cannot read, a folder that holds a trace, a command that isn't there, and
-    one that puts another library in the tracer's place.
-    """
+def refuse(folder: Path, wishes: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> None:
+    """Raise :class:`BadInput` for wishes that the tracer cannot read, and for a folder that holds a trace."""
     check(wished(wishes, environ))
     if folder.is_dir() and any(path.suffix == SUFFIX for path in folder.iterdir()):
         raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
+
+
+def refuse_command(words: Sequence[str]) -> None:
+    """Raise :class:`BadInput` for a command that isn't there, or that puts its own library in our place."""
     if words[0].startswith("-"):
         raise BadInput(f"there is no option {words[0]}; options stand before '--', and the command behind it")
-    if shutil.which(words[0], path=environ.get("PATH")) is None:
+    if shutil.which(words[0]) is None:
         what = "it is no program that you may run" if Path(words[0]).exists() else "there is no such program"
         raise BadInput(f"cannot start {words[0]}: {what}")
     if any(_PRELOADS.search(word) for word in words):
@@ -102,7 +101,7 @@ def find_installation(wanted: str, words: Sequence[str]) -> Installation:
 
 
 def tracer(installation: Installation, echo: Callable[[str], None] | None = None) -> Path:
-    """The tracer for a library, built first where it isn't; ``echo`` is told so. Raises :class:`RunFailed`."""
+    """The tracer for a library; where it must be built, ``echo`` is told. Raises :class:`RunFailed`."""
     place = build_native(installation, echo=echo).parents[1]
     library = next(iter(sorted(place.glob(f"lib*/**/{LIBRARY}"))), None)
     if library is None:
@@ -149,6 +148,27 @@ def _is_in_front() -> bool:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     except OSError:
         return False
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other runs out of the folder until the end. Raises :class:`BadInput` where one is in it.
+
+    A file system that cannot lock is trusted.
+    """
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadInput(
+                f"another run is writing into {folder}; give another folder with --output"
+            ) from None
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(place)
 
 
 def _make(folder: Path) -> None:

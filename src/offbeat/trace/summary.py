@@ -25,7 +25,7 @@ class Summary(Struct, kw_only=True, eq=False):
 
     ``run_s`` is the time from MPI_Init to the end, summed over ranks; ``rows`` are sorted by ``spent_s``, the
     largest first. ``families`` are the same with one row for communicators that are alike. ``words`` is what
-    must be known to judge the numbers.
+    must be known to judge the numbers; ``sampling`` is what was left out on purpose, empty where nothing was.
     """
 
     directory: str
@@ -40,6 +40,7 @@ class Summary(Struct, kw_only=True, eq=False):
     rows: list[Row]
     words: list[str]
     families: list[Row] = []
+    sampling: list[str] = []
 
     @property
     def spent_s(self) -> float:
@@ -72,6 +73,7 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
     maker = RowMaker(trace, cells, run_s)
     rows = maker.each()
     first = trace.headers[0]
+    sampling = sorted({header.sampling for header in trace.headers if header.sampling})
     return Summary(
         directory=str(trace.directory),
         program=first.program,
@@ -84,7 +86,8 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
         families=maker.together(),
-        words=[*trace.words, *_words(matcher.counts, rows, lost), *_cautions(trace)],
+        words=[*trace.words, *_words(matcher.counts, rows, lost), *_cautions(trace, sampling)],
+        sampling=sampling,
     )
 
 
@@ -131,12 +134,14 @@ def _words(counts: Counts, rows: list[Row], lost: int) -> list[str]:
     return said
 
 
-def _cautions(trace: Trace) -> list[str]:
-    """What sampling left out on purpose, and what threads do to shares."""
-    wishes = sorted({file.header.sampling for file in trace.files if file.header.sampling})
-    return (
-        [f"the trace was sampled ({'; '.join(wishes)}): numbers are of what was recorded"] if wishes else []
-    )
+def _cautions(trace: Trace, sampling: list[str]) -> list[str]:
+    """What sampling left out on purpose, and up to where a run counts that did not end in order."""
+    said = []
+    if any(not file.header.ended_ns for file in trace.files):
+        said.append("the run's time of a rank that did not end in order counts to its last record only")
+    if sampling:
+        said.append(f"the trace was sampled ({'; '.join(sampling)}): numbers are of what was recorded")
+    return said
 
 
 def as_plain(summary: Summary) -> dict[str, Any]:
