@@ -103,6 +103,7 @@ static void write_all(void) {
 
 /* In a process of its own: the file is one a process. @return its status */
 static int in_child(void (*work)(void)) {
+    unlink(path);
     pid_t child = fork();
     if (child == 0) {
         work();
@@ -212,6 +213,7 @@ int main(void) {
     int descriptor = mkstemp(path);
     promise(descriptor >= 0, "no file can be made in /tmp");
     close(descriptor);
+    promise(offbeat_file_create(path, 0) == EEXIST, "another run's file is not kept");
     test_everything_is_there_after_the_end();
     test_everything_is_there_after_sigkill();
     test_the_limit_stops_records_but_not_definitions();
