@@ -46,6 +46,7 @@ def row(algorithm: str, size: int, last_delay_s: float) -> dict[str, Any]:
         facts[name] = getattr(case, name)
     return facts | {
         "pattern_kind": "shape",
+        "source": "",
         "skew_s": 0.0,
         "status": "measured",
         "reason": "",
