@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
-from offbeat.study.cases import Group
+from offbeat.study.cases import REPLAY, Group
 from offbeat.study.schema import RepetitionsSection
 
 
@@ -139,3 +139,23 @@ class BatchEngine(Engine, Protocol):
     def submit(self, batch: Batch) -> Future[Exits]:
         """Begin a batch. The future raises RunFailed where nothing can be simulated at all."""
         ...
+
+
+def measured_alone(
+    submit: Callable[[Batch], Future[Exits]],
+    algorithm: Algorithm,
+    case: Case,
+    delays_s: NDArray[np.float64],
+) -> Samples:
+    """One case as a batch of its own, at once: one repetition, or one of each call of a replay."""
+    batch = Batch(algorithm=algorithm, cases=[case], delays_s=np.atleast_2d(delays_s))
+    exits = submit(batch).result()
+    valid = np.ones(len(exits.exits_s), dtype=np.bool_)
+    return Samples(
+        arrivals_s=batch.delays_s[: len(valid)],
+        exits_s=exits.exits_s,
+        valid=valid,
+        failure=exits.failure,
+        calls=np.arange(len(valid)) if case.skew_policy == REPLAY else None,
+        is_exact=True,
+    )

@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Batch, Exits, Proved
+from offbeat.engines.base import Batch, Exits, Proved, measured_alone
 from offbeat.engines.executors import Workers, submit
 from offbeat.engines.placements import Placements
 from offbeat.engines.sim_work import simulate_batch
@@ -22,7 +22,7 @@ from offbeat.simulation import catalogue
 from offbeat.simulation.exits import Job, refusal
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
-from offbeat.study.cases import REPLAY, Group
+from offbeat.study.cases import Group
 from offbeat.study.evidence import SCHEDULE
 from offbeat.study.schema import EXTENTS, RepetitionsSection
 
@@ -111,17 +111,7 @@ class SimEngine:
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
         """One case alone: one repetition, or one of each call of a replay."""
-        batch = Batch(algorithm=algorithm, cases=[case], delays_s=np.atleast_2d(delays_s))
-        exits = self.submit(batch).result()
-        valid = np.ones(len(exits.exits_s), dtype=np.bool_)
-        return Samples(
-            arrivals_s=batch.delays_s[: len(valid)],
-            exits_s=exits.exits_s,
-            valid=valid,
-            failure=exits.failure,
-            calls=np.arange(len(valid)) if case.skew_policy == REPLAY else None,
-            is_exact=True,
-        )
+        return measured_alone(self.submit, algorithm, case, delays_s)
 
     def patterns_at_once(self, case: Case) -> int:
         """Few where there are many ranks; a multiple of what the simulator takes in one pass."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.base import Batch, Exits, Proved
+from offbeat.engines.base import Batch, Exits, Proved, measured_alone
 from offbeat.engines.placements import Placements
 from offbeat.engines.session import LOSSES_BEFORE_GIVING_UP, NOT_TRIED
 from offbeat.engines.smpi_program import Call, Oracle, build_program
@@ -31,7 +31,7 @@ from offbeat.results import layout
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import REDUCING, Case
-from offbeat.study.cases import REPLAY, Group, group_of
+from offbeat.study.cases import Group, group_of
 from offbeat.study.evidence import FUNCTIONS
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import EXTENTS, RepetitionsSection
@@ -164,17 +164,7 @@ class SmpiEngine:
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
         """One case alone: one repetition, or one of each call of a replay."""
-        batch = Batch(algorithm=algorithm, cases=[case], delays_s=np.atleast_2d(delays_s))
-        exits = self.submit(batch).result()
-        valid = np.ones(len(exits.exits_s), dtype=np.bool_)
-        return Samples(
-            arrivals_s=batch.delays_s[: len(valid)],
-            exits_s=exits.exits_s,
-            valid=valid,
-            failure=exits.failure,
-            calls=np.arange(len(valid)) if case.skew_policy == REPLAY else None,
-            is_exact=True,
-        )
+        return measured_alone(self.submit, algorithm, case, delays_s)
 
     def patterns_at_once(self, case: Case) -> int:
         """One, as they are simulated one by one: so a crash costs one case."""
