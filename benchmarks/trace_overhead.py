@@ -3,10 +3,12 @@
 Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS]
 
 Batches of CALLS calls (default 1000) that the tracer sees and that it doesn't (PMPI_Allreduce) take turns
-in one run, BATCHES of each (default 400), so that both have the same cores. Prints the median of the ratios,
-batch by batch, with the interval that holds it in 95 % of resampled batches; the same without the tracer,
-which must be 1 or the measurement is worth nothing; the nanoseconds that a record takes, from calls on one
-process alone; and the bytes of the file a record. Meant: 5 % at most in the median, and at most 64 bytes.
+in one run, BATCHES of each in all (default 400), so that both have the same cores. Prints the median of the
+ratios, batch by batch, with the interval that holds it in 95 % of resampled batches, of three kinds of runs
+that take turns themselves: with the tracer; with the least that any tracer can do, two readings of the time
+and nothing else, which is the limit; and with neither, which must be 1 or the measurement is worth nothing.
+Then the nanoseconds that a record takes, from calls on one process alone, and the bytes of the file a record.
+Meant: 5 % at most in the median where the limit leaves room for it, and at most 64 bytes.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -23,21 +26,24 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
 SOURCE = Path(__file__).with_suffix(".c")
+LIMIT = SOURCE.with_name("trace_overhead_limit.c")
+ROUNDS = 4
+CALLS_BEFORE = 200_000  # as in the program
 RESAMPLES = 2000
 
+Pairs = dict[str, np.ndarray]
+"""Name → (batches, 2): nanoseconds a call that is seen and one that is not."""
 
-def compiled(installation: Installation, folder: Path) -> Path:
-    program, library = folder / "trace_overhead", installation.library
+
+def compiled(installation: Installation, source: Path, made: Path, *options: str) -> Path:
+    library = installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    words = ["cc", "-O2", SOURCE, "-o", program, f"-I{installation.include}", library, *rpaths]
+    words = ["cc", "-O2", *options, source, "-o", made, f"-I{installation.include}", library, *rpaths]
     subprocess.run([str(word) for word in words], check=True)
-    return program
+    return made
 
 
-def run(
-    installation: Installation, program: Path, assigned: list[str], words: list[str]
-) -> dict[str, np.ndarray]:
-    """Name → (batches, 2): nanoseconds a call that is seen and one that is not."""
+def run(installation: Installation, program: Path, assigned: list[str], words: list[str]) -> Pairs:
     launch = command(installation, ["/usr/bin/env", *assigned, str(program), *words], 2, steerable=False)
     done = subprocess.run(launch.argv, env=launch.environment, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, list[list[float]]] = {}
@@ -45,6 +51,21 @@ def run(
         name, *numbers = line.split()
         found.setdefault(name, []).append([float(number) for number in numbers])
     return {name: np.array(pairs) for name, pairs in found.items()}
+
+
+def in_turns(
+    installation: Installation, program: Path, trace: Path, preloads: dict[str, Path | None], words: list[str]
+) -> dict[str, Pairs]:
+    """What each library in front of the program costs; in turns, as another run may be given other cores."""
+    runs: dict[str, list[Pairs]] = {name: [] for name in preloads}
+    for name, preload in [*preloads.items()] * ROUNDS:
+        rmtree(trace, ignore_errors=True)
+        assigned = [f"LD_PRELOAD={preload}", f"OFFBEAT_TRACE_DIR={trace}"] if preload else []
+        runs[name].append(run(installation, program, assigned, words))
+    return {
+        name: {kind: np.concatenate([each[kind] for each in found]) for kind in found[0]}
+        for name, found in runs.items()
+    }
 
 
 def ratio(pairs: np.ndarray) -> str:
@@ -58,21 +79,24 @@ def ratio(pairs: np.ndarray) -> str:
 def main(mpi: str = "auto", batches: str = "400", calls: str = "1000") -> None:
     installation = find.choose(mpi)
     (tracer,) = build.build_native(installation).parents[1].glob("lib*/**/liboffbeat-trace.so")
+    in_a_round, words = int(batches) // ROUNDS, [str(int(batches) // ROUNDS), calls]
     with TemporaryDirectory() as name:
-        program, trace = compiled(installation, Path(name)), Path(name) / "trace"
-        assigned = [f"LD_PRELOAD={tracer}", f"OFFBEAT_TRACE_DIR={trace}"]
-        bare = run(installation, program, [], [batches, calls])
-        traced = run(installation, program, assigned, [batches, calls])
-        file_bytes = (trace / "rank-000000.trace").stat().st_size
-    records = 2 * (int(batches) + int(batches) // 10) * int(calls)
-    alone_ns = traced["alone"][:, 0] - traced["alone"][:, 1]
+        folder = Path(name)
+        program = compiled(installation, SOURCE, folder / "trace_overhead")
+        limit = compiled(installation, LIMIT, folder / "limit.so", "-shared", "-fPIC")
+        preloads = {"nothing": None, "limit": limit, "tracer": tracer}  # the tracer last: its file is read
+        found = in_turns(installation, program, folder / "trace", preloads, words)
+        file_bytes = (folder / "trace" / "rank-000000.trace").stat().st_size
+    records = 2 * (in_a_round + CALLS_BEFORE // int(calls)) * int(calls)
+    alone_ns = found["tracer"]["alone"][:, 0] - found["tracer"]["alone"][:, 1]
     print(f"{installation.version_text}, two ranks, MPI_Allreduce of 8 B")
-    print(f"without the tracer: {np.median(bare['pair'][:, 1]):.0f} ns (median of {batches} batches)")
-    print(f"with the tracer over without: {ratio(traced['pair'])}")
-    print(f"the same without a tracer, which should be 1: {ratio(bare['pair'])}")
+    print(f"without the tracer: {np.median(found['nothing']['pair'][:, 1]):.0f} ns a call")
+    print(f"with the tracer over without: {ratio(found['tracer']['pair'])}")
+    print(f"the limit, two readings of the time and nothing else: {ratio(found['limit']['pair'])}")
+    print(f"the same without either, which should be 1: {ratio(found['nothing']['pair'])}")
     print(
         f"a record takes {np.median(alone_ns):.0f} ns (mean {np.mean(alone_ns):.0f}, as the file grows)"
-        f" and {file_bytes / records:.2f} bytes ({records} of them a rank)"
+        f" and {file_bytes / records:.2f} bytes"
     )
 
 

@@ -133,7 +133,8 @@ OFFBEAT_INLINE void offbeat_reduced_to_root(offbeat_call *call, const offbeat_ar
 
 /** Fills in what the arguments of a shape (OFFBEAT_IS_...) say, after the call. */
 OFFBEAT_INLINE void offbeat_call_describe(offbeat_call *call, int shape, const offbeat_arguments *given) {
-    if (given->is_sent_in_place || given->is_got_in_place)
+    /* Not ||: for that, gcc 12 reads both as one from memory before they are there. */
+    if (given->is_sent_in_place | given->is_got_in_place)
         call->record.flags |= OFFBEAT_TRACE_IN_PLACE;
     switch (shape) {
     case OFFBEAT_IS_BCAST:
