@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_libraries import LIBRARIES, lacking, real_installation, real_installations
+from real_libraries import LIBRARIES, installed, lacking, real_installation
 
 from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
@@ -23,9 +23,8 @@ def mpi_installation(request: pytest.FixtureRequest) -> Installation:
 def some_mpi_installation() -> Installation:
     """One real MPI library, for tests that are the same for all."""
     for name in LIBRARIES:
-        family, major, _ = LIBRARIES[name]
-        if any(entry.family == family and entry.version[0] == major for entry in real_installations()):
-            return real_installation(name)
+        if found := installed(name):
+            return found
     lacking("any MPI library")
 
 

@@ -24,7 +24,8 @@ LIBRARIES = {
     "mpich5": ("mpich", 5, "the wheel mpich in a virtual environment of its own"),
     "intelmpi": ("intelmpi", 2021, "the wheels impi-rt and impi-devel in a virtual environment of their own"),
 }
-"""The libraries that offbeat is tested with: family, major version, and where each comes from."""
+"""The libraries that offbeat is tested with: family, major version, and where each comes from. The last of
+a family stands for later versions, too."""
 
 
 def lacking(what: str) -> NoReturn:
@@ -43,10 +44,16 @@ def real_installations() -> tuple[Installation, ...]:
     return tuple(find.installations(environ={**os.environ, "OFFBEAT_MPI_PATH": os.pathsep.join(places)}))
 
 
+def installed(name: str) -> Installation | None:
+    """One of LIBRARIES on this machine."""
+    family, major, _ = LIBRARIES[name]
+    last = max(known for whose, known, _ in LIBRARIES.values() if whose == family)
+    for installation in real_installations():
+        if installation.family == family and min(installation.version[0], last) == major:
+            return installation
+    return None
+
+
 def real_installation(name: str) -> Installation:
     """One of LIBRARIES on this machine; ends the test where it is missing."""
-    family, major, origin = LIBRARIES[name]
-    for installation in real_installations():
-        if installation.family == family and installation.version[0] == major:
-            return installation
-    lacking(f"{name} ({origin})")
+    return installed(name) or lacking(f"{name} ({LIBRARIES[name][2]})")

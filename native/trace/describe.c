@@ -18,7 +18,7 @@ static int64_t size_at(const void *types, offbeat_arrays arrays, int i) {
     MPI_Count size = 0;
     MPI_Datatype type =
         arrays.are_fortrans ? PMPI_Type_f2c(((const MPI_Fint *)types)[i]) : ((const MPI_Datatype *)types)[i];
-    return type != MPI_DATATYPE_NULL && PMPI_Type_size_x(type, &size) == MPI_SUCCESS ? size : 0;
+    return type != MPI_DATATYPE_NULL && offbeat_type_size(type, &size) == MPI_SUCCESS ? size : 0;
 }
 
 int64_t offbeat_bytes_of_types(const void *counts, const void *types, offbeat_arrays arrays, int number) {

@@ -65,7 +65,7 @@ offbeat_seen_handle offbeat_type_find(offbeat_lane *lane, MPI_Datatype type) {
     offbeat_seen_handle seen = {.handle = (uintptr_t)type};
     MPI_Count size = 0;
     int is_new;
-    if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0)
+    if (type == MPI_DATATYPE_NULL || offbeat_type_size(type, &size) != MPI_SUCCESS || size < 0)
         return seen;
     const int derived = is_derived(type);
     seen.size_bytes = (uint64_t)size;

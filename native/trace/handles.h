@@ -7,6 +7,15 @@
 
 #include <mpi.h>
 
+/** The bytes of a datatype, by the name that the library's MPI has for it: MPI 4.1 deprecates the other. */
+static inline int offbeat_type_size(MPI_Datatype type, MPI_Count *size_bytes) {
+#if MPI_VERSION >= 4
+    return PMPI_Type_size_c(type, size_bytes);
+#else
+    return PMPI_Type_size_x(type, size_bytes);
+#endif
+}
+
 /** A datatype as it is now: defines it where it is new. MPI_DATATYPE_NULL: id 0, size 0. */
 offbeat_seen_handle offbeat_type_find(offbeat_lane *lane, MPI_Datatype type);
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from real_libraries import REPOSITORY, lacking, real_installation
+from real_fortran import libraries_with
+from real_libraries import REPOSITORY, installed, lacking, real_installation
 
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
@@ -61,12 +62,21 @@ def succeed(words: Sequence[object], environment: Mapping[str, str] | None = Non
     return done.stdout
 
 
+def other_than(mpi: Installation) -> Installation:
+    """A library of another family that has Fortran, too."""
+    for name in libraries_with("USE_F08", "MPIF_H"):
+        found = installed(name)
+        if found and found.family != mpi.family:
+            return found
+    lacking(f"a second MPI library with Fortran beside {mpi.name}")
+
+
 def install(name: str, folder: Path) -> PlainInstall:
-    """Build and install for one of Debian's MPI libraries, then the consumers against what was installed."""
+    """Build and install for one MPI library, then the consumers against what was installed."""
     mpi = real_installation(name)
-    for tool, package in (("gfortran", "gfortran"), ("pkg-config", "pkg-config"), ("valgrind", "valgrind")):
+    for tool in ("gfortran", "pkg-config", "valgrind"):
         if not shutil.which(tool):
-            lacking(f"{tool} (Debian's package {package})")
+            lacking(f"{tool} (Debian's package {tool})")
     build, prefix, consumers = folder / "build", folder / "prefix", folder / "consumers"
     succeed(
         [

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from plain_install import CONSUMERS, SOURCES, PlainInstall, run, succeed
-from real_libraries import real_installation
+from plain_install import CONSUMERS, SOURCES, PlainInstall, other_than, run, succeed
+from real_fortran import fortran_wrapper
 
 EXPECTED = [
     "rank 0: flag known, waits 0 ns, left after it, bound known",
@@ -66,7 +66,7 @@ def test_the_prefix_may_be_moved(plain_install: PlainInstall, tmp_path: Path) ->
 def test_another_mpi_than_the_library_was_built_for_is_refused(
     plain_install: PlainInstall, tmp_path: Path
 ) -> None:
-    other = real_installation("mpich4" if plain_install.mpi.family == "openmpi" else "openmpi4")
+    other = other_than(plain_install.mpi)
     words = [f"-DCMAKE_PREFIX_PATH={plain_install.prefix}", f"-DMPI_C_COMPILER={other.mpicc}"]
     done = run(["cmake", "-S", CONSUMERS, "-B", tmp_path, *words])
     assert done.returncode != 0
@@ -76,9 +76,11 @@ def test_another_mpi_than_the_library_was_built_for_is_refused(
 
 
 def test_fortran_parts_of_another_mpi_are_refused(plain_install: PlainInstall, tmp_path: Path) -> None:
-    other = real_installation("mpich4" if plain_install.mpi.family == "openmpi" else "openmpi4")
-    wrapper = str(other.mpicc).replace("mpicc", "mpifort")
-    words = [f"-DMPI_C_COMPILER={plain_install.mpi.mpicc}", f"-DMPI_Fortran_COMPILER={wrapper}"]
+    other = other_than(plain_install.mpi)
+    words = [
+        f"-DMPI_C_COMPILER={plain_install.mpi.mpicc}",
+        f"-DMPI_Fortran_COMPILER={fortran_wrapper(other)}",
+    ]
     done = run(["cmake", "-S", SOURCES, "-B", tmp_path, *words, "-DOFFBEAT_FORTRAN=ON"])
     assert done.returncode != 0
     assert "are another MPI's; give MPI_Fortran_COMPILER" in " ".join(done.stderr.split())

@@ -9,6 +9,7 @@ from pathlib import Path
 import made_installations
 import pytest
 from made_installations import make, script
+from real_libraries import LIBRARIES
 
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
@@ -28,11 +29,10 @@ def environ_with(*prefixes: Path, **more: str) -> dict[str, str]:
 def test_each_real_library_is_found_with_family_and_version(
     request: pytest.FixtureRequest, mpi_installation: Installation
 ) -> None:
-    expected = {"openmpi4": "4.1", "openmpi5": "5.0", "mpich4": "4.0", "mpich5": "5.0", "intelmpi": "2021."}
-    which = request.node.callspec.params["mpi_installation"]
-    family = which.rstrip("45")
+    family, major, _ = LIBRARIES[request.node.callspec.params["mpi_installation"]]
     assert mpi_installation.family == family
-    assert mpi_installation.name.startswith(f"{family}-{expected[which]}")
+    assert mpi_installation.version[0] >= major
+    assert mpi_installation.name.startswith(f"{family}-{mpi_installation.version[0]}.")
     assert (mpi_installation.include / "mpi.h").is_file()
     assert mpi_installation.library.read_bytes()[:4] == b"\x7fELF"
     assert os.access(mpi_installation.mpirun, os.X_OK)
@@ -122,6 +122,17 @@ def test_the_switchable_link_is_listed_under_the_name_behind_it(tmp_path: Path) 
     (prefix / "bin/mpirun").symlink_to(tmp_path / "alternatives/mpirun")
     (found,) = find.installations(environ=environ_with(prefix))
     assert found.mpirun == prefix / "bin/mpirun.openmpi"
+
+
+def test_a_longer_name_of_a_launcher_does_not_hide_its_compiler(tmp_path: Path) -> None:
+    prefix = make(tmp_path / "usr", "mpich", 5, 0, 2, launcher="mpirun.mpich", library="libmpich.so.12")
+    script(prefix / "bin/mpicc.mpich", f"echo gcc -I{prefix}/include -L{prefix}/lib -lmpich\n")
+    other = make(tmp_path / "other", "openmpi", 6, 0, 0)
+    (prefix / "bin/mpirun.mpi_abi_mpich").symlink_to("mpirun.mpich")
+    script(prefix / "bin/mpicc.mpi_abi_mpich", f"echo gcc -I{other}/include -L{other}/lib -lmpi\n")
+    (found,) = find.installations(environ=environ_with(prefix))
+    assert found.mpirun == prefix / "bin/mpirun.mpich"
+    assert found.mpicc == prefix / "bin/mpicc.mpich"
 
 
 def test_a_loaded_module_is_named_as_the_source(tmp_path: Path) -> None:

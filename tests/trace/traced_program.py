@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from real_libraries import lacking
+from real_fortran import fortran_of, need_gfortran
 
 from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
@@ -38,6 +38,12 @@ RECORD = np.dtype(
 )
 
 
+def declares(mpi: Installation, function: str) -> bool:
+    """Whether a library's headers have a function: MPICH's mpi.h includes its prototypes."""
+    headers = mpi.include.glob("mpi*.h")
+    return any(f"{function}(" in file.read_text(encoding="utf-8", errors="replace") for file in headers)
+
+
 class Traced(Struct, frozen=True):
     """The tracer that was built for one MPI library, and a folder for programs and traces."""
 
@@ -46,46 +52,32 @@ class Traced(Struct, frozen=True):
     folder: Path
 
     def declares(self, function: str) -> bool:
-        """Whether the library's mpi.h has a function."""
-        return f"{function}(" in (self.mpi.include / "mpi.h").read_text(encoding="utf-8", errors="replace")
+        """Whether the library's headers have a function."""
+        return declares(self.mpi, function)
 
     def compile_c(self, source: str, words: Sequence[str] = (), compiler: str = "cc") -> Path:
         """One of PROGRAMS, built without the library's wrapper, which wheels don't have."""
         program = self.folder / f"{Path(source).stem}-{compiler}"
         lines = [compiler, *words, f"-I{self.mpi.include}", "-x", "c++" if compiler == "c++" else "c"]
         library = self.mpi.library
-        lines += [str(PROGRAMS / source), "-x", "none", str(library), f"-Wl,-rpath,{library.parent}"]
+        also = [str(path) for path in sorted(library.parent.glob("libopen_mpi.so*"))[:1]]  # Open MPI 6
+        lines += [str(PROGRAMS / source), "-x", "none", str(library), *also, f"-Wl,-rpath,{library.parent}"]
         done = subprocess.run(
             [*lines, "-pthread", "-o", str(program)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         return program
 
-    def compile_fortran(self, source: str, binding: str) -> Path:
+    def compile_fortran(self, source: str, binding: str, words: Sequence[str] = ()) -> Path:
         """One of PROGRAMS with one of the three bindings."""
-        if not shutil.which("gfortran"):
-            lacking("gfortran")
+        need_gfortran()
+        fortran = fortran_of(self.mpi)
         program = self.folder / f"{Path(source).stem}-{binding}"
-        words = [*self._fortran_compiler(), f"-D{binding}", "-fallow-argument-mismatch", "-w"]
-        words += [str(PROGRAMS / source), *self._fortran_libraries()]
-        done = subprocess.run([*words, "-o", str(program)], capture_output=True, text=True, check=False)
+        line = [*fortran.before, f"-D{binding}", *words, "-fallow-argument-mismatch", "-w"]
+        line += [str(PROGRAMS / source), *fortran.behind]
+        done = subprocess.run([*line, "-o", str(program)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return program
-
-    def _fortran_compiler(self) -> list[str]:
-        """The library's wrapper; gfortran itself where that would look for what is not installed."""
-        if self.mpi.family == "intelmpi":
-            return ["gfortran", f"-I{self.mpi.include}/mpi/gfortran/11.1.0", f"-I{self.mpi.include}"]
-        wrapper = Path(str(self.mpi.mpicc).replace("mpicc", "mpifort"))
-        if not wrapper.is_file():
-            lacking(f"{wrapper}, the Fortran compiler of {self.mpi.name}")
-        return [str(wrapper)]
-
-    def _fortran_libraries(self) -> list[str]:
-        if self.mpi.family != "intelmpi":
-            return []
-        folder = self.mpi.library.parent
-        return [str(folder / "libmpifort.so"), str(self.mpi.library), f"-Wl,-rpath,{folder}"]
 
     def run(
         self,

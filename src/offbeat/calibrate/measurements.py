@@ -14,7 +14,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from offbeat.errors import BadInput
-from offbeat.whole_file import write_whole_file
+from offbeat.whole_file import refused, write_whole_file
 
 FASTER_HALF = 0.25
 """The quantile of all repetitions that is the median of their faster half."""
@@ -103,8 +103,7 @@ def write(measured: Measurements, path: Path) -> None:
     try:
         write_whole_file(path, text + b"\n")
     except OSError as error:
-        mend = "give a file in a folder that you can write to"
-        raise BadInput(f"{path}: the measurements cannot be written: {error.strerror}; {mend}") from None
+        raise refused(path, error, "the measurements") from None
 
 
 def read(path: Path) -> Measurements:

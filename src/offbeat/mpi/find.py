@@ -159,10 +159,20 @@ def launchers_in(folder: Path) -> list[Path]:
     for path in sorted(executable, key=lambda path: path.name.startswith("mpiexec")):
         by_suffix.setdefault(path.name.removeprefix("mpirun").removeprefix("mpiexec"), path)
     plain = by_suffix.pop("", None)
+    named = _one_a_file(list(by_suffix.values()))
     if plain is None:
-        return list(by_suffix.values())
-    same = [path for path in by_suffix.values() if path.resolve() == plain.resolve()]
-    return [*(same or [plain]), *(path for path in by_suffix.values() if path not in same)]
+        return named
+    same = [path for path in named if path.resolve() == plain.resolve()]
+    return [*(same or [plain]), *(path for path in named if path not in same)]
+
+
+def _one_a_file(launchers: list[Path]) -> list[Path]:
+    """Of several names of a launcher the shortest: Debian has ``mpirun.mpi_abi_mpich`` for ``mpirun.mpich``,
+    and only beside the latter are all the compilers of that name."""
+    shortest: dict[Path, Path] = {}
+    for path in sorted(launchers, key=lambda path: len(path.name)):
+        shortest.setdefault(path.resolve(), path)
+    return [path for path in launchers if path in shortest.values()]
 
 
 def _labelled(installation: Installation, environ: Mapping[str, str]) -> Installation:
