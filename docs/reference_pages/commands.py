@@ -25,7 +25,7 @@ HEAD = """# Commands
 | 0 | done |
 | 1 | tried, and not or not wholly done: a sentence says what failed |
 | 2 | the input cannot be used: a sentence names file, line, key or option; nothing was launched |
-| 130 | interrupted; what was measured is kept |
+| 130, 143 | interrupted, or stopped by a signal; what was measured is kept, as a sentence says |
 
 Tables go to standard output, progress and warnings to standard error. Colours and lines are left out where
 the output is not a terminal.

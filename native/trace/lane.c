@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local offbeat_lane offbeat_own_lane __attribute__((tls_model("initial-exec")));
-
 /* Lanes that ended threads left behind, for the next ones. */
 typedef struct left_lane {
     uint32_t number;

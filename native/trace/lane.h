@@ -46,7 +46,7 @@ typedef struct offbeat_lane {
     offbeat_seen_handle operations[OFFBEAT_SEEN_OPERATIONS];
 } offbeat_lane;
 
-/** Of the calling thread. The library is there from the start, so that it is found without a call. */
+/** Of the calling thread. It is the front's: what is there from the start is found without a call. */
 extern _Thread_local offbeat_lane offbeat_own_lane __attribute__((tls_model("initial-exec")));
 
 /**

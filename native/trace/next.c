@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "trace/next.h"
 
-#include <dlfcn.h>
+#include "trace/behind.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 void *offbeat_next_look_up(offbeat_next_function *next, const char *name) {
-    void *function = dlsym(RTLD_NEXT, name);
+    void *function = offbeat_behind_tracer(name);
     if (function == NULL) {
         fprintf(stderr,
                 "offbeat: the program called %s, which its MPI library does not have; use a library that "

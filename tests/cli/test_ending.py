@@ -25,6 +25,15 @@ with ending():
 """
 
 
+BUILDING = """
+from pathlib import Path
+from offbeat.cli.ending import ending
+from offbeat.mpi.build import build_once
+with ending():
+    build_once(Path("place/bin/program"), Path("sources"), [], "the native parts for MPI 5")
+"""
+
+
 def offbeat(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
     options: dict[str, object] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE} | more
     return subprocess.run([*MAIN, *words], timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
@@ -44,7 +53,7 @@ def assert_one_sentence(stderr: bytes) -> None:
 def test_a_signal_ends_a_command_in_order(number: signal.Signals, word: str) -> None:
     done = _signalled(number, signal.SIG_DFL)
     assert done.stdout == "ready\ntidied\n"
-    assert done.stderr == f"offbeat: {word}; what was measured is kept.\n"
+    assert done.stderr == f"offbeat: {word}.\n"
     assert done.returncode == 128 + number
 
 
@@ -74,6 +83,30 @@ def _signalled(
         process.send_signal(then)
     stdout, stderr = process.communicate(timeout=30)
     return subprocess.CompletedProcess([], process.returncode, first + stdout, stderr)
+
+
+def test_a_stop_during_a_build_says_so_and_leaves_nothing_half_built(tmp_path: Path) -> None:
+    cmake = tmp_path / "cmake"
+    cmake.write_text("#!/bin/sh\nsleep 60 & echo $! > pids; touch begun; wait\n", encoding="utf-8")
+    cmake.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    with subprocess.Popen(
+        [sys.executable, "-c", BUILDING],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=30)
+    assert stderr == "offbeat: stopped while building the native parts for MPI 5.\n"
+    assert process.returncode == 128 + signal.SIGTERM
+    assert [entry.name for entry in tmp_path.iterdir() if "place" in entry.name and entry.is_dir()] == []
+    compiler = int((tmp_path / "pids").read_text(encoding="utf-8"))
+    assert not Path(f"/proc/{compiler}/cwd").exists(), "what CMake started goes on"
 
 
 def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:

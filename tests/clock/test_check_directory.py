@@ -13,6 +13,7 @@ from offbeat.clock.rows import HARMONIZE, Row
 from offbeat.clock.run import go_on
 from offbeat.clock.wanted import Step, steps
 from offbeat.errors import BadInput, RunFailed
+from offbeat.stopped import Stopped
 
 
 class Silent:
@@ -164,3 +165,13 @@ def test_a_row_is_on_disk_before_the_next_step_begins(tmp_path: Path) -> None:
 def test_starts_are_kept_whole(tmp_path: Path) -> None:
     row = starts(HARMONIZE, [0.1, 0.2], verdicts=[0, 2])
     assert read(keep(tmp_path, [row])).rows == [row]
+
+
+def test_a_stop_is_told_whether_anything_was_kept(tmp_path: Path) -> None:
+    with pytest.raises(Stopped) as stop, Kept(tmp_path, wanted()):
+        raise Stopped(15)
+    assert stop.value.told == "; nothing was measured yet"
+    keep(tmp_path)
+    with pytest.raises(Stopped) as stop, Kept(tmp_path, wanted()):
+        raise Stopped(15)
+    assert stop.value.told == "; what was measured is kept"

@@ -14,6 +14,7 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, RANKS, REPETITIONS, polars_schema
 from offbeat.results.store import Store
+from offbeat.stopped import Stopped
 from offbeat.study.algorithm import Algorithm, Verdict
 
 
@@ -261,3 +262,13 @@ def test_a_failed_opening_gives_the_lock_back(store, directory):
         Store.open(directory)
     cases.unlink()
     Store.open(directory).close()
+
+
+def test_a_stop_is_told_whether_anything_was_kept(directory):
+    with pytest.raises(Stopped) as stop, Store.create(directory, study_toml=STUDY, provenance={}):
+        raise Stopped(15)
+    assert stop.value.told == "; nothing was measured yet"
+    with pytest.raises(Stopped) as stop, Store.open(directory) as store:
+        store.append(make_case(), FACTS, make_samples())
+        raise Stopped(15)
+    assert stop.value.told == "; what was measured is kept"

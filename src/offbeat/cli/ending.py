@@ -13,6 +13,7 @@ from types import FrameType
 from rich.console import Console
 
 from offbeat.errors import OffbeatError
+from offbeat.stopped import Stopped
 
 _BY_PATH = {
     errno.EACCES,
@@ -26,14 +27,6 @@ _BY_PATH = {
     errno.EROFS,
 }
 """What the system says of a path that the user can mend by giving another one."""
-
-
-class Stopped(BaseException):
-    """A signal asked the command to end; no Exception, so that no part of a run takes it for a fault."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 @contextmanager
@@ -55,10 +48,9 @@ def ending() -> Iterator[None]:
         _forget_output()
         _say(_refusal(error))
         sys.exit(2 if error.filename and error.errno in _BY_PATH else 1)
-    except (Stopped, KeyboardInterrupt) as stop:
-        number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
-        _say(f"{'interrupted' if number == signal.SIGINT else 'stopped'}; what was measured is kept.")
-        sys.exit(128 + number)
+    except Stopped as stop:
+        _say(f"{'interrupted' if stop.number == signal.SIGINT else 'stopped'}{stop.told}.")
+        sys.exit(128 + stop.number)
 
 
 @contextmanager

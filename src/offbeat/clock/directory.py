@@ -23,6 +23,7 @@ from offbeat.errors import BadInput
 from offbeat.results import layout
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock
+from offbeat.stopped import Stopped
 
 CHECK = "check.json"
 ROWS = "rows.jsonl"
@@ -108,6 +109,8 @@ class Kept:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, Stopped):
+            error.tell_kept(bool(self.rows))
         self._file.close()
         self._lock.release()
 

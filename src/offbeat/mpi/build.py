@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 import offbeat
 from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
+from offbeat.stopped import Stopped
 
 DRIVER = "offbeat-driver"
 """File name of the driver."""
@@ -83,6 +85,9 @@ def build_once(
                 if echo:
                     echo(f"Building {what} in {place}")
                 _build(sources, hints, place, environ)
+    except Stopped as stop:
+        stop.tell(f" while building {what}")
+        raise
     except OSError as reason:
         raise RunFailed(
             f"{what} cannot be built in {place.parent}: {reason.strerror or reason}; set"
@@ -211,10 +216,21 @@ def _build(sources: Path, hints: Sequence[str], place: Path, environ: Mapping[st
 
 def _run(words: list[str], output: int, log: Path, environ: Mapping[str, str]) -> None:
     os.write(output, f"$ {' '.join(words)}\n".encode())
-    done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=dict(environ), check=False
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        env=dict(environ),
+        start_new_session=True,  # with all that it starts, so that nothing builds on once we are stopped
     )
-    if done.returncode != 0:
+    try:
+        status = process.wait()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if status != 0:
         raise BuildFailed(log)
 
 

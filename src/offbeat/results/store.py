@@ -25,6 +25,7 @@ from offbeat.results.read import CASE_LINE, key, read_study_toml, whole_cases
 from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, SCHEMA_VERSION
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
+from offbeat.stopped import Stopped
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 
@@ -177,6 +178,8 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, Stopped):
+            error.tell_kept(bool(self.done))
         try:
             self.close()
         except RunFailed:

@@ -11,20 +11,23 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from msgspec import Struct
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.build import build_native
+from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.find import choose
 from offbeat.mpi.hand_on import handing_on, is_launcher
 from offbeat.mpi.installation import Installation
+from offbeat.trace.bystander import Bystander
 from offbeat.trace.read import SUFFIX
 from offbeat.trace.wishes import DIR, PREFIX, check
 
 LIBRARY = "liboffbeat-trace.so"
 """File name of the tracer."""
+
+_POLL_S = 1.0
+"""How often to look whether the program has ended where nobody says so (SIGCHLD is ignored)."""
 
 _PRELOADS = re.compile(r"(?:^|[,=])LD_PRELOAD(?:=|$)")
 
@@ -101,7 +104,16 @@ def find_installation(wanted: str, words: Sequence[str]) -> Installation:
 
 
 def tracer(installation: Installation, echo: Callable[[str], None] | None = None) -> Path:
-    """The tracer for a library; where it must be built, ``echo`` is told. Raises :class:`RunFailed`."""
+    """The tracer for a library; where it must be built, ``echo`` is told.
+
+    Raises :class:`RunFailed`, and :class:`BadInput` before anything is built where LD_PRELOAD can't name it.
+    """
+    cache = driver_path(installation).parents[1]
+    if re.search(r"[\s:]", str(cache)):
+        raise BadInput(
+            f"the tracer's folder is {cache}, and LD_PRELOAD cannot name a path with blanks or colons; set"
+            " OFFBEAT_CACHE to a folder without, which the compute nodes see"
+        )
     place = build_native(installation, echo=echo).parents[1]
     library = next(iter(sorted(place.glob(f"lib*/**/{LIBRARY}"))), None)
     if library is None:
@@ -114,40 +126,36 @@ def run(started: Started) -> int:
 
     The program has our standard streams. Signals that we get are handed to it, and it decides.
     """
-    try:
-        process = subprocess.Popen(started.argv, env=started.environment)
-    except OSError as error:
-        raise BadInput(f"cannot start {started.argv[0]}: {error.strerror or error}") from error
-    with _handing_signals_to(process):
-        return process.wait()
+    with _held_back() as before, Bystander() as bystander:
+        try:
+            process = subprocess.Popen(
+                started.argv,
+                env=started.environment,
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+            )
+        except OSError as error:
+            raise BadInput(f"cannot start {started.argv[0]}: {error.strerror or error}") from error
+        while process.poll() is None:
+            got = signal.sigtimedwait([*_handed_on(), signal.SIGCHLD], _POLL_S)
+            if got is not None and got.si_signo != signal.SIGCHLD and not bystander.got(got.si_signo):
+                process.send_signal(got.si_signo)
+        return process.returncode
 
 
 @contextmanager
-def _handing_signals_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    def hand_on(number: int, _: FrameType | None) -> None:
-        # The terminal sends Ctrl-C to the whole group, the program included; a second one would be too many.
-        if number != signal.SIGINT or not _is_in_front():
-            process.send_signal(number)
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, hand_on)
+def _held_back() -> Iterator[set[signal.Signals | int]]:
+    """Have signals wait until they are asked for; gives those that did so before."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [*_handed_on(), signal.SIGCHLD])
     try:
-        yield
+        yield before
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _is_in_front() -> bool:
-    """Whether a terminal sends its signals to our group of processes."""
-    try:
-        with Path("/dev/tty").open("rb") as terminal:
-            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
-    except OSError:
-        return False
+def _handed_on() -> list[signal.Signals]:
+    """Signals that the program gets from us; those that were ignored from the start (nohup) stay ignored."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+    return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager

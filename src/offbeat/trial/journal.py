@@ -20,6 +20,7 @@ from msgspec import Struct
 from offbeat.errors import BadInput, RunFailed
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock, holder
+from offbeat.stopped import Stopped
 from offbeat.whole_file import write_whole_file
 
 TRIAL, RUNS, OUTPUT, TUNING = "trial.json", "runs.jsonl", "output", "tuning"
@@ -94,9 +95,13 @@ def opened(directory: Path, settings: Settings) -> Iterator[Journal]:
         _same_trial(directory, settings)
         runs, end = read_lines(directory / RUNS, Run)
         file = AppendFile(directory / RUNS, end)
+        journal = Journal(directory, runs, file)
         try:
             (directory / OUTPUT).mkdir(exist_ok=True)
-            yield Journal(directory, runs, file)
+            yield journal
+        except Stopped as stop:
+            stop.tell_kept(bool(journal.runs))
+            raise
         finally:
             file.close()
 

@@ -1,0 +1,110 @@
+"""A program of another MPI library than the tracer's runs as it would plain; others see no MPI."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from real_libraries import LIBRARIES, lacking, real_installation
+from test_trace_run import run_traced
+from traced_program import PROGRAMS, Traced, built_for
+
+from offbeat.mpi.launch import command
+
+SAID = re.compile(
+    r"^offbeat: (\S+) uses (.+) \((\S+)\), and the tracer was built for (\S+): it runs on", re.M
+)
+
+
+def outcome(traced: Traced, words: list[str], preload: Path | None) -> tuple[bool, list[str], str]:
+    """How a program ends and what it prints, launched by the tracer's library; and what is said on stderr."""
+    named = ["/usr/bin/env", f"OFFBEAT_TRACE_DIR={traced.folder / 'trace'}"]
+    named += [f"LD_PRELOAD={preload}"] if preload else []
+    launch = command(traced.mpi, [*named, *words], 2, steerable=False)
+    done = subprocess.run(
+        launch.argv,
+        env=launch.environment,
+        cwd=traced.folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    lines = re.findall(r"\w[^\n]*?: rank \d of \d, sum \d", done.stdout)
+    return done.returncode == 0, sorted(lines), done.stderr
+
+
+@pytest.mark.parametrize("library", list(LIBRARIES))
+def test_a_program_of_any_library_ends_and_prints_as_it_does_plain(traced: Traced, library: str) -> None:
+    other = built_for(real_installation(library), traced.folder)
+    program = str(other.compile_c("library.c"))
+    plain, lines, _ = outcome(traced, [program], None)
+    is_well, printed, stderr = outcome(traced, [program], traced.library)
+    assert (is_well, printed) == (plain, lines), stderr
+    said = SAID.findall(stderr)
+    if other.mpi.library.resolve() == traced.mpi.library.resolve():
+        assert len(printed) == 2
+    if not plain:  # some libraries refuse to run under others' launchers, which then end what could say it
+        return
+    if (traced.folder / "trace").exists():
+        assert said == []
+        assert {path.name for path in (traced.folder / "trace").iterdir()} >= {"rank-000000.trace"}
+    else:
+        ((name, version, file, built_for_name),) = said
+        assert name == program
+        assert all(" ".join(line.split()).startswith(version) for line in printed)
+        assert Path(file).resolve() == other.mpi.library.resolve()
+        assert traced.mpi.library.resolve().name.startswith(built_for_name.partition(".so")[0])
+
+
+@pytest.mark.parametrize(("family", "library"), [("openmpi4", "mpich4"), ("mpich4", "openmpi4")])
+def test_the_verb_says_which_library_it_is_and_ends_with_1(tmp_path: Path, family: str, library: str) -> None:
+    traced = built_for(real_installation(family), tmp_path)
+    program = built_for(real_installation(library), tmp_path).compile_c("library.c")
+    done = run_traced(traced, 2, [str(program)])
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.count("rank 0 of 1, sum 1") == 2
+    assert len(SAID.findall(done.stderr)) == 1
+    assert "no trace was written" in done.stderr
+
+
+@pytest.mark.parametrize("library", ["openmpi5", "mpich5"])
+def test_mpi4py_runs_with_the_library_that_it_chooses_itself(traced: Traced, library: str) -> None:
+    if importlib.util.find_spec("mpi4py") is None:
+        lacking("mpi4py")
+    chosen = real_installation(library).library
+    words = [f"MPI4PY_LIBMPI={chosen}", sys.executable, str(PROGRAMS / "python_calls.py")]
+    plain, lines, _ = outcome(traced, words, None)
+    is_well, printed, stderr = outcome(traced, words, traced.library)
+    assert (is_well, printed) == (plain, lines), stderr
+    assert (traced.folder / "trace").exists() == (plain and not SAID.findall(stderr))
+    if traced.mpi.library.resolve() == chosen.resolve():
+        assert len(list((traced.folder / "trace").iterdir())) == 2
+
+
+def test_a_program_without_mpi_has_no_mpi_library_loaded(traced: Traced) -> None:
+    done = subprocess.run(
+        ["/usr/bin/env", f"LD_PRELOAD={traced.library}", "cat", "/proc/self/maps"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str(traced.library.resolve()) in done.stdout
+    assert "libmpi" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_what_the_front_shows_is_what_the_tracer_has(traced: Traced) -> None:
+    def names(library: Path) -> set[str]:
+        shown = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, check=True)
+        return {line.split()[-1].partition("@")[0] for line in shown.stdout.decode().splitlines()}
+
+    front, tracer = names(traced.library), names(traced.library.with_name("liboffbeat-tracer.so"))
+    assert front - tracer == {"offbeat_own_lane", "offbeat_behind_tracer"}
+    has = names(traced.mpi.library)
+    assert [name for name in tracer - front if name in has] == []
