@@ -44,10 +44,7 @@ from offbeat.platform.machine import load
 from offbeat.simulation.catalogue import algorithms
 from offbeat.simulation.exits import simulate
 from offbeat.study.algorithm import Algorithm
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
-
-import made_traces as made
+from offbeat.trace import made
 
 P, SIZE, CALLS = 1024, 32768, 8
 SKEW_S, NOISE_S, WORK_S = 0.5, 0.02, 0.5

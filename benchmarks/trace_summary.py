@@ -22,11 +22,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "trace"))
-
-import made_traces as made
-
 from offbeat.trace import format as form
+from offbeat.trace import made
 
 CALLS_A_ROUND = 4
 ROUND_NS = 40_000
@@ -83,7 +80,8 @@ def make(folder: Path, wanted: int, ranks: int) -> int:
     rounds = max(1, wanted // ranks // CALLS_A_ROUND)
     for one in made.files(ranks):
         row = range(one.rank // ROW * ROW, min(one.rank // ROW * ROW + ROW, ranks))
-        one.definitions.append(made.communicator(3, row, one.rank, parent=1))
+        again = int(len(row) == ranks)  # a row of all ranks is not MPI_COMM_WORLD
+        one.definitions.append(made.communicator(3, row, one.rank, ordinal=again, parent=1))
         write_rank(folder, one, rounds)
     return rounds
 

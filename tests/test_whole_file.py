@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from offbeat.whole_file import whole_file, write_whole_file
+from offbeat.whole_file import refused, whole_file, write_whole_file
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
@@ -65,3 +66,12 @@ def test_a_place_that_is_none_is_the_systems_error(tmp_path: Path, path: str) ->
     with pytest.raises(OSError):
         write_whole_file(tmp_path / path, b"x")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "mend"),
+    [(errno.EACCES, "give a file in a folder that you can write to"), (errno.ENOSPC, "make room there, or")],
+)
+def test_a_refusal_names_the_file_and_what_would_mend_it(number: int, mend: str) -> None:
+    said = str(refused(Path("x.json"), OSError(number, os.strerror(number)), "the report"))
+    assert said.startswith(f"cannot write the report x.json: {os.strerror(number)}; {mend}")

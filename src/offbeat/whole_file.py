@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from offbeat.errors import BadInput
 
 
 @contextmanager
@@ -39,6 +42,15 @@ def write_whole_file(path: Path, content: bytes) -> None:
     """Write a file by :func:`whole_file`. Raises OSError."""
     with whole_file(path) as stream:
         stream.write(content)
+
+
+def refused(path: Path, error: OSError, what: str = "") -> BadInput:
+    """The sentence for a file that cannot be written; ``what`` names it, such as ``the report``."""
+    named = f"{what} {path}" if what else str(path)
+    mend = "give a file in a folder that you can write to"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        mend = "make room there, or give a file in another place"
+    return BadInput(f"cannot write {named}: {error.strerror or error}; {mend}")
 
 
 def _mode(path: Path) -> int | None:

@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "src" / "offbeat"
 NATIVE = REPOSITORY / "native"
 SIMULATOR = REPOSITORY / "simulator"
 
-OUTSIDE = {"bar", "errors", "units", "whole_file", "__init__"}
+OUTSIDE = {"bar", "errors", "stopped", "units", "whole_file", "__init__"}
 """Modules of the package that belong to no room and that every room may import."""
 
 
@@ -131,3 +131,13 @@ def test_every_file_that_the_map_names_exists() -> None:
     text = MAP.read_text(encoding="utf-8")
     for place in re.findall(r"`((?:src|simulator|native|docs|tests)/[\w./*]+)`", text):
         assert list(REPOSITORY.glob(place.rstrip("/"))), f"{place} is named and does not exist"
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "benchmarks").glob("*.py")), ids=lambda path: path.name)
+def test_a_benchmark_needs_nothing_of_the_tests(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    folders_named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert "tests" not in folders_named
+    assert not {name.module for name in ast.walk(tree) if isinstance(name, ast.ImportFrom)} & {
+        test.stem for test in (REPOSITORY / "tests").rglob("*.py")
+    }

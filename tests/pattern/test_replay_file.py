@@ -102,8 +102,8 @@ def test_a_replay_of_another_p_is_refused_with_both_numbers(tmp_path):
         sequence.read(written(tmp_path, "0 1 2\n"), 4)
 
 
-def test_a_pattern_file_is_no_replay_and_says_where_it_belongs(tmp_path):
-    with pytest.raises(BadInput, match="is a pattern file, which a study takes under 'files'"):
+def test_a_pattern_file_is_no_replay_and_says_what_it_is(tmp_path):
+    with pytest.raises(BadInput, match="need 3 a line; a file with one line a rank is a pattern file"):
         sequence.read(written(tmp_path, "0\n1\n2\n"), 3)
 
 

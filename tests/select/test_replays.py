@@ -129,6 +129,68 @@ def test_calls_that_time_did_not_allow_are_told_with_the_choice():
     assert any("not every call of ft-calls could be measured of a:" in one for one in choice.warnings)
 
 
+def warned(samples, calls, rule="scenario:ft-calls", **study):
+    """What is said of a choice; ``samples`` maps names of algorithms to d̂ of repetitions."""
+    found = results(SHAPES + CALLS, {one["case"]: samples[one["algorithm"]] for one in CALLS})
+    numbers = [number for one in CALLS for number in calls[: len(samples[one["algorithm"]])]]
+    found.repetitions = found.repetitions.with_columns(pl.Series("call", numbers, dtype=pl.Int64))
+    found.study = study
+    (choice,) = choose(found, rule)
+    return choice.warnings
+
+
+def stands_out(samples, calls, rule="scenario:ft-calls"):
+    return [one for one in warned(samples, calls, rule) if one.startswith("single calls of ft-calls weigh")]
+
+
+EVEN = [1e-3] * 40
+ONCE = list(range(40))
+
+
+def test_a_call_that_the_machine_may_have_interrupted_is_said_with_its_weight():
+    interrupted = [*EVEN[:17], 39e-3, *EVEN[18:]]
+    (said,) = stands_out({"a": EVEN, "b": interrupted}, ONCE)
+    assert "in the mean of b (49% of all: call 17, 39 ms):" in said
+    assert "Nothing is left out" in said
+    assert not stands_out({"a": EVEN, "b": interrupted}, ONCE, "average")
+
+
+def test_a_call_that_takes_long_with_every_algorithm_is_what_the_program_did():
+    long = [*EVEN[:17], 39e-3, *EVEN[18:]]
+    assert not stands_out({"a": long, "b": long}, ONCE)
+
+
+def test_a_call_that_took_long_each_of_three_times_is_the_algorithms():
+    long = [*EVEN[:17], 39e-3, *EVEN[18:]]
+    assert stands_out({"a": EVEN * 2, "b": long * 2}, ONCE * 2)
+    assert not stands_out({"a": EVEN * 3, "b": long * 3}, ONCE * 3)
+    assert not stands_out({"a": EVEN * 3, "b": long + EVEN * 2}, ONCE * 3)
+
+
+def test_a_call_that_was_interrupted_in_two_of_three_repetitions_is_said():
+    long = [*EVEN[:17], 39e-3, *EVEN[18:]]
+    (said,) = stands_out({"a": EVEN * 3, "b": long * 2 + EVEN}, ONCE * 3)
+    assert "in the mean of b (49% of all: call 17, 39 ms):" in said
+
+
+def test_a_mean_that_is_known_less_well_than_asked_for_is_said():
+    wide = [one | {"last_delay_low_s": 1.0, "last_delay_high_s": 3.0} for one in CALLS]
+    found = results(SHAPES + wide)
+    for study, said in (({"repetitions": {"confidence_width": 0.1}}, True), ({}, False)):
+        found.study = study
+        (choice,) = choose(found, "scenario:ft-calls")
+        sentences = [one for one in choice.warnings if "known less well than the ±10% asked for" in one]
+        assert bool(sentences) == said
+        assert not said or "of b ±50%, a ±25%;" in sentences[0]
+
+
+def test_simulated_replays_are_exact_and_nothing_is_said_of_their_intervals():
+    wide = [one | {"last_delay_low_s": 1.0, "last_delay_high_s": 3.0} for one in CALLS]
+    found = results(SHAPES + wide)
+    found.study, found.provenance = {"repetitions": {"confidence_width": 0.1}}, {"deterministic": True}
+    assert not any("known less well" in one for one in choose(found, "scenario:ft-calls")[0].warnings)
+
+
 KINDS = st.lists(
     st.tuples(st.sampled_from(["shape", "scenario", "replay"]), st.sampled_from(["", "x", "y"])),
     min_size=1,

@@ -213,5 +213,5 @@ def test_the_same_results_give_the_same_bytes():
 
 def test_a_json_file_that_cannot_be_written_is_a_sentence(tmp_path):
     selection = select(results(matrix({"no_delay": {"a": 1.0}})))
-    with pytest.raises(BadInput, match=r"selection\.json: the selection cannot be written there"):
+    with pytest.raises(BadInput, match=r"cannot write the selection .*selection\.json: "):
         document.write(selection, tmp_path / "missing" / "selection.json")

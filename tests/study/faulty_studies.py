@@ -138,8 +138,10 @@ SECTIONS = [
         "patterns.replays",
         "its calls are of 4 processes, but p = 8",
     ),
-    ('[patterns]\nreplays = ["ok.txt"] #!', "patterns.replays", "a pattern file, which a study takes under"),
-    ('[patterns]\nfiles = ["eight.replay"] #!', "patterns.files", "a replay file has one call a line"),
+    ('[patterns]\nreplays = ["ok.txt"] #!', "patterns.replays", "belongs under 'files'; 'replays' takes"),
+    ('[patterns]\nreplays = ["made.txt"] #!', "patterns.replays", "belongs under 'files'; 'replays' takes"),
+    ('[patterns]\nfiles = ["eight.replay"] #!', "patterns.files", "belongs under 'replays'; 'files' takes"),
+    ('[patterns]\nfiles = ["four.replay"] #!', "patterns.files", "belongs under 'replays'; 'files' takes"),
     (
         '[patterns]\nfiles = ["ok.txt"]\nreplays = ["other/ok.replay"] #!',
         "patterns.replays",

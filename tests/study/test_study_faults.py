@@ -31,6 +31,7 @@ def machine(monkeypatch, tmp_path):
         "other/ok.txt": rising,
         "level.txt": "0\n" * 8,
         "four.replay": "0 1 2 3\n",
+        "made.txt": f"# p: 8\n# unit: us\n{rising}",
         "eight.replay": "0 1 2 3 4 5 6 7\n" * 2,
         "bell.replay": "0 1 2 3 4 5 6 7\n" * 2,
         "other/ok.replay": "0 1 2 3 4 5 6 7\n" * 2,

@@ -18,7 +18,8 @@ from offbeat.pattern.file import Pattern
 from offbeat.pattern.lines import recorded_from
 from offbeat.pattern.sequence import Sequence
 from offbeat.trace import format as form
-from offbeat.trace.arrivals import Arrivals, choose_row, collect
+from offbeat.trace.arrivals import Arrivals, collect
+from offbeat.trace.choice import choose_row
 from offbeat.trace.clusters import clusters, explained
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern, scaled
 from offbeat.trace.read import open_trace
@@ -32,7 +33,7 @@ US = 1e-6
 def collected(folder: Path, **options: Any) -> tuple[Summary, Arrivals]:
     trace = open_trace(folder)
     summary = summarize(trace)
-    return summary, collect(trace, choose_row(summary), **options)
+    return summary, collect(trace, choose_row(summary, collective="allreduce"), **options)
 
 
 def test_the_mean_is_the_papers_scenario(tmp_path: Path) -> None:
@@ -221,3 +222,19 @@ def test_wishes_that_fit_nothing_are_told_what_there_is(tmp_path: Path) -> None:
     ):
         choose_row(summary, collective="bcast")
     assert choose_row(summary, collective="allreduce", size=8).calls == 1
+
+
+@pytest.mark.parametrize("p", [0, -1, 2**24 + 1, 10**12])
+def test_no_pattern_is_scaled_to_processes_that_there_cannot_be(p: int) -> None:
+    said = f"between 1 and 16777216 processes, not p = {p}"
+    with pytest.raises(BadInput, match=said):
+        scaled(Pattern(name="x", delays_s=np.array([0.0, 1.0])), p)
+    with pytest.raises(BadInput, match=said):
+        scaled_replay(Sequence(name="x", delays_s=np.zeros((3, 2))), p)
+
+
+def test_a_replay_that_is_too_large_is_refused_with_how_many_calls_would_do() -> None:
+    with pytest.raises(
+        BadInput, match=r"100 calls on 16777216 processes .* take 4 calls at most with --most"
+    ):
+        scaled_replay(Sequence(name="x", delays_s=np.zeros((100, 2))), 2**24)

@@ -8,7 +8,7 @@ import made_traces as made
 import numpy as np
 import pytest
 
-from offbeat.trace.arrivals import choose_row
+from offbeat.trace.choice import choose_row
 from offbeat.trace.families import families
 from offbeat.trace.read import open_trace
 from offbeat.trace.sampled import samples
@@ -42,7 +42,7 @@ def summary_of(folder: Path) -> Summary:
 
 def test_rows_and_columns_of_a_grid_are_a_family_each(tmp_path: Path) -> None:
     trace = open_trace(grid(tmp_path / "t"))
-    first = families(trace.communicators.all)
+    first = families(trace.communicators)
     members = {tuple(one.members.tolist()): int(first[one.index]) for one in trace.communicators.all}
     rows = {members[(0, 1, 2)], members[(3, 4, 5)], members[(6, 7, 8)]}
     columns = {members[(0, 3, 6)], members[(1, 4, 7)], members[(2, 5, 8)]}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +22,7 @@ from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.pattern import file, sequence
 from offbeat.trace import format as form
-from offbeat.trace.run import find_installation, prepare
+from offbeat.trace.run import find_installation, prepare, tracer
 from offbeat.trace.wishes import COLLECTIVES, check
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -167,7 +169,7 @@ def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_
     text = run("summary", folder).stdout
     assert re.search(r"MPI_Iallreduce\s+MPI_COMM_WORLD\s+3\s+8 B\s+4\s", text)
     assert "holds no blocking collective" in text
-    run("pattern", folder, "-o", tmp_path / "late.txt")
+    run("pattern", folder, "--collective", "allreduce", "-o", tmp_path / "late.txt")
     assert file.read(tmp_path / "late.txt", 3).delays_s == pytest.approx([0, 1e-6, 2e-6])
 
 
@@ -405,3 +407,66 @@ def test_two_runs_at_once_do_not_write_into_one_folder(tmp_path: Path) -> None:
     assert code == 2
     assert "another run is writing into t" in err
     assert run_verb(tmp_path, "-o", "t", "--", "touch", "t/rank-000000.trace")[0] == 0
+
+
+@pytest.mark.parametrize("odd", ["a b", "a:b"])
+def test_a_cache_that_ld_preload_cannot_name_is_refused_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
+) -> None:
+    monkeypatch.setenv("OFFBEAT_CACHE", str(tmp_path / odd))
+    with pytest.raises(BadInput, match=f"{odd}/native/.* LD_PRELOAD cannot name a path"):
+        tracer(installation("mpich"))
+    assert not (tmp_path / odd).exists()
+
+
+COUNTING = """
+import signal, sys, time
+counted = []
+signal.signal(signal.Signals[sys.argv[1]], lambda number, frame: counted.append(number))
+print("ready", flush=True)
+until = time.monotonic() + 60
+while not counted and time.monotonic() < until:
+    time.sleep(0.01)
+time.sleep(0.5)
+print("counted", len(counted), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "number"),
+    [
+        ("by the terminal", signal.SIGINT),
+        ("to the group", signal.SIGINT),
+        ("to the group", signal.SIGTERM),
+        ("to the process", signal.SIGINT),
+        ("to the process", signal.SIGTERM),
+    ],
+)
+def test_a_signal_reaches_the_program_once_however_it_was_sent(
+    tmp_path: Path, way: str, number: signal.Signals
+) -> None:
+    counting = [sys.executable, "-c", COUNTING, number.name]
+    words = [sys.executable, "-c", STARTS, "run", "-o", "t", "--", *counting]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.execv(words[0], words)
+    said = _read_until(terminal, "ready")
+    if way == "by the terminal":
+        os.write(terminal, b"\x03")
+    elif way == "to the group":
+        os.killpg(pid, number)
+    else:
+        os.kill(pid, number)
+    said += _read_until(terminal, "no trace was written")
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    assert "counted 1\r" in said
+
+
+def _read_until(terminal: int, word: str) -> str:
+    said = ""
+    while word not in said:
+        said += os.read(terminal, 4096).decode()
+    return said

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from traced_program import Traced
 
@@ -14,9 +15,11 @@ from offbeat.mpi.build import driver_path
 from offbeat.mpi.launch import command
 from offbeat.pattern import file
 from offbeat.pattern.make import make
-from offbeat.trace.arrivals import choose_row
+from offbeat.trace.arrivals import collect
+from offbeat.trace.choice import choose_row
 from offbeat.trace.patterns import mean_pattern
 from offbeat.trace.read import open_trace
+from offbeat.trace.replay import recorded_calls
 from offbeat.trace.run import prepare
 from offbeat.trace.summary import summarize
 
@@ -88,3 +91,22 @@ def test_a_wish_that_cannot_be_read_starts_nothing(some_traced: Traced) -> None:
     with pytest.raises(BadInput, match="OFFBEAT_TRACE_EVERY=0 cannot be read"):
         prepare(["true"], some_traced.folder / "t", {"EVERY": "0"}, some_traced.mpi, some_traced.library, {})
     assert not (some_traced.folder / "t").exists()
+
+
+def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_traced: Traced) -> None:
+    steps = 20
+    done = run_traced(some_traced, 4, [str(some_traced.compile_c("steps.c")), str(steps)])
+    assert done.returncode == 0, done.stderr
+    trace = open_trace(some_traced.folder / "t")
+    summary = summarize(trace)
+    on_copies = choose_row(summary, collective="allreduce")
+    assert (on_copies.communicators, on_copies.calls, on_copies.whole) == (steps, steps, steps)
+    halves = [row for row in summary.rows if row.function == "MPI_Bcast"]
+    assert [(row.communicators, row.calls) for row in halves] == [(steps, steps)] * 2
+    (together,) = (row for row in summary.families if row.function == "MPI_Bcast")
+    assert (together.communicator, together.calls) == (f"{2 * steps} × MPI_Comm_split", 2 * steps)
+    assert len([row for row in summary.families if row.kind == "blocking"]) == 3
+    replay = recorded_calls(summary, collect(trace, on_copies))
+    late = replay.delays_s[:, 3]
+    assert len(late) == steps
+    assert (late >= 500e-6 * np.arange(1, steps + 1)).all()

@@ -15,11 +15,14 @@ from offbeat.pattern import draw as pattern_draw
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import sequence
 from offbeat.trace import replay
-from offbeat.trace.arrivals import Arrivals, choose_row, collect, described
+from offbeat.trace.arrivals import Arrivals, collect
+from offbeat.trace.choice import choose_row
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern, scaled
 from offbeat.trace.progress import ReadProgress
 from offbeat.trace.read import Trace, open_trace
-from offbeat.trace.summary import Row, Summary
+from offbeat.trace.row_words import described
+from offbeat.trace.rows import Row
+from offbeat.trace.summary import Summary
 
 
 def command(
@@ -60,7 +63,7 @@ def command(
 ) -> None:
     """Make a pattern file, or a replay file, of how ranks arrive at a call site: usable wherever a shape is.
 
-    Without a choice of calls, those whose operation takes the most time are taken.
+    Without a choice of calls, those to tune first are taken, as the summary names them.
     """
     if what not in ("mean", "median", "clusters", "calls"):
         raise BadInput(f"--what {what}: known are mean, median, clusters, calls")
@@ -70,14 +73,14 @@ def command(
     summary = summed_up(trace)
     wanted = size_of(size)
     row = choose_row(summary, collective=collective, site=site, communicator=communicator, size=wanted)
+    unasked = not (collective or site or communicator or size)
+    _say(f"from {described(row)}{', the calls to tune first' if unasked else ''}")
     if what == "calls" and call is None:
         _write_replay(trace, summary, row, p, most, output)
         return
     made, said = _patterns(trace, summary, row, what, call, seed)
     made = [pattern if p is None else scaled(pattern, p) for pattern in made]
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    for line in [f"from {described(row)}", *said]:
-        errors.print(line, markup=False)
+    _say(*said)
     if output is None:
         if len(made) > 1:
             raise BadInput("there are several clusters; give a folder for their files with --output")
@@ -86,14 +89,19 @@ def command(
     _write_patterns(made, output, in_folder=what == "clusters" and call is None)
 
 
+def _say(*lines: str) -> None:
+    """On standard error: standard output is for the file."""
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    for line in lines:
+        errors.print(line, markup=False)
+
+
 def _write_replay(
     trace: Trace, summary: Summary, row: Row, p: int | None, most: int | None, output: Path | None
 ) -> None:
     made = replay.recorded_calls(summary, _arrivals(trace, row), most=most)
     made = made if p is None else replay.scaled(made, p)
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    for line in [f"from {described(row)}", pattern_draw.replay_summary(made)]:
-        errors.print(line, markup=False)
+    _say(pattern_draw.replay_summary(made))
     if output is None:
         sys.stdout.write(sequence.text(made))
     else:
@@ -132,6 +140,9 @@ def _write_patterns(made: list[pattern_file.Pattern], output: Path, *, in_folder
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"cannot make the folder {output}: {error.strerror or error}") from error
+        raise BadInput(
+            f"cannot make the folder {output}: {error.strerror or error}; clusters are a file each, in a"
+            " folder that you can write to"
+        ) from error
     for pattern in made:
         pattern_file.write(output / f"{pattern.name}.txt", pattern)

@@ -14,13 +14,13 @@ from rich.table import Table as Drawn
 from rich.text import Text
 
 from offbeat.cli.trace_options import Directory, summed_up
-from offbeat.errors import BadInput
 from offbeat.trace.advice import sentence
-from offbeat.trace.arrivals import short_name
+from offbeat.trace.choice import with_arrivals
 from offbeat.trace.read import open_trace
+from offbeat.trace.row_words import short_name
 from offbeat.trace.summary import Summary, as_plain
 from offbeat.trace.tables import MOST_ROWS, Table, head, tables
-from offbeat.whole_file import write_whole_file
+from offbeat.whole_file import refused, write_whole_file
 
 PICTURES = 5
 """So many rows, those whose operation takes the most time, get a picture."""
@@ -78,7 +78,7 @@ def _draw(summary: Summary, folder: Path) -> None:
     from offbeat.report.pictures import write as write_picture  # loading matplotlib takes its time
     from offbeat.trace.draw import delay_figure
 
-    drawn = [row for row in summary.families if row.processes > 1 and len(row.delays_s)]
+    drawn = with_arrivals(summary.families)
     for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
         write_picture(delay_figure(summary, row), folder, f"{place}-{short_name(row)}-delay")
 
@@ -105,6 +105,4 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_whole_file(path, content)
     except OSError as error:
-        raise BadInput(
-            f"cannot write {path}: {error.strerror or error}; give a file in a folder that you can write to"
-        ) from error
+        raise refused(path, error) from error

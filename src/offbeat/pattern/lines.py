@@ -9,7 +9,7 @@ from pathlib import Path
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_DELAY_S
 from offbeat.units import TIME_UNITS
-from offbeat.whole_file import write_whole_file
+from offbeat.whole_file import refused, write_whole_file
 
 UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
 """What the header key ``unit`` may say, in seconds."""
@@ -42,9 +42,7 @@ def write_text(path: Path, what: str, text: str) -> None:
     try:
         write_whole_file(Path(path), text.encode())
     except OSError as error:
-        raise BadInput(
-            f"cannot write the {what} {path}: {error.strerror}; give a file in a folder that you can write to"
-        ) from error
+        raise refused(path, error, f"the {what}") from error
 
 
 def content(line: str) -> str:

@@ -133,7 +133,7 @@ def check_processes(path: Path, sequence: Sequence, p: int) -> None:
     if sequence.p == 1:
         raise BadInput(
             f"{path}: each line has one delay, but p = {p} processes need {p} a line; a file with one line a"
-            " rank is a pattern file, which a study takes under 'files'"
+            " rank is a pattern file"
         )
     raise BadInput(
         f"{path}: its calls are of {sequence.p} processes, but p = {p}; record a run with {p} processes,"

@@ -15,7 +15,7 @@ from offbeat.platform.predict import message_s, ways
 from offbeat.platform.schema import PlatformFile
 from offbeat.platform.shape import levels
 from offbeat.platform.show import joined
-from offbeat.whole_file import whole_file
+from offbeat.whole_file import refused, whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """The kinds of picture that can be written."""
@@ -46,8 +46,7 @@ def save(figure: Figure, path: Path) -> None:
         with whole_file(path) as stream:
             figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
     except OSError as error:
-        mend = "give a file in a folder that you can write to"
-        raise BadInput(f"cannot write the picture {path}: {error.strerror}; {mend}") from error
+        raise refused(path, error, "the picture") from error
 
 
 def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:

@@ -12,6 +12,7 @@ from offbeat.errors import BadInput
 from offbeat.mpi.probe import FAMILIES, Stranger, read_library_version
 from offbeat.predict.recorded import Calls
 from offbeat.select.table import Cell, DelayTable, delay_tables
+from offbeat.trace.tables import library_words
 from offbeat.units import format_size, format_time
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _origin(results: Results, library: str) -> list[str]:
     try:
         ran = read_library_version(library, "the trace's library")
     except Stranger:
-        return [f"the program ran with {library.splitlines()[0][:60] if library else 'an unknown library'}"]
+        return [f"the program ran with {library_words(library)}"]
     family = str(known.get("family", ""))
     if family and family != ran.family:
         raise BadInput(

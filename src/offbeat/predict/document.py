@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from offbeat.errors import BadInput
 from offbeat.predict.prediction import Part, Prediction
-from offbeat.whole_file import write_whole_file
+from offbeat.whole_file import refused, write_whole_file
 
 SCHEMA_VERSION = 1
 
@@ -63,6 +62,4 @@ def write(prediction: Prediction, path: Path) -> None:
     try:
         write_whole_file(path, encoded(prediction))
     except OSError as error:
-        raise BadInput(
-            f"cannot write {path}: {error.strerror or error}; give a file in a folder that you can write to"
-        ) from error
+        raise refused(path, error) from error

@@ -17,13 +17,10 @@ from offbeat.predict.prediction import (
 )
 from offbeat.predict.recorded import Recorded, calls_of, recorded
 from offbeat.predict.rows import covered, first_covered
-from offbeat.trace.arrivals import choose_row
+from offbeat.trace.choice import choose_row
 from offbeat.trace.read import Trace
 from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
-
-RULES = {"no_delay": "no_delay", "average": "average", "scenario": "scenario", "replay": "replay"}
-"""Conditions, and the rule of ``offbeat select`` that looks at each."""
 
 
 class Wishes(Struct, frozen=True, kw_only=True):
@@ -52,8 +49,7 @@ def predict(trace: Trace, summary: Summary, source: Source, wishes: Wishes) -> P
                 " (--collective, --site, --communicator, --size) and --ran"
             )
         run, parts, notes = covered_parts(trace, summary, source, wishes.scenario)
-        rules = [RULES[name] for name in common(parts)]
-        return by_choice(run, parts, choices(source, parts, rules), notes=notes)
+        return by_choice(run, parts, choices(source, parts, common(parts)), notes=notes)
     row, said = _row(summary, source, wishes)
     run = recorded(trace, summary, [row])
     part, notes = part_of(run.calls[0], source, wishes.scenario)

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.trace.arrivals import described, short_name
 from offbeat.trace.read import Trace
+from offbeat.trace.row_words import bare, described, short_name, sizes
 from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
-from offbeat.units import format_size, format_time
+from offbeat.units import format_time
 
 BLOCKING = "blocking"
 
@@ -51,8 +51,7 @@ class Calls(Struct, frozen=True, kw_only=True):
     @property
     def size(self) -> str:
         """``32 KiB``, or ``20 KiB to 32 KiB``."""
-        least, most = format_size(self.least_bytes), format_size(self.most_bytes)
-        return least if least == most else f"{least} to {most}"
+        return sizes(self.least_bytes, self.most_bytes)
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
@@ -120,7 +119,7 @@ def calls_of(row: Row, processes: int, every: int = 1) -> Calls:
     return Calls(
         words=described(row),
         short=short_name(row),
-        collective=row.collective.lower().removeprefix("mpi_"),
+        collective=bare(row.collective),
         processes=row.processes,
         least_bytes=row.least_bytes,
         most_bytes=row.most_bytes,

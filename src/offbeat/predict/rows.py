@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from offbeat.errors import BadInput
 from offbeat.predict.cells import Source, cell_for
 from offbeat.predict.recorded import BLOCKING, calls_of
-from offbeat.trace.arrivals import described
+from offbeat.trace.row_words import described
 from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
 

@@ -12,6 +12,7 @@ from offbeat.predict.prediction import Expected, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
+from offbeat.trace.tables import library_words
 from offbeat.units import counted, format_time
 
 WORDS = {
@@ -41,7 +42,7 @@ def head(prediction: Prediction) -> list[str]:
     run = prediction.recorded
     lines = [
         f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes with"
-        f" {_first_line(run.library)}",
+        f" {library_words(run.library)}",
         f"recorded: {format_time(run.run_s, 4)}, of these {format_time(run.computing_s, 4)} without the"
         f" operation of",
     ]
@@ -177,8 +178,3 @@ def _patterns(prediction: Prediction) -> str:
 def _listed(names: list[str], most: int = 4) -> str:
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def _first_line(text: str) -> str:
-    line = text.splitlines()[0] if text else "an unknown library"
-    return line.split(", package", 1)[0][:60]

@@ -17,6 +17,7 @@ from offbeat.report.cells import CellView
 from offbeat.report.measured import threads_of
 from offbeat.report.use import Use
 from offbeat.select import wording
+from offbeat.select.precision import asked_width, is_wide
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.schema import SIMULATING
 from offbeat.units import format_time
@@ -177,12 +178,11 @@ def few_repetitions(evidence: Evidence) -> Notice | None:
 
 def wide_intervals(evidence: Evidence) -> Notice | None:
     """Cases that ran out of repetitions or time before their median was known well enough."""
-    section = evidence.results.study.get("repetitions")
-    asked = section.get("confidence_width") if isinstance(section, dict) else None
-    if not asked:
+    asked = asked_width(evidence.results.study)
+    if asked is None:
         return None
-    half = (pl.col("last_delay_high_s") - pl.col("last_delay_low_s")) / 2
-    rows = evidence.measured.filter((half > asked * 1.001 * pl.col("last_delay_s")).fill_null(False))
+    ends = pl.col("last_delay_low_s"), pl.col("last_delay_high_s")
+    rows = evidence.measured.filter(is_wide(*ends, pl.col("last_delay_s"), asked).fill_null(False))
     if not rows.height:
         return None
     mean = ", or the mean over a replay’s calls," if "replay" in rows["pattern_kind"].to_list() else ""

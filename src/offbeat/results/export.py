@@ -12,7 +12,7 @@ import polars as pl
 from offbeat.errors import BadInput
 from offbeat.results.read import Results
 from offbeat.results.schema import SCHEMA_VERSION
-from offbeat.whole_file import whole_file
+from offbeat.whole_file import refused, whole_file
 
 TABLES = ("cases", "repetitions", "ranks")
 """The tables that can be exported."""
@@ -68,9 +68,7 @@ def export_file(results: Results, path: Path, *, json: bool = False, name: str =
         with whole_file(path) as stream:
             (export_json if json else export_csv)(results, stream, name)
     except OSError as error:
-        raise BadInput(
-            f"cannot write {path}: {error.strerror or error}; give a file in a folder that you can write to"
-        ) from error
+        raise refused(path, error) from error
 
 
 def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -11,6 +11,7 @@ interval then holds the difference between calls as well, and is the wider one.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +54,22 @@ def mean_over_calls(values: ArrayLike, calls: NDArray[np.int64]) -> float:
     if not len(medians):
         return float("nan")
     return float(medians[0] + (medians - medians[0]).mean())  # of equal medians exactly this one
+
+
+class MeasuredCalls(NamedTuple):
+    """The calls of a replay, (calls,) each: their numbers, the median and the least of each one's values, and
+    how many there are."""
+
+    numbers: NDArray[np.int64]
+    medians: NDArray[np.float64]
+    least: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+def by_call(values: ArrayLike, calls: NDArray[np.int64]) -> MeasuredCalls:
+    """The values of a replay's calls, in the order of their numbers."""
+    found = _Calls(values, calls)
+    return MeasuredCalls(np.unique(calls), found.medians, found.ordered[found.first], found.counts)
 
 
 def mean_interval(

@@ -47,7 +47,6 @@ def number_cautions(table: DelayTable, rule: Rule, algorithm: str, unsure: bool)
     if table.incomplete is not None:
         rough = [i for i in rows if table.incomplete[i, column]]
         sentences += _roughness(table, algorithm, [i for i in rough if i not in table.replays])
-        sentences += _partial(table, [i for i in rows if i in table.replays])
     floored = (table.last_delay_s[rows] < RESOLUTION_S).any(axis=1)
     if floored.any():
         patterns = ", ".join(table.patterns[rows[i]] for i in np.flatnonzero(floored))
@@ -76,20 +75,6 @@ def _roughness(table: DelayTable, algorithm: str, rough: list[int]) -> list[str]
         return []
     patterns = ", ".join(table.patterns[i] for i in rough)
     return [f"too few valid repetitions of {algorithm} under {patterns}: its median is a rough one."]
-
-
-def _partial(table: DelayTable, replays: list[int]) -> list[str]:
-    """A sentence for every replay of which some compared algorithm was not measured in every call."""
-    sentences = []
-    for i in replays:
-        assert table.incomplete is not None
-        names = [table.algorithms[j] for j in np.flatnonzero(table.incomplete[i] & table.candidates)]
-        if names:
-            sentences.append(
-                f"not every call of {table.patterns[i]} could be measured of {', '.join(names)}: the means"
-                " are not over the same calls; give the study a larger repetitions.time_cap, or fewer calls."
-            )
-    return sentences
 
 
 def _counted_once(table: DelayTable, rule: Rule) -> list[str]:

@@ -12,6 +12,8 @@ from offbeat.errors import BadInput
 from offbeat.select import rules
 from offbeat.select.cautions import comparison_cautions, no_delay_cautions, number_cautions, verdict_cautions
 from offbeat.select.certainty import Repeated, certainty, samples_of
+from offbeat.select.precision import asked_width
+from offbeat.select.replay_cautions import replay_cautions
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables, verdicts_on
 from offbeat.study.algorithm import DEFAULT, Verdict
@@ -121,7 +123,8 @@ def select(
     tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
     _refuse_unknown_scenario(terms.rule, tables)
     samples = None if results.is_deterministic else samples_of(results.repetitions)
-    outcomes = [_decide(table, terms, samples, results.verdicts) for table in tables]
+    asked = asked_width(results.study)
+    outcomes = [_decide(table, terms, samples, results.verdicts, asked) for table in tables]
     return Selection(
         terms=terms,
         choices=[outcome for outcome in outcomes if isinstance(outcome, Choice)],
@@ -136,8 +139,10 @@ def _decide(
     terms: Terms,
     samples: dict[str, Repeated] | None,
     verdicts: Sequence[Verdict],
+    asked: float | None,
 ) -> Choice | LeftOut:
-    """Apply the rule to one cell; without samples, numbers are exact and the choice is certain."""
+    """Apply the rule to one cell; without samples, numbers are exact and the choice is certain. ``asked`` is
+    how well the study wanted its numbers known."""
     rule = terms.rule
     scores = rule.scores(table)
     if not scores:
@@ -169,6 +174,7 @@ def _decide(
             *comparison_cautions(table, rule, [algorithm, *tied], len(scores)),
             *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
             *number_cautions(table, rule, algorithm, sure is None and terms.bootstrap > 0),
+            *replay_cautions(table, rule, samples, asked),
             *verdict_cautions(algorithm, verdicts_on(table.cell, verdicts)),
         ],
     )

@@ -13,10 +13,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from offbeat.errors import BadInput
 from offbeat.select.choose import Choice, LeftOut, Selection
 from offbeat.select.table import DelayTable
-from offbeat.whole_file import write_whole_file
+from offbeat.whole_file import refused, write_whole_file
 
 SCHEMA_VERSION = 1
 
@@ -42,9 +41,9 @@ class Delay(Struct, frozen=True, kw_only=True):
     good: bool
 
 
-class PatternRow(Struct, frozen=True, kw_only=True):
-    """One pattern of a cell; ``kind`` is shape, scenario or replay, ``winner`` the fastest candidate (empty:
-    none)."""
+class PatternDelays(Struct, frozen=True, kw_only=True):
+    """What was measured of a cell under one pattern; ``kind`` is shape, scenario or replay, ``winner`` the
+    fastest candidate (empty: none)."""
 
     pattern: str
     kind: str
@@ -56,7 +55,7 @@ class CellSelection(Struct, frozen=True, kw_only=True):
     """One cell: its choice (see :class:`offbeat.select.choose.Choice`) and every measured delay behind it."""
 
     choice: Choice
-    patterns: list[PatternRow]
+    patterns: list[PatternDelays]
 
 
 class SelectionDocument(Struct, frozen=True, kw_only=True):
@@ -101,17 +100,14 @@ def write(selection: Selection, path: Path) -> None:
     try:
         write_whole_file(path, encoded(selection))
     except OSError as error:
-        raise BadInput(
-            f"{path}: the selection cannot be written there: {error.strerror}; give a file in a folder that"
-            " you can write to."
-        ) from error
+        raise refused(path, error, "the selection") from error
 
 
-def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternRow]:
+def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelays]:
     normalised, good = table.normalised(), table.good(within)
     robustness, classes = table.robustness(), table.robustness_class()
     return [
-        PatternRow(
+        PatternDelays(
             pattern=pattern,
             kind=table.kinds[i],
             winner=choice.winners.get(pattern, ""),

@@ -26,7 +26,7 @@ from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
-from offbeat.study.cases import REPLAY
+from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.units import format_size
 
 RESOLUTION_S = 1e-9
@@ -34,9 +34,6 @@ RESOLUTION_S = 1e-9
 
 RECORDED = ("scenario", "replay")
 """Kinds of rows that come from an application; every other row is a shape."""
-
-NO_DELAY = "no_delay"
-"""The row in which all processes arrive together; robustness refers to it."""
 
 TOLERANCE = 1e-9
 """Relative difference below which two ratios are the same number; binary fractions are not exact."""

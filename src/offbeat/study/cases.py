@@ -26,7 +26,7 @@ REPLAY = "replay"
 """The skew policy of a replay: the delays of its file, call by call."""
 
 NO_DELAY = "no_delay"
-"""The pattern in which nobody is late: the reference of the skew policies mean and own."""
+"""The pattern in which nobody is late: the reference of the skew policies mean and own, and of robustness."""
 
 
 class Group(Struct, frozen=True, kw_only=True):

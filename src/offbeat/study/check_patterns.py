@@ -17,6 +17,15 @@ from offbeat.toml.positions import Key
 from offbeat.toml.tree import INVALID, Tree, items
 from offbeat.units import format_time
 
+REPLAY_HERE = (
+    "{} is a replay file, with a call a line, and belongs under 'replays'; 'files' takes pattern files, with"
+    " a rank a line"
+)
+PATTERN_HERE = (
+    "{} is a pattern file, with a rank a line, and belongs under 'files'; 'replays' takes replay files, with"
+    " a call a line"
+)
+
 
 def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
     """Note the faults of ``[patterns]``; file names are relative to the folder ``base``."""
@@ -78,7 +87,7 @@ def _check_file(path: Path, scaled: bool, index: int, processes: Any, faults: Fa
         for p in sorted({p for p, _, _ in placements(processes)}):
             pattern_file.read(path, p)
     except BadInput as error:
-        faults.add(key, str(error))
+        faults.add(key, REPLAY_HERE.format(path) if _is_replay(path) else str(error))
 
 
 def _check_replay(path: Path, index: int, processes: Any, faults: Faults) -> None:
@@ -89,7 +98,23 @@ def _check_replay(path: Path, index: int, processes: Any, faults: Faults) -> Non
         for p in sorted({p for p, _, _ in placements(processes)}):
             sequence.check_processes(path, replay, p)
     except BadInput as error:
-        faults.add(key, str(error))
+        faults.add(key, PATTERN_HERE.format(path) if _is_pattern(path) else str(error))
+
+
+def _is_replay(path: Path) -> bool:
+    """Whether it can be nothing but a replay file: a single number a line is a pattern file as well."""
+    try:
+        return sequence.read(path).p > 1
+    except BadInput:
+        return False
+
+
+def _is_pattern(path: Path) -> bool:
+    try:
+        pattern_file.read(path)
+    except BadInput:
+        return False
+    return True
 
 
 def check_skew(skew: Any, given: Tree, faults: Faults) -> None:

@@ -11,11 +11,14 @@ import math
 from msgspec import Struct
 
 from offbeat.study.case import COLLECTIVES
+from offbeat.trace.row_words import bare, sizes
 from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
-from offbeat.units import counted, format_size, format_time
+from offbeat.units import counted, format_time
 
-_NEVER_TUNED = ("constructor", "initialisation")
+NO_OPERATION = ("constructor", "initialisation")
+"""Kinds of calls that no data goes through: nobody asks how ranks arrive at them."""
+
 _LITTLE = 0.01
 """Below this share of the run's time, another algorithm is hardly worth a study."""
 _NOTHING = 0.0005
@@ -65,9 +68,9 @@ def candidates(summary: Summary) -> list[Candidate]:
     """
     found: dict[tuple[str, int, int, str], Candidate] = {}
     for row in summary.rows:
-        if row.kind in _NEVER_TUNED or row.processes == 1:
+        if row.kind in NO_OPERATION or row.processes == 1:
             continue
-        why_not = _why_not(row)
+        why_not = not_tuned(row)
         name = row.collective if not why_not else row.function
         one = found.setdefault(
             (name, row.processes, row.key[3], why_not),
@@ -86,30 +89,30 @@ def candidates(summary: Summary) -> list[Candidate]:
     return sorted(found.values(), key=lambda one: -one.operation_s)
 
 
-def _why_not(row: Row) -> str:
+def tunable(summary: Summary) -> list[Candidate]:
+    """Those of :func:`candidates` whose algorithm can be chosen: what to tune first stands first."""
+    return [one for one in candidates(summary) if not one.why_not]
+
+
+def not_tuned(row: Row) -> str:
     """Why no other algorithm can be chosen for these calls; empty if one can."""
-    if row.collective.lower().removeprefix("mpi_") not in COLLECTIVES:
+    if bare(row.collective) not in COLLECTIVES:
         return "which has no algorithms to choose from"
     if row.kind != "blocking":
         return f"which is {row.kind}: only blocking collectives are tuned"
     return "which is on inter-communicators: only others are tuned" if row.is_inter else ""
 
 
-def sizes(least: int, most: int) -> str:
-    """``32 KiB``, or ``20 KiB to 32 KiB``."""
-    return format_size(least) if least == most else f"{format_size(least)} to {format_size(most)}"
-
-
 def sentence(summary: Summary) -> str:
     """What to tune first and why, and whether late ranks cost more than the operation does."""
     ranked = [one for one in candidates(summary) if one.operation_s > 0]
-    tunable = [one for one in ranked if not one.why_not]
-    if not tunable or summary.run_s <= 0:
+    to_tune = [one for one in ranked if not one.why_not]
+    if not to_tune or summary.run_s <= 0:
         what = "blocking " if ranked else ""
         return f"There is nothing to tune: the trace holds no {what}collective of two processes or more." + (
             _larger(ranked[0], summary) if ranked else ""
         )
-    first = tunable[0]
+    first = to_tune[0]
     said = _first(first, summary) + _lateness(first, summary) + _certainty(first) + _sampled(summary)
     return said + (_larger(ranked[0], summary) if ranked[0].why_not else "")
 

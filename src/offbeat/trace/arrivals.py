@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -13,8 +11,8 @@ from offbeat.trace.calls import Calls, calls
 from offbeat.trace.cells import powers
 from offbeat.trace.match import MOST_RECORDS, Matcher
 from offbeat.trace.read import Trace
-from offbeat.trace.summary import Row, Summary, Told
-from offbeat.units import format_size
+from offbeat.trace.rows import Row
+from offbeat.trace.summary import Told
 
 MOST_VALUES = 16_000_000
 """Delays that are held at once: 128 MiB. Of more calls, every second, fourth, ... is kept."""
@@ -31,35 +29,6 @@ class Arrivals(Struct, kw_only=True, eq=False):
     began_s: NDArray[np.float64]
     number: NDArray[np.int64]
     step: int
-
-
-def choose_row(
-    summary: Summary,
-    *,
-    collective: str = "",
-    site: str = "",
-    communicator: str = "",
-    size: int | None = None,
-) -> Row:
-    """The row that fits every wish; of several, the one whose operation takes the most time.
-
-    A wish fits a site if it is part of its words, a collective by its MPI name in any case, with or without
-    ``MPI_``. Raises :class:`BadInput` where nothing fits, with what there is.
-    """
-    fit = [
-        row
-        for row in summary.rows
-        if row.processes > 1
-        and len(row.delays_s)
-        and row.kind not in ("constructor", "initialisation")
-        and _bare(collective) in ("", _bare(row.collective), _bare(row.function))
-        and site in row.site
-        and communicator in ("", row.communicator)
-        and (size is None or row.least_bytes <= size <= row.most_bytes)
-    ]
-    if not fit:
-        raise BadInput(f"the trace {summary.directory} has no such calls{_instead(summary)}")
-    return max(fit, key=lambda row: row.operation_s)
 
 
 def collect(
@@ -95,7 +64,7 @@ class _Collector:
         site, function, kind, power, communicator = self._row.key
         chosen = found.is_whole & (found.communicator == communicator) & (found.site == site)
         chosen &= (found.function == function) & (found.kind == kind) & (powers(found.bytes) == power)
-        number = self._met + np.cumsum(chosen) - 1
+        number = self._met + _places(found.first_ns, chosen)
         self._met += int(np.count_nonzero(chosen))
         chosen &= number % self._step == 0
         if not chosen.any():
@@ -126,38 +95,20 @@ class _Collector:
             )
         began = np.concatenate(self._began)
         order = np.argsort(began, kind="stable")
-        number = np.concatenate(self._numbers)[order]
+        number = np.sort(np.concatenate(self._numbers))
         return Arrivals(
             row=row,
             delays_s=np.concatenate(self._delays)[order],
             began_s=(began[order] - began.min()) / 1e9,
-            # Starts of several requests come in turns.
             number=np.arange(len(number)) if self._step == 1 else number,
             step=self._step,
         )
 
 
-def described(row: Row) -> str:
-    """A row in words: ``MPI_Alltoall of 32 KiB at transpose (ft.c:118) on MPI_COMM_WORLD``."""
-    least, most = format_size(row.least_bytes), format_size(row.most_bytes)
-    size = "" if row.most_bytes == 0 else f" of {least}" if least == most else f" of {least} to {most}"
-    return f"{row.function}{size} at {row.site} on {row.communicator}"
-
-
-def short_name(row: Row) -> str:
-    """A name for files: ``alltoall-32KiB``."""
-    size = format_size(row.most_bytes).replace(" ", "")
-    return f"{_bare(row.collective)}-{size}" if row.most_bytes else _bare(row.collective)
-
-
-def _bare(collective: str) -> str:
-    return collective.lower().removeprefix("mpi_")
-
-
-def _instead(summary: Summary) -> str:
-    """What there is to choose from."""
-    there = dict.fromkeys(described(row) for row in summary.rows if row.processes > 1 and len(row.delays_s))
-    if not there:
-        return f"; {Path(summary.directory).name} holds no calls of two ranks or more that could be compared"
-    words = list(there)[:8]
-    return "; there are: " + "; ".join(words) + ("; ..." if len(there) > len(words) else "")
+def _places(began_ns: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The place in time of each chosen call among them, (n,): calls on several communicators, and starts of
+    several requests, come in turns."""
+    where = np.flatnonzero(chosen)
+    places = np.zeros(len(chosen), np.int64)
+    places[where[np.argsort(began_ns[where], kind="stable")]] = np.arange(len(where))
+    return places

@@ -19,7 +19,8 @@ class Communicator(Struct, kw_only=True, eq=False):
     """A communicator; ``label`` is its ``name``, or made up if it has none.
 
     ``members`` are world ranks in the order of its ranks (an inter-communicator's other group follows), -1
-    where a rank is not known. ``parent`` is an index into the list, -1 if unknown.
+    where a rank is not known. ``parent`` is an index into the list, -1 if unknown. ``times`` is how many were
+    made in the same way, counted at the first of them.
     """
 
     index: int
@@ -30,10 +31,16 @@ class Communicator(Struct, kw_only=True, eq=False):
     is_inter: bool = False
     made_by: str = ""
     name: str = ""
+    times: int = 1
 
 
 class Communicators:
-    """All communicators of a trace, and which one each file means by which id."""
+    """All communicators of a trace, and which one each file means by which id.
+
+    ``first`` has for each the index of the first that was made in the same way, (n,): by the same function
+    out of the same parent (or of parents that were made in the same way), of the same ranks in the same
+    order, with the same name. A program that makes one in every time step means the same by all of them.
+    """
 
     def __init__(self, files: Sequence[RankFile]) -> None:
         self._keys: dict[tuple[int, int], int] = {}
@@ -48,6 +55,9 @@ class Communicators:
         self.all = [self._made(index) for index in range(len(self._defined))]
         for place, defined in enumerate(self._defined):
             self.all[place].parent = self._parent(defined)
+        self.first = self._first_made_alike()
+        for index, times in zip(*np.unique(self.first, return_counts=True), strict=True):
+            self.all[index].times = int(times)
         self._spread()
         del self._defined
 
@@ -101,6 +111,17 @@ class Communicators:
             if parent is not None:
                 return self._keys[(parent.hash, parent.ordinal)]
         return -1
+
+    def _first_made_alike(self) -> NDArray[np.int64]:
+        first = np.arange(len(self.all), dtype=np.int64)
+        known: dict[tuple[int, int, str, str], int] = {}
+        for (hashed, _), index in self._keys.items():
+            one = self.all[index]
+            if one.made_by:
+                # A parent is met before what is made of it; only damaged files say otherwise.
+                parent = int(first[one.parent]) if 0 <= one.parent < index else one.parent
+                first[index] = known.setdefault((hashed, parent, one.made_by, one.name), index)
+        return first
 
     def _spread(self) -> None:
         """Memberships, sorted by world rank and communicator."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from offbeat.pattern.draw import binned, time_unit
 from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
-from offbeat.trace.arrivals import described
 from offbeat.trace.cells import upper_ns
+from offbeat.trace.row_words import described
 from offbeat.trace.rows import Row
 from offbeat.trace.sampled import Sample
 from offbeat.trace.summary import Summary
@@ -194,4 +194,4 @@ def _fitting(line: str, most: int = 118) -> str:
 def _remarks(summary: Summary, row: Row) -> str:
     bound = "one clock" if row.bound_s == 0 else f"clocks right to {format_time(row.bound_s)}"
     stable = "" if math.isnan(row.stability) else f", stability {row.stability:.2f}"
-    return f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_words(summary)}"
+    return f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_words(summary.library)}"

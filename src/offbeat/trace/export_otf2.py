@@ -17,8 +17,8 @@ import polars as pl
 
 from offbeat.errors import BadInput
 from offbeat.trace.events import Told, pieces
-from offbeat.trace.export_table import refused
 from offbeat.trace.read import Trace
+from offbeat.whole_file import refused
 
 NAME = "trace"
 """The archive's name: its anchor file is ``trace.otf2``."""

@@ -16,9 +16,8 @@ import polars as pl
 
 import offbeat
 from offbeat.trace.events import Told, pieces
-from offbeat.trace.export_table import refused
 from offbeat.trace.read import Trace
-from offbeat.whole_file import whole_file
+from offbeat.whole_file import refused, whole_file
 
 Event = dict[str, Any]
 

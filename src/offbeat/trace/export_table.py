@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as parquet
 
-from offbeat.errors import BadInput
 from offbeat.trace.events import COLUMNS, Told, pieces
 from offbeat.trace.read import Trace
-from offbeat.whole_file import whole_file
+from offbeat.whole_file import refused, whole_file
 
 
 def empty() -> pl.DataFrame:
@@ -53,14 +52,3 @@ def export_parquet(
                 writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
     except OSError as error:
         raise refused(path, error) from error
-
-
-def refused(path: Path, error: OSError) -> BadInput:
-    """The sentence for a file that cannot be written."""
-    return BadInput(
-        f"cannot write {path}: {error.strerror or error}; give a file in a folder that you can write to"
-    )
-
-
-Writer = Callable[..., None]
-"""(trace, path, ranks=, told=)."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from offbeat.errors import BadInput
 from offbeat.trace.export_otf2 import export_otf2
 from offbeat.trace.export_perfetto import export_perfetto
-from offbeat.trace.export_table import Writer, export_csv, export_parquet
+from offbeat.trace.export_table import export_csv, export_parquet
 from offbeat.trace.read import Trace
 from offbeat.trace.wishes import check
+
+Writer = Callable[..., None]
+"""(trace, path, ranks=, told=)."""
 
 EXPORTS: dict[str, tuple[str, Writer]] = {
     "perfetto": (".perfetto.json", export_perfetto),

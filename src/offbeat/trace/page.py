@@ -12,19 +12,19 @@ from pathlib import Path
 from msgspec import Struct
 
 import offbeat
-from offbeat.errors import BadInput
 from offbeat.report.alone import environment, style
 from offbeat.report.pictures import Album, Shown
 from offbeat.trace.advice import sentence
-from offbeat.trace.arrivals import described, short_name
+from offbeat.trace.choice import with_arrivals
 from offbeat.trace.draw import course_figure, delay_figure, distribution_figure
 from offbeat.trace.read import Trace
+from offbeat.trace.row_words import described, short_name
 from offbeat.trace.rows import Row
 from offbeat.trace.sampled import Sample
 from offbeat.trace.summary import Summary
 from offbeat.trace.tables import head, late_words, library_words, stability_words, tables
 from offbeat.units import counted, format_time
-from offbeat.whole_file import write_whole_file
+from offbeat.whole_file import refused, write_whole_file
 
 MOST_DRAWN, MOST_ROWS, OPEN_ROWS = 6, 50, 3
 """Rows that have pictures, that stand in the tables, and whose pictures are open when the page opens."""
@@ -48,8 +48,7 @@ class DrawnRow(Struct, frozen=True, kw_only=True):
 
 def drawn_rows(summary: Summary) -> list[Row]:
     """The rows that have pictures: those whose operation takes the most time."""
-    several = [row for row in summary.families if row.processes > 1 and len(row.delays_s)]
-    return sorted(several, key=lambda row: -row.operation_s)[:MOST_DRAWN]
+    return sorted(with_arrivals(summary.families), key=lambda row: -row.operation_s)[:MOST_DRAWN]
 
 
 def write_page(
@@ -64,10 +63,7 @@ def write_page(
     try:
         write_whole_file(path, page.encode())
     except OSError as error:
-        raise BadInput(
-            f"cannot write the report {path}: {error.strerror or error}; give a file in a folder that you can"
-            " write to with --output"
-        ) from error
+        raise refused(path, error, "the report") from error
 
 
 def _page(trace: Trace, summary: Summary, samples: Sequence[Sample], album: Album) -> str:
@@ -77,7 +73,7 @@ def _page(trace: Trace, summary: Summary, samples: Sequence[Sample], album: Albu
     content = {
         "version": offbeat.__version__,
         "title": f"How the ranks of {program} arrive",
-        "subtitle": f"{counted(summary.processes, 'rank')} on {nodes} · {library_words(summary)}",
+        "subtitle": f"{counted(summary.processes, 'rank')} on {nodes} · {library_words(summary.library)}",
         "style": style(),
         "advice": sentence(summary),
         "head": head(summary),
@@ -118,7 +114,7 @@ def _drawn(place: int, row: Row, sample: Sample, summary: Summary, album: Album)
         remark=f"mean skew {format_time(row.skew.mean_s)}, d̂ {format_time(row.last_delay.mean_s)},"
         f" stability {stability_words(row)}",
         pictures=[album.shown(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures],
-        pattern=_command(row, summary) if row.communicators == 1 else "",
+        pattern=_command(row, summary) if row.memberships == 1 else "",
     )
 
 

@@ -12,13 +12,20 @@ from numpy.typing import NDArray
 import offbeat
 from offbeat.errors import BadInput
 from offbeat.pattern.file import Pattern
-from offbeat.trace.arrivals import Arrivals, described, short_name
+from offbeat.pattern.shapes import MAX_PROCESSES
+from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.clusters import Cluster, clusters
-from offbeat.trace.summary import Row, Summary
+from offbeat.trace.row_words import described, short_name
+from offbeat.trace.rows import Row
+from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
 SCALING = "blocks of neighbouring ranks; the latest of those that fall together; stretched to the same skew"
 """The rule of :func:`scaled`, in words for the header of a pattern file."""
+
+
+MOST_DELAYS = 2**26
+"""So many delays are scaled to: 512 MiB, and a file of a gigabyte."""
 
 
 def mean_pattern(summary: Summary, row: Row) -> Pattern:
@@ -71,10 +78,8 @@ def scaled(pattern: Pattern, p: int) -> Pattern:
     New rank j of p stands for the old ranks from ⌊j·p₀/p⌋ on, up to where rank j + 1 begins: with more
     processes, neighbours share a delay; with fewer, one has the latest delay of those that it stands for, so
     that a single late rank stays. Then delays are stretched to the old skew, unless all are the same. Raises
-    :class:`BadInput` for p < 1.
+    :class:`BadInput` as :func:`scaled_delays` does.
     """
-    if p < 1:
-        raise BadInput(f"a pattern needs one process at least, not p = {p}")
     old = pattern.p
     if p == old:
         return pattern
@@ -84,8 +89,18 @@ def scaled(pattern: Pattern, p: int) -> Pattern:
 
 
 def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
-    """Delays (..., p₀) for p processes, (..., p), by the rule of :func:`scaled`."""
+    """Delays (..., p₀) for p processes, (..., p), by the rule of :func:`scaled`.
+
+    Raises :class:`BadInput` for p < 1, and for more processes or delays than there can be.
+    """
+    if not 1 <= p <= MAX_PROCESSES:
+        raise BadInput(f"a pattern needs between 1 and {MAX_PROCESSES} processes, not p = {p}")
     old = delays_s.shape[-1]
+    if (calls := delays_s.size // old) * p > MOST_DELAYS:
+        raise BadInput(
+            f"{counted(calls, 'call')} on {p} processes are {calls * p} delays, and {MOST_DELAYS} are the"
+            f" most that a replay is made of; take {counted(MOST_DELAYS // p, 'call')} at most with --most"
+        )
     first = np.arange(p) * old // p
     delays = delays_s[..., first] if p > old else np.maximum.reduceat(delays_s, first, axis=-1)
     delays = delays - delays.min(axis=-1, keepdims=True)

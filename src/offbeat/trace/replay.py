@@ -6,8 +6,9 @@ import numpy as np
 
 from offbeat.errors import BadInput
 from offbeat.pattern.sequence import Sequence
-from offbeat.trace.arrivals import Arrivals, described, short_name
+from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.patterns import SCALING, nearest, origin, scaled_delays, stand_ins
+from offbeat.trace.row_words import described, short_name
 from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
@@ -35,10 +36,8 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
 def scaled(sequence: Sequence, p: int) -> Sequence:
     """A replay for another number of processes: each call as :func:`offbeat.trace.patterns.scaled` does it.
 
-    Raises :class:`BadInput` for p < 1.
+    Raises :class:`BadInput` as :func:`offbeat.trace.patterns.scaled_delays` does.
     """
-    if p < 1:
-        raise BadInput(f"a replay needs one process at least, not p = {p}")
     if p == sequence.p:
         return sequence
     return Sequence(

@@ -47,7 +47,8 @@ class Late(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, kw_only=True, eq=False):
-    """Calls of one site, communicator (or ``communicators`` that are alike), function and size.
+    """Calls of one site, function and size, on a communicator, or so many ``communicators`` that are alike,
+    of ``memberships`` different lists of ranks.
 
     ``calls`` were matched, ``whole`` of them on all traced ranks; times and delays are of those. ``spent_s``
     is the time in the calls, summed over ranks, ``waited_s`` the part of it before the last rank arrived.
@@ -87,6 +88,7 @@ class Row(Struct, kw_only=True, eq=False):
     delays_s: NDArray[np.float64]
     key: Key
     communicators: int = 1
+    memberships: int = 1
     is_compared: bool = True
     is_inter: bool = False
     histograms: NDArray[np.int64] = np.zeros((3, BINS), np.int64)
@@ -121,7 +123,7 @@ class RowMaker:
 
     def together(self) -> list[Row]:
         """The same, but one row for communicators that are alike."""
-        first = families(self._trace.communicators.all)
+        first = families(self._trace.communicators)
         groups: dict[Key, list[int]] = {}
         for number, key in enumerate(self._cells.keys):
             communicator = int(first[key[4]]) if key[4] >= 0 else key[4]
@@ -142,7 +144,7 @@ class RowMaker:
             function=function.name,
             collective=function.collective,
             kind=_kind(kind, function.mode),
-            communicator=self._communicator(index, len(group)),
+            communicator=self._communicator(group),
             communicator_index=index,
             processes=trace.communicators.all[index].size if index >= 0 else 1 if index == ALONE else 0,
             **{name: counts[name] for name in _COUNTED},
@@ -157,7 +159,8 @@ class RowMaker:
             latest_nodes=self._latest_nodes(group) if len(delays) else [],
             delays_s=delays,
             key=key,
-            communicators=len(group),
+            communicators=self._how_many(group),
+            memberships=len(group),
             is_compared=is_compared,
             is_inter=index >= 0 and trace.communicators.all[index].is_inter,
         )
@@ -179,13 +182,20 @@ class RowMaker:
         members = self._trace.communicators.all[index].members if index >= 0 else np.empty(0, np.int32)
         return len(members) < 2 or int(np.count_nonzero(self._hosts_of(members) != "")) > 1
 
-    def _communicator(self, index: int, several: int) -> str:
+    def _communicator(self, group: Sequence[int]) -> str:
+        index = self._cells.keys[group[0]][4]
         if index == ALONE:
             return "communicators of one process"
         if index == SEVERAL:
             return "several communicators"
-        one = self._trace.communicators.all[index]
-        return one.label if several == 1 else f"{several} × {one.name or one.made_by}"
+        one, number = self._trace.communicators.all[index], self._how_many(group)
+        words = one.label if len(group) == 1 else one.name or one.made_by
+        return words if number == 1 else f"{number} × {words}"
+
+    def _how_many(self, group: Sequence[int]) -> int:
+        """The communicators of some cells; 1 where they are not told apart."""
+        indices = [self._cells.keys[number][4] for number in group]
+        return sum(self._trace.communicators.all[index].times if index >= 0 else 1 for index in indices)
 
     def _pattern(self, group: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Mean delay of each rank, how often it was the last, and how stable that is; empty if unknown."""

@@ -72,7 +72,7 @@ def samples(
     told: Told | None = None,
 ) -> list[Sample]:
     """Read the trace once more for some calls of each row; rows are those of ``Summary.families``."""
-    first, total = families(trace.communicators.all), trace.most_records
+    first, total = families(trace.communicators), trace.most_records
     choosers = [
         _Chooser(row, np.flatnonzero(first == first[row.communicator_index]), most_calls, most_values)
         for row in rows

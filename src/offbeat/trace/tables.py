@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.trace.advice import sizes
+from offbeat.trace.row_words import sizes
 from offbeat.trace.rows import SHARES, Late, Row
 from offbeat.trace.summary import Summary
 from offbeat.units import counted, format_size, format_time
@@ -62,8 +62,9 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
         )
     if any(row.communicators > 1 for row in shown):
         notes.append(
-            "N × MPI_Comm_split: so many communicators that are alike (of one parent, size and maker, without"
-            " ranks in common), with ranks as each of them counts; one by one with --apart"
+            "N × MPI_Comm_split: so many communicators that are alike (of one parent, size, maker and name,"
+            " with the same ranks or without ranks in common), with ranks as each of them counts; those of"
+            " other ranks one by one with --apart"
         )
     return [_time(summary, shown, notes), _delays(shown), _late(shown, several_nodes=len(summary.hosts) > 1)]
 
@@ -74,7 +75,7 @@ def head(summary: Summary) -> list[str]:
     traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
     processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
     program = Path(summary.program).name or "a program"
-    lines = [f"{program}: {processes} on {nodes}{traced}; {library_words(summary)}"]
+    lines = [f"{program}: {processes} on {nodes}{traced}; {library_words(summary.library)}"]
     if summary.run_s > 0:
         share, waited = summary.spent_s / summary.run_s, summary.waited_s / summary.run_s
         is_known = any(row.is_compared for row in summary.rows)
@@ -92,9 +93,9 @@ def head(summary: Summary) -> list[str]:
     return [*lines, f"times between ranks: {bound}"]
 
 
-def library_words(summary: Summary) -> str:
+def library_words(library: str) -> str:
     """What the MPI library says of itself, up to the first comma or line: ``Open MPI v4.1.4``."""
-    return " ".join(summary.library.partition("\n")[0].partition(",")[0].split())
+    return " ".join(library.partition("\n")[0].partition(",")[0].split()) or "an unknown library"
 
 
 def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:

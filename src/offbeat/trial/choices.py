@@ -15,13 +15,12 @@ from offbeat.results.read import Results
 from offbeat.select.choose import choose
 from offbeat.select.table import Cell
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.cases import NO_DELAY
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.tuning.write import plan_for, write
 from offbeat.units import format_size
-
-NO_DELAY = "no_delay"
 
 
 class Planned(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,218 @@
+"""Traces that no tracer wrote, byte by byte after ``native/trace/format.h``: of applications that are
+simulated, and of calls that are known beforehand, so that readers can be held against them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from offbeat.trace import format as form
+
+FUNCTIONS = {
+    "MPI_Allreduce": (1, form.BLOCKING, 1),
+    "MPI_Iallreduce": (2, form.NONBLOCKING, 1),
+    "MPI_Allreduce_init": (3, form.PERSISTENT, 1),
+    "MPI_Comm_split": (4, form.CONSTRUCTOR, 4),
+    "MPI_Alltoall": (5, form.BLOCKING, 5),
+    "MPI_Bcast": (6, form.BLOCKING, 6),
+}
+"""The functions that made calls can be of: name → id, mode, collective."""
+
+CODE, CODE_OFFSET = 0x400000, 0x1000
+"""Where the program's code lies in memory, and from where on in its file."""
+
+DRIFT_LIMIT, WANDER = 1 / 2490, 50e-18
+
+
+def definition(kind: int, body: bytes) -> bytes:
+    """A definition with its beginning."""
+    body += bytes(-len(body) % 8)
+    return struct.pack("<IHH", 8 + len(body), kind, 0) + body
+
+
+def function(name: str) -> bytes:
+    """One of FUNCTIONS."""
+    number, mode, collective = FUNCTIONS[name]
+    packed = struct.pack("<HHHH", number, mode, collective, len(name)) + name.encode()
+    return definition(form.FUNCTION, packed)
+
+
+def communicator(
+    number: int, members: Sequence[int], rank: int, *, ordinal: int = 0, parent: int = 0
+) -> bytes:
+    """A communicator as one of its members has it; with a parent, MPI_Comm_split made it of that.
+
+    Several of the same members differ by ``ordinal``: 0 for the first, and MPI_COMM_WORLD is one of them.
+    """
+    hashed = hash(tuple(members)) & (2**64 - 1)
+    maker = 4 if parent else 0
+    packed = struct.pack(
+        "<IIQIIIiHHIq",
+        number,
+        parent,
+        hashed,
+        ordinal,
+        len(members),
+        0,
+        list(members).index(rank),
+        maker,
+        0,
+        0,
+        0,
+    )
+    made = definition(form.COMMUNICATOR, packed)
+    if rank == min(members):
+        ranks = struct.pack(f"<{len(members)}i", *members)
+        made += definition(form.MEMBERS, struct.pack("<IIII", number, 0, 0, len(members)) + ranks)
+    return made
+
+
+def name(number: int, text: str) -> bytes:
+    """The name of a communicator."""
+    return definition(form.COMMUNICATOR_NAME, struct.pack("<II", number, len(text)) + text.encode())
+
+
+def mapping(start: int, end: int, offset: int, path: str) -> bytes:
+    """Code in memory."""
+    packed = struct.pack("<QQQII", start, end, offset, len(path), 0) + path.encode()
+    return definition(form.MAPPING, packed)
+
+
+def point(
+    local_ns: int,
+    shared_ns: int,
+    bound_ns: int = 0,
+    rate: float = 0.0,
+    *,
+    same: bool = False,
+    anew: bool = False,
+) -> bytes:
+    """A moment on the local and the shared clock; ``same`` where both are one clock."""
+    packed = struct.pack("<qqqdII", local_ns, shared_ns, bound_ns, rate, same, anew)
+    return definition(form.CLOCK_POINT, packed)
+
+
+def note(text: str) -> bytes:
+    """A sentence of the tracer's."""
+    return definition(form.NOTE, struct.pack("<qII", 0, len(text), 0) + text.encode())
+
+
+@dataclass
+class MadeFile:
+    """One rank's file: definitions, records by lane, and what its header has besides the usual."""
+
+    rank: int
+    size: int
+    definitions: list[bytes] = field(default_factory=list)
+    lanes: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    header: dict[str, object] = field(default_factory=dict)
+
+    def call(self, enter: int, leave: int, *, lane: int = 0, **values: Any) -> None:
+        """Add a record with these local times in ns; its other fields as ``values``, the function by name."""
+        chosen = {
+            "address": CODE + 0x10,
+            "bytes": 8,
+            "communicator": 1,
+            "sequence": 0,
+            "round": 0,
+            "root": -1,
+            "function": "MPI_Allreduce",
+            "datatype": 0,
+            "operation": 0,
+            "flags": 0,
+        } | values
+        chosen["function"] = FUNCTIONS[str(chosen["function"])][0]
+        record = (enter, leave, *(chosen[field_name] for field_name in (form.RECORD.names or ())[2:]))
+        self.lanes.setdefault(lane, []).append(record)
+
+    def write(self, folder: Path) -> Path:
+        """Write the file into a folder that is there."""
+        pages = [definition_page(block) for block in pieces_of(self.definitions)]
+        pages += [page for lane, rows in self.lanes.items() for page in record_pages(lane, rows)]
+        path = folder / f"rank-{self.rank:06}.trace"
+        path.write_bytes(self.begin(len(pages) + 1) + b"".join(pages))
+        return path
+
+    def begin(self, pages: int) -> bytes:
+        """The header, padded to a page, of a file of so many pages."""
+        head = np.zeros((), form.HEADER)
+        values = {
+            "magic": form.MAGIC,
+            "version": form.VERSION,
+            "page_bytes": form.PAGE_BYTES,
+            "page_header_bytes": form.PAGE_HEADER_BYTES,
+            "record_bytes": form.RECORD_BYTES,
+            "rank": self.rank,
+            "size": self.size,
+            "run": 7,
+            "pid": 100 + self.rank,
+            "began_ns": 1,
+            "began_unix_ns": 10**18,
+            "ended_ns": 10**9,
+            "drift_limit": DRIFT_LIMIT,
+            "wander": WANDER,
+            "state": form.FINALIZED,
+            "lanes": len(self.lanes),
+            "pages": pages,
+            "every": 1,
+            "host": b"node0",
+            "program": b"/usr/bin/app",
+            "library": b"Open MPI v5.0.8",
+            "source": b"CLOCK_MONOTONIC",
+        } | self.header
+        for field_name, value in values.items():
+            head[field_name] = value
+        return head.tobytes() + bytes(form.PAGE_BYTES - form.HEADER.itemsize)
+
+
+def pieces_of(definitions: Iterable[bytes]) -> list[bytes]:
+    """Definitions as the bodies of as few pages as hold them."""
+    room, blocks = form.PAGE_BYTES - form.PAGE_HEADER_BYTES, [b""]
+    for one in definitions:
+        if len(blocks[-1]) + len(one) > room:
+            blocks.append(b"")
+        blocks[-1] += one
+    return blocks
+
+
+def definition_page(body: bytes) -> bytes:
+    """A page of definitions."""
+    head = struct.pack("<II", form.DEFINITIONS, 0) + bytes(56)
+    return (head + body).ljust(form.PAGE_BYTES, b"\0")
+
+
+def record_pages(lane: int, rows: list[tuple[Any, ...]]) -> list[bytes]:
+    """The pages of a lane's records."""
+    head = struct.pack("<II", form.RECORDS, lane) + bytes(56)
+    made = []
+    for begin in range(0, len(rows), form.RECORDS_A_PAGE):
+        body = np.array(rows[begin : begin + form.RECORDS_A_PAGE], dtype=form.RECORD).tobytes()
+        made.append((head + body).ljust(form.PAGE_BYTES, b"\0"))
+    return made
+
+
+def files(p: int, *, points: bool = True) -> list[MadeFile]:
+    """A file a rank, with functions, MPI_COMM_WORLD and MPI_COMM_SELF, code in memory, and one clock."""
+    made = []
+    for rank in range(p):
+        start = CODE  # every process has the program at the same place; tests that want others say so
+        definitions = [function(one) for one in FUNCTIONS]
+        definitions += [communicator(1, range(p), rank), communicator(2, [rank], rank)]
+        definitions += [mapping(start, start + 0x10000, CODE_OFFSET, "/usr/bin/app")]
+        definitions += [point(1, 1, same=True)] if points else []
+        made.append(MadeFile(rank, p, definitions))
+    return made
+
+
+def write(folder: Path, made: Iterable[MadeFile]) -> Path:
+    """Write files into a folder, which is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in made:
+        one.write(folder)
+    return folder

@@ -1,0 +1,176 @@
+"""Communicators that a program makes again and again: one row, one site, one pattern for all of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import made_traces as made
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from offbeat.cli.trace import app
+from offbeat.pattern import file as pattern_file
+from offbeat.trace.arrivals import collect
+from offbeat.trace.choice import choose_row
+from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern
+from offbeat.trace.read import Trace, open_trace
+from offbeat.trace.replay import recorded_calls
+from offbeat.trace.sampled import samples
+from offbeat.trace.summary import Summary, summarize
+from offbeat.trace.tables import tables
+
+US = 1e-6
+STEP_NS = 1_000_000
+
+
+def steps(folder: Path, number: int, *, calls: int = 2, names: bool = False) -> Path:
+    """In each of some time steps, four ranks make a communicator, call on it, and free it; rank 3 is late by
+    a microsecond more in every call."""
+    ranks = made.files(4)
+    for one in ranks:
+        one.header["ended_ns"] = STEP_NS * (number + 2)
+        for step in range(number):
+            identity = 3 + step
+            one.definitions.append(
+                made.communicator(identity, range(4), one.rank, ordinal=1 + step, parent=1)
+            )
+            if names:
+                one.definitions.append(made.name(identity, f"step {step}"))
+            for call in range(calls):
+                begin = STEP_NS * (1 + step) + 100_000 * call
+                late = 1000 * (step * calls + call) * (one.rank == 3)
+                one.call(begin + late, begin + 90_000, sequence=call, communicator=identity)
+    return made.write(folder, ranks)
+
+
+def opened(folder: Path) -> tuple[Trace, Summary]:
+    trace = open_trace(folder)
+    return trace, summarize(trace)
+
+
+def test_a_communicator_of_every_time_step_is_one_row_that_says_how_many(tmp_path: Path) -> None:
+    _, summary = opened(steps(tmp_path / "t", 10))
+    assert len(summary.rows) == len(summary.families) == 1
+    (row,) = summary.rows
+    assert (row.communicators, row.calls, row.whole, row.all_bytes) == (10, 20, 20, 4 * 8 * 20)
+    assert row.communicator == "10 × communicator 2 (MPI_Comm_split)"
+    assert row.skew.mean_s == pytest.approx(9.5 * US)
+    assert row.total_delay.mean_s == pytest.approx(90 * US)
+    assert row.last_delay.mean_s == pytest.approx((90 - 9.5) * US)
+    assert row.delays_s == pytest.approx([0, 0, 0, 9.5 * US])
+    assert [len(table.rows) for table in tables(summary)] == [1, 1, 1]
+
+
+def test_a_pattern_and_a_replay_are_over_all_of_them_in_order_of_time(tmp_path: Path) -> None:
+    trace, summary = opened(steps(tmp_path / "t", 10))
+    row = choose_row(summary)
+    arrivals = collect(trace, row)
+    assert mean_pattern(summary, row).delays_s[3] == pytest.approx(9.5 * US)
+    replay = recorded_calls(summary, arrivals)
+    assert replay.delays_s[:, 3] == pytest.approx(np.arange(20) * US)
+    assert call_pattern(summary, arrivals, 17).delays_s[3] == pytest.approx(17 * US)
+    ((_, cluster),) = cluster_patterns(summary, arrivals)
+    assert len(cluster.calls) == 20
+
+
+def test_of_too_many_calls_on_them_those_kept_are_numbered_in_order_of_time(tmp_path: Path) -> None:
+    trace, summary = opened(steps(tmp_path / "t", 10))
+    arrivals = collect(trace, choose_row(summary), most_values=40)
+    assert arrivals.step == 2
+    assert arrivals.delays_s[:, 3] == pytest.approx(arrivals.number * US)
+
+
+def test_calls_that_alternate_between_them_are_numbered_in_order_of_time(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        one.definitions += [
+            made.communicator(3 + turn, range(2), one.rank, ordinal=1 + turn, parent=1) for turn in range(2)
+        ]
+        for number in range(20):
+            begin, (sequence, turn) = STEP_NS * (1 + number), divmod(number, 2)
+            one.call(
+                begin + 1000 * number * one.rank, begin + 90_000, sequence=sequence, communicator=3 + turn
+            )
+    trace, summary = opened(made.write(tmp_path / "t", ranks))
+    for most_values, step in ((100, 1), (20, 2), (10, 4)):
+        arrivals = collect(trace, choose_row(summary), most_values=most_values)
+        assert arrivals.step == step
+        assert arrivals.delays_s[:, 1] == pytest.approx(arrivals.number * US)
+
+
+def test_starts_of_persistent_collectives_on_them_are_one_row(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        for step in range(5):
+            again = made.communicator(3 + step, range(2), one.rank, ordinal=1 + step, parent=1)
+            one.definitions.append(again)
+            at = STEP_NS * (step + 1)
+            chosen: dict[str, Any] = {"communicator": 3 + step, "function": "MPI_Allreduce_init", "round": 1}
+            one.call(at, at + 1000, flags=made.form.START, **chosen)
+            done = made.form.COMPLETION | 1 << made.form.BY_SHIFT
+            one.call(at + 2000, at + 3000, flags=done, **chosen)
+    _, summary = opened(made.write(tmp_path / "t", ranks))
+    assert [(row.kind, row.calls, row.communicators) for row in summary.rows] == [("persistent", 5, 5)]
+
+
+def test_what_is_made_of_communicators_that_are_made_again_is_made_again_too(tmp_path: Path) -> None:
+    ranks = made.files(4)
+    for one in ranks:
+        half = [0, 1] if one.rank < 2 else [2, 3]
+        for step in range(6):
+            outer, inner = 3 + 2 * step, 4 + 2 * step
+            one.definitions.append(made.communicator(outer, range(4), one.rank, ordinal=1 + step, parent=1))
+            one.definitions.append(made.communicator(inner, half, one.rank, ordinal=step, parent=outer))
+            one.call(STEP_NS * (step + 1), STEP_NS * (step + 1) + 1000, communicator=inner)
+    _, summary = opened(made.write(tmp_path / "t", ranks))
+    assert [row.communicators for row in summary.rows] == [6, 6]
+    (together,) = summary.families
+    assert (together.communicator, together.communicators) == ("12 × MPI_Comm_split", 12)
+    assert together.calls == 12
+
+
+def test_samples_for_pictures_are_of_all_of_them(tmp_path: Path) -> None:
+    trace, summary = opened(steps(tmp_path / "t", 10))
+    (sample,) = samples(trace, summary.families)
+    assert sample.delays_s[:, 3] == pytest.approx(np.arange(20) * US)
+
+
+def test_they_can_be_chosen_as_they_are_named(tmp_path: Path) -> None:
+    _, summary = opened(steps(tmp_path / "t", 10))
+    for words in ("10 × communicator 2 (MPI_Comm_split)", "communicator 2 (MPI_Comm_split)"):
+        assert choose_row(summary, communicator=words) is summary.rows[0]
+
+
+def test_the_page_has_the_command_that_makes_their_pattern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = steps(tmp_path / "t", 10)
+    CliRunner().invoke(app, ["report", str(folder)], catch_exceptions=False)
+    (line,) = re.findall("offbeat trace (pattern [^<]*)", unescape((tmp_path / "t.html").read_text()))
+    CliRunner().invoke(app, shlex.split(line), catch_exceptions=False)
+    assert pattern_file.read(tmp_path / "allreduce-8B.txt", 4).delays_s[3] == pytest.approx(9.5 * US)
+
+
+def test_other_names_other_ranks_and_other_parents_keep_them_apart(tmp_path: Path) -> None:
+    _, summary = opened(steps(tmp_path / "named", 3, names=True))
+    assert sorted(row.communicator for row in summary.rows) == ["step 0", "step 1", "step 2"]
+    ranks = made.files(4)
+    for one in ranks:
+        pair = [0, 1] if one.rank < 2 else [2, 3]
+        one.definitions.append(made.communicator(3, pair, one.rank, parent=1))
+        one.definitions.append(made.communicator(4, pair, one.rank, ordinal=1, parent=3))
+        one.call(1000, 2000, communicator=3)
+        one.call(3000, 4000, communicator=4)
+    _, summary = opened(made.write(tmp_path / "parents", ranks))
+    assert [row.communicators for row in summary.rows] == [1, 1, 1, 1]
+
+
+def test_a_thousand_of_them_are_one_row(tmp_path: Path) -> None:
+    _, summary = opened(steps(tmp_path / "t", 1000, calls=1))
+    assert [(row.communicators, row.calls) for row in summary.rows] == [(1000, 1000)]
