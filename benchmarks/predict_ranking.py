@@ -31,6 +31,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import trace_files as made
 from numpy.typing import NDArray
 from scipy import stats
 from studies import lines, offbeat
@@ -44,7 +45,6 @@ from offbeat.platform.machine import load
 from offbeat.simulation.catalogue import algorithms
 from offbeat.simulation.exits import simulate
 from offbeat.study.algorithm import Algorithm
-from offbeat.trace import made
 
 P, SIZE, CALLS = 1024, 32768, 8
 SKEW_S, NOISE_S, WORK_S = 0.5, 0.02, 0.5

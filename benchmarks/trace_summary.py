@@ -21,9 +21,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import trace_files as made
 
 from offbeat.trace import format as form
-from offbeat.trace import made
 
 CALLS_A_ROUND = 4
 ROUND_NS = 40_000

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from offbeat.errors import BadInput, OffbeatError, RunFailed
 from offbeat.whole_file import refused, whole_file, write_whole_file
 
 
@@ -69,9 +70,16 @@ def test_a_place_that_is_none_is_the_systems_error(tmp_path: Path, path: str) ->
 
 
 @pytest.mark.parametrize(
-    ("number", "mend"),
-    [(errno.EACCES, "give a file in a folder that you can write to"), (errno.ENOSPC, "make room there, or")],
+    ("number", "kind", "mend"),
+    [
+        (errno.EACCES, BadInput, "give a file in a folder that you can write to"),
+        (errno.ENOSPC, RunFailed, "make room there, or give a file in another place"),
+    ],
 )
-def test_a_refusal_names_the_file_and_what_would_mend_it(number: int, mend: str) -> None:
-    said = str(refused(Path("x.json"), OSError(number, os.strerror(number)), "the report"))
-    assert said.startswith(f"cannot write the report x.json: {os.strerror(number)}; {mend}")
+def test_a_refusal_names_the_file_and_what_would_mend_it(
+    number: int, kind: type[OffbeatError], mend: str
+) -> None:
+    """A full disk is nobody's bad input."""
+    error = refused(Path("x.json"), OSError(number, os.strerror(number)), "the report")
+    assert isinstance(error, kind)
+    assert str(error) == f"cannot write the report x.json: {os.strerror(number)}; {mend}"

@@ -92,7 +92,7 @@ inside() {
 
 check "$@"
 if (($$ != 1)); then # not yet the first process of a namespace
-    exec unshare --mount --propagation private --pid --fork --kill-child "$0" "$@"
+    exec unshare --mount --propagation private --pid --fork --kill-child "$PWD/tools/test_debian.sh" "$@"
 fi
 shift
 mkdir -p build

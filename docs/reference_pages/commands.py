@@ -25,7 +25,7 @@ HEAD = """# Commands
 | 0 | done |
 | 1 | tried, and not or not wholly done: a sentence says what failed |
 | 2 | the input cannot be used: a sentence names file, line, key or option; nothing was launched |
-| 130, 143 | interrupted, or stopped by a signal; what was measured is kept, as a sentence says |
+| 129, 130, 143 | stopped by a signal (130: Ctrl-C); a sentence says whether anything measured is kept |
 
 Tables go to standard output, progress and warnings to standard error. Colours and lines are left out where
 the output is not a terminal.

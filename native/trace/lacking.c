@@ -44,9 +44,15 @@ static int is_the_fronts(uintptr_t address) {
            dladdr((void *)(uintptr_t)offbeat_lacking_forget, &here) != 0 && there.dli_fbase == here.dli_fbase;
 }
 
-static void clear(const object *of, uintptr_t *slot) {
+/* Where the page of an address begins. */
+static uintptr_t page_of(uintptr_t address) {
     const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
-    void *page = (void *)((uintptr_t)slot / page_bytes * page_bytes);
+    return address / page_bytes * page_bytes;
+}
+
+static void clear(const object *of, uintptr_t *slot) {
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = (void *)page_of((uintptr_t)slot);
     const int is_sealed = (uintptr_t)slot >= of->sealed_from && (uintptr_t)slot < of->sealed_to;
     if (is_sealed && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0)
         return;
@@ -119,7 +125,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *unused) {
             dynamic = (const ElfW(Dyn) *)(of.base + segment->p_vaddr);
         if (segment->p_type == PT_GNU_RELRO) {
             of.sealed_from = of.base + segment->p_vaddr;
-            of.sealed_to = of.sealed_from + segment->p_memsz;
+            of.sealed_to = page_of(of.sealed_from + segment->p_memsz); /* what begins a page stays open */
         }
     }
     if (dynamic != NULL)

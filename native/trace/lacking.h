@@ -4,7 +4,8 @@
  * Functions that the front has, and the program's MPI library hasn't.
  *
  * Programs that do without a function where there is none (mpi4py, those with large counts) refer to it
- * weakly. What was loaded before the program's library was known found the front's.
+ * weakly. What was loaded before the program's library was known found the front's; so does what is loaded
+ * after the first call, which nobody sees: it ends in a sentence where it calls such a function.
  */
 #ifndef OFFBEAT_TRACE_LACKING_H
 #define OFFBEAT_TRACE_LACKING_H

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from offbeat.errors import BadInput
+from offbeat.errors import BadInput, OffbeatError, RunFailed
 
 
 @contextmanager
@@ -44,13 +44,16 @@ def write_whole_file(path: Path, content: bytes) -> None:
         stream.write(content)
 
 
-def refused(path: Path, error: OSError, what: str = "") -> BadInput:
-    """The sentence for a file that cannot be written; ``what`` names it, such as ``the report``."""
-    named = f"{what} {path}" if what else str(path)
-    mend = "give a file in a folder that you can write to"
+def refused(path: Path, error: OSError, what: str = "") -> OffbeatError:
+    """The sentence for a file that cannot be written; ``what`` names it, such as ``the report``.
+
+    :class:`RunFailed` where the disk is full, which is nobody's input; else :class:`BadInput`.
+    """
+    failed = f"cannot write {what} {path}" if what else f"cannot write {path}"
+    failed += f": {error.strerror or error}; "
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        mend = "make room there, or give a file in another place"
-    return BadInput(f"cannot write {named}: {error.strerror or error}; {mend}")
+        return RunFailed(failed + "make room there, or give a file in another place")
+    return BadInput(failed + "give a file in a folder that you can write to")
 
 
 def _mode(path: Path) -> int | None:

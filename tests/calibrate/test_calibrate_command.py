@@ -87,6 +87,7 @@ def test_a_base_gives_what_one_node_cannot(tmp_path: Path) -> None:
         (["--base", "nothing"], "'nothing' is not a platform"),
         (["--mpi", "no-such-library"], "no MPI installation of that name"),
         (["-o", "no/such/folder.toml"], "there is no folder"),
+        (["--measurements", "no/such/folder.json"], "there is no folder"),
     ],
 )
 def test_wrong_words_are_refused_before_anything_is_launched(

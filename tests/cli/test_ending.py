@@ -33,6 +33,17 @@ with ending():
     build_once(Path("place/bin/program"), Path("sources"), [], "the native parts for MPI 5")
 """
 
+STOPPED_AS_A_STEP_ENDS = """
+import os, signal, subprocess
+wait = subprocess.Popen.wait
+def waits(process):
+    wait(process)
+    subprocess.Popen.wait = wait
+    os.kill(os.getpid(), signal.SIGTERM)
+subprocess.Popen.wait = waits
+"""
+"""Has a signal come when a step's process is gone and its status not told yet."""
+
 
 def offbeat(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
     options: dict[str, object] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE} | more
@@ -107,6 +118,23 @@ def test_a_stop_during_a_build_says_so_and_leaves_nothing_half_built(tmp_path: P
     assert [entry.name for entry in tmp_path.iterdir() if "place" in entry.name and entry.is_dir()] == []
     compiler = int((tmp_path / "pids").read_text(encoding="utf-8"))
     assert not Path(f"/proc/{compiler}/cwd").exists(), "what CMake started goes on"
+
+
+def test_a_stop_as_a_step_of_a_build_ends_is_a_stop(tmp_path: Path) -> None:
+    cmake = tmp_path / "cmake"
+    cmake.write_text("#!/bin/sh\n", encoding="utf-8")
+    cmake.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_AS_A_STEP_ENDS + BUILDING],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.stderr == "offbeat: stopped while building the native parts for MPI 5.\n"
+    assert done.returncode == 128 + signal.SIGTERM
 
 
 def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:

@@ -14,6 +14,9 @@ PACKAGE = REPOSITORY / "src" / "offbeat"
 NATIVE = REPOSITORY / "native"
 SIMULATOR = REPOSITORY / "simulator"
 
+SHARED = "trace_files"
+"""The one file of the benchmarks that tests import: made-up traces."""
+
 OUTSIDE = {"bar", "errors", "stopped", "units", "whole_file", "__init__"}
 """Modules of the package that belong to no room and that every room may import."""
 
@@ -46,6 +49,13 @@ def python_imports(path: Path) -> set[str]:
         imported |= {name.split(".")[1] if "." in name else "__init__" for name in names}
     known = folders(PACKAGE) | OUTSIDE
     return {name if name in known else "__init__" for name in imported}  # offbeat.__version__
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Every module that a Python file imports, but for parts of packages."""
+    tree = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    whole = {name.name for node in tree if isinstance(node, ast.Import) for name in node.names}
+    return whole | {node.module for node in tree if isinstance(node, ast.ImportFrom) and node.module}
 
 
 def native_includes(path: Path) -> set[str]:
@@ -138,6 +148,12 @@ def test_a_benchmark_needs_nothing_of_the_tests(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     folders_named = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert "tests" not in folders_named
-    assert not {name.module for name in ast.walk(tree) if isinstance(name, ast.ImportFrom)} & {
-        test.stem for test in (REPOSITORY / "tests").rglob("*.py")
-    }
+    assert not imported_modules(path) & {test.stem for test in (REPOSITORY / "tests").rglob("*.py")}
+
+
+def test_the_tests_share_one_file_with_the_benchmarks_and_import_no_program_of_theirs() -> None:
+    programs = {path.stem for path in (REPOSITORY / "benchmarks").glob("*.py")} - {SHARED}
+    for path in (REPOSITORY / "tests").rglob("*.py"):
+        assert path.stem not in programs | {SHARED}, f"{path} would stand for a file of the benchmarks"
+        assert not imported_modules(path) & programs, f"{path} imports a benchmark"
+    assert imported_modules(REPOSITORY / "benchmarks" / f"{SHARED}.py").isdisjoint(programs)

@@ -221,4 +221,41 @@ def test_where_every_kth_call_was_recorded_each_stands_for_k(tmp_path: Path) -> 
     found = predicted(trace, made_results.results(tmp_path / "r", cases))
     assert found.recorded.calls[0].number == 50
     assert times(found, "linear")["no_delay"] == pytest.approx(RUN_S - 50 * 30 * US, abs=1e-9)
-    assert "every 10th call was recorded: each stands for 10" in found.notes
+    assert any("every 10th call was recorded: each stands for 10" in note for note in found.notes)
+    assert any("was called 41 to 50 times, and 50 are taken" in note for note in found.notes)
+
+
+def sampled_steps(folder: Path, recorded: list[int], *, freed: int | None) -> Path:
+    """In each of twenty time steps, four ranks make a communicator and call on it; each tenth call on each is
+    recorded, and it is freed after so many, or never.
+    """
+    files = made.files(4)
+    for one in files:
+        one.header["every"] = 10
+        for step in range(20):
+            again = made.communicator(3 + step, range(4), one.rank, ordinal=1 + step, parent=1)
+            one.definitions += [again, *([] if freed is None else [made.freed(3 + step, freed)])]
+            for place, sequence in enumerate(recorded):
+                begin = (1 + step * len(recorded) + place) * 1_000_000
+                values = {"communicator": 3 + step, "function": "MPI_Alltoall", "bytes": 32768}
+                one.call(begin, begin + 70_000, sequence=sequence, **values)
+    return made.write(folder, files)
+
+
+@pytest.mark.parametrize(("recorded", "freed"), [([0], 1), ([0], 4), ([0, 10], 17), ([0, 10], 20)])
+def test_a_recorded_call_stands_for_no_more_than_its_communicator_had(
+    tmp_path: Path, recorded: list[int], freed: int
+) -> None:
+    cases = made_results.results(tmp_path / "r", made_results.rows({"no_delay": {"linear": 40}}))
+    found = predicted(sampled_steps(tmp_path / "t", recorded, freed=freed), cases)
+    assert found.recorded.calls[0].number == 20 * freed
+    assert not any("are taken" in note for note in found.notes)
+
+
+def test_how_many_calls_there_were_is_said_to_be_a_guess_where_communicators_were_not_freed(
+    tmp_path: Path,
+) -> None:
+    cases = made_results.results(tmp_path / "r", made_results.rows({"no_delay": {"linear": 40}}))
+    found = predicted(sampled_steps(tmp_path / "t", [0], freed=None), cases)
+    assert found.recorded.calls[0].number == 200
+    assert any("was called 20 to 200 times, and 200 are taken" in note for note in found.notes)

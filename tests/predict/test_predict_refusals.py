@@ -11,6 +11,9 @@ import pytest
 from made_runs import alltoalls, predicted
 
 from offbeat.errors import BadInput
+from offbeat.trace.advice import sentence
+from offbeat.trace.read import open_trace
+from offbeat.trace.summary import summarize
 
 ONE: made_results.Delays = {"no_delay": {"linear": 40.0, "pairwise": 60.0}}
 
@@ -118,10 +121,34 @@ def test_what_is_not_covered_gives_way_to_what_is_and_that_is_said(tmp_path: Pat
         one.call(10_000_000, 10_070_000, sequence=1, function="MPI_Alltoall", bytes=32768)
     trace = made.write(tmp_path / "t", files)
     found = predicted(trace, results(tmp_path))
-    assert any("most time goes into MPI_Bcast" in note for note in found.notes)
+    (note,) = (note for note in found.notes if "and not about what is to be tuned first" in note)
+    assert "this is about MPI_Alltoall of 32 KiB" in note
+    assert "MPI_Bcast of 64 B" in note and "holds no bcast, but alltoall; measure it" in note
     with pytest.raises(BadInput, match="holds no bcast, but alltoall"):
         predicted(trace, found_directory := tmp_path / "r", collective="bcast")
     assert found_directory.exists()
+
+
+def test_unasked_it_is_about_what_the_summary_names_though_another_site_takes_longer(tmp_path: Path) -> None:
+    files = made.files(4)
+    calls = [("MPI_Bcast", 64, 60), ("MPI_Alltoall", 32768, 50), ("MPI_Alltoall", 32768, 40)]
+    for one in files:
+        for number, (function, size, taking_us) in enumerate(calls):
+            begin = (1 + number) * 1_000_000
+            values = {"function": function, "bytes": size, "address": made.CODE + 0x10 * (1 + number)}
+            one.call(begin, begin + taking_us * made.US, sequence=number, **values)
+    trace = made.write(tmp_path / "t", files)
+    both = [
+        *made_results.rows(dict(ONE)),
+        *made_results.rows({"no_delay": {"linear": 40}}, collective="bcast", bytes=64),
+    ]
+    measured = made_results.results(tmp_path / "r", both)
+    found = predicted(trace, measured)
+    assert "MPI_Alltoall at 32 KiB" in sentence(summarize(open_trace(trace)))
+    assert found.recorded.calls[0].words.startswith("MPI_Alltoall of 32 KiB at app+0x1020")
+    assert not any("tuned first" in note for note in found.notes)
+    together = predicted(trace, measured, everything=True)
+    assert [one.collective for one in together.recorded.calls] == ["alltoall", "alltoall", "bcast"]
 
 
 def test_an_algorithm_that_was_not_measured_cannot_be_what_ran(trace: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -22,6 +23,7 @@ from offbeat.errors import BadInput
 from offbeat.study.json_schema import schema, schema_text
 from offbeat.study.load import FORM as STUDY_FORM
 from offbeat.study.load import load, loads
+from offbeat.study.new_file import check_new
 from offbeat.study.resolved import resolved_toml
 from offbeat.study.template import TEMPLATE
 
@@ -93,13 +95,20 @@ def test_init_never_overwrites_a_file_unless_forced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [(".", "is a directory"), ("no/such/study.toml", "cannot be written")]
+    ("path", "words"), [(".", "is a directory"), ("no/such/study.toml", "cannot write the study file")]
 )
 def test_init_tells_where_it_cannot_write(tmp_path, path, words):
     for force in ([], ["--force"]):
         result = run(init.command, str(tmp_path / path), *force)
         assert isinstance(result.exception, BadInput)
         assert words in str(result.exception)
+
+
+def test_a_folder_that_takes_no_file_is_known_beforehand(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)  # root may write anywhere
+    with pytest.raises(BadInput, match="you may not write to the folder"):
+        check_new(tmp_path / "new.toml")
+    check_new(Path("/dev/stdout"), force=True)
 
 
 # --- the JSON Schema

@@ -1,4 +1,4 @@
-"""Traces whose content is known: ``offbeat.trace.made``, and a short way to calls with given delays."""
+"""Traces whose content is known: ``benchmarks/trace_files.py``, and short ways to calls with given delays."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from offbeat.trace import format as form
-from offbeat.trace.made import (
+from trace_files import (
     CODE,
     CODE_OFFSET,
     WANDER,
@@ -15,12 +14,15 @@ from offbeat.trace.made import (
     communicator,
     definition,
     files,
+    freed,
     mapping,
     name,
     note,
     point,
     write,
 )
+
+from offbeat.trace import format as form
 
 __all__ = [
     "CODE",
@@ -32,6 +34,7 @@ __all__ = [
     "definition",
     "files",
     "form",
+    "freed",
     "mapping",
     "name",
     "note",

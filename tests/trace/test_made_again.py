@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
+from offbeat.errors import BadInput
 from offbeat.pattern import file as pattern_file
 from offbeat.trace.arrivals import collect
 from offbeat.trace.choice import choose_row
@@ -169,6 +170,57 @@ def test_other_names_other_ranks_and_other_parents_keep_them_apart(tmp_path: Pat
         one.call(3000, 4000, communicator=4)
     _, summary = opened(made.write(tmp_path / "parents", ranks))
     assert [row.communicators for row in summary.rows] == [1, 1, 1, 1]
+
+
+def dups(folder: Path, called: list[tuple[int, int]], number: int = 2) -> Path:
+    """Two ranks copy MPI_COMM_WORLD so many times; then each call is at a site, on one of the copies."""
+    ranks = made.files(2)
+    for one in ranks:
+        for copy in range(number):
+            one.definitions.append(
+                made.communicator(3 + copy, range(2), one.rank, ordinal=1 + copy, parent=1)
+            )
+        for place, (site, copy) in enumerate(called):
+            begin = STEP_NS * (1 + place)
+            one.call(
+                begin + 1000 * one.rank,
+                begin + 90_000,
+                sequence=place,
+                communicator=3 + copy,
+                address=made.CODE + 0x10 * (1 + site),
+            )
+    return made.write(folder, ranks)
+
+
+def test_a_row_counts_and_names_the_communicators_that_its_calls_were_on(tmp_path: Path) -> None:
+    _, summary = opened(dups(tmp_path / "t", [(0, 0), (1, 1), (0, 0), (1, 1), (2, 0), (2, 1)]))
+    for rows in (summary.rows, summary.families):
+        found = {row.site: (row.communicators, row.communicator) for row in rows}
+        assert found == {
+            "app+0x1010": (1, "communicator 2 (MPI_Comm_split)"),
+            "app+0x1020": (1, "communicator 3 (MPI_Comm_split)"),
+            "app+0x1030": (2, "2 × communicator 2 (MPI_Comm_split)"),
+        }
+
+
+def test_of_a_thousand_that_were_made_those_with_calls_count(tmp_path: Path) -> None:
+    _, summary = opened(dups(tmp_path / "t", [(0, copy) for copy in range(0, 1000, 100)] * 2, number=1000))
+    assert [(row.communicators, row.calls) for row in summary.rows] == [(10, 20)]
+    _, again = opened(tmp_path / "t")
+    small = summarize(open_trace(tmp_path / "t"), most_records=2)
+    assert [row.communicators for row in small.rows] == [row.communicators for row in again.rows]
+
+
+def test_each_of_them_finds_its_row_and_one_without_calls_finds_none(tmp_path: Path) -> None:
+    trace, summary = opened(dups(tmp_path / "t", [(0, 0), (0, 2), (1, 2)], number=4))
+    first, second = (next(row for row in summary.rows if row.site == f"app+0x10{n}0") for n in (1, 2))
+    named = [one.label for one in trace.communicators.all if one.made_by]
+    assert choose_row(summary, communicator=named[0]) is first
+    assert choose_row(summary, site="1010", communicator=named[2]) is first
+    assert choose_row(summary, site="1020", communicator=named[2]) is second
+    for words in (named[1], named[3]):
+        with pytest.raises(BadInput, match=r"no such calls; there are: .* on 2 × communicator"):
+            choose_row(summary, communicator=words)
 
 
 def test_a_thousand_of_them_are_one_row(tmp_path: Path) -> None:

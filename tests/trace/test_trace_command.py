@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +14,10 @@ import made_traces as made
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
+from verb_without_mpi import STARTS, run_verb, started
 
 from offbeat.cli.trace import app
-from offbeat.errors import BadInput
+from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
 from offbeat.pattern import file, sequence
 from offbeat.trace import format as form
@@ -153,7 +152,7 @@ def test_what_cannot_be_meant_is_refused(trace: Path, words: list[str], said: st
     ids=lambda words: words[0] + words[3].strip("-"),
 )
 def test_a_full_disk_is_a_sentence(trace: Path, words: list[str]) -> None:
-    with pytest.raises(BadInput, match=r"cannot write .*/dev/full: No space left on device"):
+    with pytest.raises(RunFailed, match=r"cannot write .*/dev/full: No space left on device; make room"):
         run(*(str(trace) if word == "TRACE" else word for word in words))
 
 
@@ -295,46 +294,6 @@ def test_the_words_of_collectives_are_those_of_the_tracers_table() -> None:
     assert words | {"constructors"} == set(COLLECTIVES)
 
 
-STARTS = """
-from pathlib import Path
-from types import SimpleNamespace
-from offbeat.cli import trace, trace_run
-from offbeat.cli.ending import ending
-
-def prepare(words, folder, *_):
-    folder.mkdir(exist_ok=True)
-    return trace_run.launch.Started(argv=list(words), environment={}, folder=folder)
-
-def tracer(installation, echo):
-    Path("built").touch()
-
-trace_run.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI 5")
-trace_run.launch.tracer = tracer
-trace_run.launch.prepare = prepare
-with ending():
-    trace.app()
-"""
-"""The verb as it is, but without an MPI library."""
-
-
-def started(tmp_path: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", STARTS, "run", *words],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ) | {"NO_COLOR": "1"},
-    )
-
-
-def run_verb(tmp_path: Path, *words: str) -> tuple[int, str, str]:
-    with started(tmp_path, *words) as process:
-        out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
-
-
 @pytest.mark.parametrize(
     ("script", "status"),
     [("echo out; echo err >&2; exit 7", 7), ("kill -9 $$", -9), ("touch t/rank-000000.trace", 0)],
@@ -346,6 +305,15 @@ def test_output_and_status_are_those_of_the_program(tmp_path: Path, script: str,
         assert out == "out\n"
         assert err.startswith("err\n")
     assert ("no trace was written" in err) == (status != 0)
+
+
+def test_what_was_open_is_open_in_the_program(tmp_path: Path) -> None:
+    """As for a shell's ``3<file``, or the jobs that make hands on."""
+    (tmp_path / "file").write_text("through\n", encoding="utf-8")
+    verb = [sys.executable, "-c", STARTS, "run", "-o", "t", "--", "/bin/sh", "-c", "cat <&7"]
+    words = ["sh", "-c", 'exec "$@" 7<file', "sh", *verb]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "through\n"
 
 
 @pytest.mark.parametrize(
@@ -417,56 +385,3 @@ def test_a_cache_that_ld_preload_cannot_name_is_refused_before_anything_is_built
     with pytest.raises(BadInput, match=f"{odd}/native/.* LD_PRELOAD cannot name a path"):
         tracer(installation("mpich"))
     assert not (tmp_path / odd).exists()
-
-
-COUNTING = """
-import signal, sys, time
-counted = []
-signal.signal(signal.Signals[sys.argv[1]], lambda number, frame: counted.append(number))
-print("ready", flush=True)
-until = time.monotonic() + 60
-while not counted and time.monotonic() < until:
-    time.sleep(0.01)
-time.sleep(0.5)
-print("counted", len(counted), flush=True)
-"""
-
-
-@pytest.mark.parametrize(
-    ("way", "number"),
-    [
-        ("by the terminal", signal.SIGINT),
-        ("to the group", signal.SIGINT),
-        ("to the group", signal.SIGTERM),
-        ("to the process", signal.SIGINT),
-        ("to the process", signal.SIGTERM),
-    ],
-)
-def test_a_signal_reaches_the_program_once_however_it_was_sent(
-    tmp_path: Path, way: str, number: signal.Signals
-) -> None:
-    counting = [sys.executable, "-c", COUNTING, number.name]
-    words = [sys.executable, "-c", STARTS, "run", "-o", "t", "--", *counting]
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(tmp_path)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.execv(words[0], words)
-    said = _read_until(terminal, "ready")
-    if way == "by the terminal":
-        os.write(terminal, b"\x03")
-    elif way == "to the group":
-        os.killpg(pid, number)
-    else:
-        os.kill(pid, number)
-    said += _read_until(terminal, "no trace was written")
-    os.waitpid(pid, 0)
-    os.close(terminal)
-    assert "counted 1\r" in said
-
-
-def _read_until(terminal: int, word: str) -> str:
-    said = ""
-    while word not in said:
-        said += os.read(terminal, 4096).decode()
-    return said

@@ -101,7 +101,12 @@ def test_killed_half_way_nothing_is_lost_and_nothing_runs_twice(world: World, nu
     words = [sys.executable, fake_world.__file__, str(world.folder), "--rounds", "3"]
     slow = [*WORDS, "0.4"]
     process = subprocess.Popen(
-        [*words, *slow], cwd=world.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [*words, *slow],
+        cwd=world.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # nohup may ignore it
     )
     until = time.monotonic() + 60
     while len(fake_world.started(world.folder)) < 4 and time.monotonic() < until:

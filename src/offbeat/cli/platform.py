@@ -160,6 +160,8 @@ def calibrate_platform(
     Shows for each size how far the fitted model is from what was measured.
     """
     check_new(output, force=force)
+    if measurements is not None:
+        check_new(measurements, force=True)
     told = Console(stderr=True, highlight=False, soft_wrap=True)
     like = machine.load(base) if base else None
     if refit is None:

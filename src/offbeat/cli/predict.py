@@ -61,7 +61,8 @@ def command(
 ) -> None:
     """Predict the run time of a traced program with each algorithm.
 
-    Without a choice of calls, those to tune first are taken.
+    Without a choice of calls, those are taken that the summary names as the first to tune; if the results do
+    not cover them, the next ones that they do.
     """
     opened = open_trace(trace)
     measured = read_study(results)

@@ -227,7 +227,8 @@ def _run(words: list[str], output: int, log: Path, environ: Mapping[str, str]) -
     try:
         status = process.wait()
     except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may just have ended
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
     if status != 0:

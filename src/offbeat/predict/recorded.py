@@ -22,13 +22,17 @@ from offbeat.units import format_time
 
 BLOCKING = "blocking"
 
+_SURE = 0.9
+"""Above this share of a number of calls, what is not sure of it is not worth a note."""
+
 
 class Calls(Struct, frozen=True, kw_only=True):
     """Calls of one site, communicator, collective and size.
 
-    ``number`` is how many the run made: those recorded, times k where every k-th was. ``share`` is the
-    communicator's part of all ranks. ``last_delay_s`` and ``skew_s`` are means over the calls, ``bound_s``
-    the largest error of a time. ``short`` begins the names of patterns that were made of these calls.
+    ``number`` is how many the run made; where every k-th was recorded, each stands for k, or for as many as
+    there were on its communicator. ``share`` is the communicator's part of all ranks. ``last_delay_s`` and
+    ``skew_s`` are means over the calls, ``bound_s`` the largest error of a time. ``short`` begins the names
+    of patterns that were made of these calls.
     """
 
     words: str
@@ -75,19 +79,33 @@ def recorded(trace: Trace, summary: Summary, rows: Sequence[Row]) -> Recorded:
 
     Raises :class:`BadInput` for calls of which no end was seen, and where they take longer than the run.
     """
-    every = max(file.header.every for file in trace.files) or 1
-    notes = list(summary.words)
-    if every > 1:
-        notes.append(f"every {every}th call was recorded: each stands for {every}")
+    notes = [*summary.words, *_sampled(rows, trace.every)]
     made = Recorded(
         program=summary.program,
         library=summary.library,
         processes=summary.processes,
         run_s=summary.run_s / max(summary.traced, 1),
-        calls=[calls_of(row, summary.processes, every) for row in rows],
+        calls=[calls_of(row, summary.processes) for row in rows],
         notes=notes,
     )
     return with_time_left(made)
+
+
+def _sampled(rows: Sequence[Row], every: int) -> list[str]:
+    """What calls that were not recorded are taken for, and where their number is a guess."""
+    if every == 1:
+        return []
+    notes = [
+        f"every {every}th call was recorded: each stands for {every}, or for those left on its communicator"
+    ]
+    for row in rows:
+        if row.made_at_least < _SURE * row.made:
+            notes.append(
+                f"{described(row)} was called {row.made_at_least} to {row.made} times, and {row.made} are"
+                " taken: of communicators that were not freed it is not known how many calls came after the"
+                " last recorded one; trace without --every to be sure"
+            )
+    return notes
 
 
 def with_time_left(made: Recorded) -> Recorded:
@@ -102,7 +120,7 @@ def with_time_left(made: Recorded) -> Recorded:
     )
 
 
-def calls_of(row: Row, processes: int, every: int = 1) -> Calls:
+def calls_of(row: Row, processes: int) -> Calls:
     """A row of a summary as calls that can be replaced. Raises :class:`BadInput` where they cannot."""
     if row.kind != BLOCKING:
         raise BadInput(
@@ -123,7 +141,7 @@ def calls_of(row: Row, processes: int, every: int = 1) -> Calls:
         processes=row.processes,
         least_bytes=row.least_bytes,
         most_bytes=row.most_bytes,
-        number=row.calls * every,
+        number=row.made,
         share=row.processes / processes,
         last_delay_s=row.last_delay.mean_s,
         skew_s=row.skew.mean_s,

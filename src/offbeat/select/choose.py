@@ -122,9 +122,12 @@ def select(
         )
     tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
     _refuse_unknown_scenario(terms.rule, tables)
-    samples = None if results.is_deterministic else samples_of(results.repetitions)
-    asked = asked_width(results.study)
-    outcomes = [_decide(table, terms, samples, results.verdicts, asked) for table in tables]
+    known = _Known(
+        samples=None if results.is_deterministic else samples_of(results.repetitions),
+        verdicts=results.verdicts,
+        asked=asked_width(results.study),
+    )
+    outcomes = [_decide(table, terms, known) for table in tables]
     return Selection(
         terms=terms,
         choices=[outcome for outcome in outcomes if isinstance(outcome, Choice)],
@@ -134,15 +137,18 @@ def select(
     )
 
 
-def _decide(
-    table: DelayTable,
-    terms: Terms,
-    samples: dict[str, Repeated] | None,
-    verdicts: Sequence[Verdict],
-    asked: float | None,
-) -> Choice | LeftOut:
-    """Apply the rule to one cell; without samples, numbers are exact and the choice is certain. ``asked`` is
-    how well the study wanted its numbers known."""
+class _Known(Struct, frozen=True, kw_only=True):
+    """What is known beside the tables; without ``samples``, numbers are exact and choices are certain.
+    ``asked`` is how well the study wanted its numbers known.
+    """
+
+    samples: dict[str, Repeated] | None
+    verdicts: Sequence[Verdict]
+    asked: float | None
+
+
+def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
+    """Apply the rule to one cell."""
     rule = terms.rule
     scores = rule.scores(table)
     if not scores:
@@ -152,8 +158,8 @@ def _decide(
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
     sure: float | None = 1.0
-    if samples is not None:
-        sure = certainty(table, rule, samples, algorithm, terms.bootstrap, terms.seed)
+    if known.samples is not None:
+        sure = certainty(table, rule, known.samples, algorithm, terms.bootstrap, terms.seed)
     return Choice(
         cell=table.cell,
         rule=str(rule),
@@ -174,8 +180,8 @@ def _decide(
             *comparison_cautions(table, rule, [algorithm, *tied], len(scores)),
             *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
             *number_cautions(table, rule, algorithm, sure is None and terms.bootstrap > 0),
-            *replay_cautions(table, rule, samples, asked),
-            *verdict_cautions(algorithm, verdicts_on(table.cell, verdicts)),
+            *replay_cautions(table, rule, known.samples, known.asked),
+            *verdict_cautions(algorithm, verdicts_on(table.cell, known.verdicts)),
         ],
     )
 

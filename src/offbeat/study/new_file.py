@@ -6,15 +6,19 @@ import os
 from pathlib import Path
 
 from offbeat.errors import BadInput
-from offbeat.whole_file import write_whole_file
+from offbeat.whole_file import refused, write_whole_file
 
 
 def check_new(path: Path, *, force: bool = False) -> None:
     """Raise :class:`BadInput` where :func:`write_new` would, as far as that can be known beforehand."""
     try:
         _refuse_taken(path, force)
-        if not path.absolute().parent.is_dir():
-            raise BadInput(f"{path}: there is no folder {path.absolute().parent}; give one that exists")
+        folder = path.absolute().parent
+        if not folder.is_dir():
+            raise BadInput(f"{path}: there is no folder {folder}; give one that exists")
+        is_replaced = path.is_file() or not path.exists()  # what is no file (/dev/stdout) is written as it is
+        if is_replaced and not os.access(folder, os.W_OK | os.X_OK):
+            raise BadInput(f"{path}: you may not write to the folder {folder}; give another one")
     except OSError as error:
         raise BadInput(f"{path}: this cannot be looked at: {error.strerror}; give another file") from None
 
@@ -22,14 +26,13 @@ def check_new(path: Path, *, force: bool = False) -> None:
 def write_new(path: Path, text: str, what: str, *, force: bool = False) -> None:
     """Write a new file; ``what`` names it in sentences (``the study file``).
 
-    Raises :class:`BadInput` for one that exists, unless ``force``, and where nothing can be written.
+    Raises :class:`BadInput` for one that exists, unless ``force``, and as :func:`refused` says.
     """
     try:
         _refuse_taken(path, force)
         write_whole_file(path, text.encode())
     except OSError as error:
-        mend = "give a file in a folder that exists and that you can write to"
-        raise BadInput(f"{path}: {what} cannot be written: {error.strerror}; {mend}") from None
+        raise refused(path, error, what) from None
 
 
 def _refuse_taken(path: Path, force: bool) -> None:

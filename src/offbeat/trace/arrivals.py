@@ -40,7 +40,7 @@ def collect(
     told: Told | None = None,
 ) -> Arrivals:
     """Read the trace once more for the arrivals of a row, in the order of its calls."""
-    total, collector = trace.most_records, _Collector(row, most_values)
+    total, collector = trace.most_records, _Collector(row, trace.communicators.first, most_values)
     matcher = Matcher(
         trace, most_records=most_records, told=None if told is None else lambda done: told(done, total)
     )
@@ -52,8 +52,8 @@ def collect(
 class _Collector:
     """Keeps the calls of a row: all of them, or every second, fourth, ... where they are too many."""
 
-    def __init__(self, row: Row, most_values: int) -> None:
-        self._row, self._most = row, most_values
+    def __init__(self, row: Row, first: NDArray[np.int64], most_values: int) -> None:
+        self._row, self._first, self._most = row, first, most_values
         self._met, self._step = 0, 1
         self._delays: list[NDArray[np.float64]] = []
         self._began: list[NDArray[np.int64]] = []
@@ -62,7 +62,7 @@ class _Collector:
     def add(self, found: Calls) -> None:
         """Keep what is the row's of these calls."""
         site, function, kind, power, communicator = self._row.key
-        chosen = found.is_whole & (found.communicator == communicator) & (found.site == site)
+        chosen = found.is_whole & (self._first[found.communicator] == communicator) & (found.site == site)
         chosen &= (found.function == function) & (found.kind == kind) & (powers(found.bytes) == power)
         number = self._met + _places(found.first_ns, chosen)
         self._met += int(np.count_nonzero(chosen))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from offbeat.trace import format as form
 from offbeat.trace.match import Matched
-from offbeat.trace.moments import PLACE_BITS, SITE_BITS, Moments
+from offbeat.trace.moments import CHANNEL_BITS, PLACE_BITS, SITE_BITS, Moments
 
 PLAIN, NONBLOCKING, STARTED = range(3)
 """Kinds of calls: blocking (and initialisations), nonblocking, starts of persistent ones."""
@@ -28,7 +28,8 @@ class Calls(Struct, kw_only=True, eq=False):
     """Calls, one an entry, (n,), times in ns; and their arrivals, one a rank that arrived, (m,).
 
     ``is_whole``: every traced rank of the communicator arrived. ``has_end``: all of those were seen to leave.
-    ``site`` and ``function`` are those of the first rank in the communicator that arrived. ``bytes`` is the
+    ``site`` and ``function`` are those of the first rank in the communicator that arrived. ``sequence`` is
+    the number on the communicator from 0 on; of starts of persistent ones, the round. ``bytes`` is the
     largest of any rank.
     """
 
@@ -41,6 +42,7 @@ class Calls(Struct, kw_only=True, eq=False):
     kind: NDArray[np.int64]
     function: NDArray[np.int64]
     communicator: NDArray[np.int64]
+    sequence: NDArray[np.int64]
     site: NDArray[np.int64]
     bytes: NDArray[np.int64]
     all_bytes: NDArray[np.int64]
@@ -114,6 +116,7 @@ def _worked_out(matched: Matched) -> Calls:
         kind=kind,
         function=caller & (2**SITE_BITS - 1),
         communicator=matched.communicator,
+        sequence=(moments.key[starts] >> 1) & (2 ** (CHANNEL_BITS - 1) - 1),
         site=(caller >> SITE_BITS) & (2 ** (PLACE_BITS - SITE_BITS) - 1),
         bytes=np.maximum.reduceat(moments.bytes, starts),
         all_bytes=np.add.reduceat(own_bytes, starts),

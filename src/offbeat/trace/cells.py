@@ -1,7 +1,8 @@
 """Sums over calls that belong together: one call site, communicator, function and size.
 
 Everything here is a sum, a count or a histogram, so that a hundred million records need no more memory than a
-thousand. Sizes fall together where they are within the same power of two; least and largest are kept.
+thousand; and of communicators that were made again and again, on which of them the calls were. Sizes fall
+together where they are within the same power of two; least and largest are kept.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.trace.calls import Calls
+from offbeat.trace.called_on import CalledOn
+from offbeat.trace.calls import STARTED, Calls
+from offbeat.trace.communicators import Communicators
 
 MOST_CELLS = 20_000
 """Beyond so many cells, communicators are no longer told apart in new ones."""
@@ -31,7 +34,7 @@ _COUNTS = np.dtype(
     [
         *(
             (name, "<i8")
-            for name in ("calls", "whole", "timed", "failed", "in_place", "arrivals", "all_bytes")
+            for name in ("calls", "made", "whole", "timed", "failed", "in_place", "arrivals", "all_bytes")
         ),
         *((name, "<i8") for name in ("least_bytes", "most_bytes", "spent_ns", "waited_ns")),
         *((name, "<f8") for name in ("skew_ns", "total_ns", "last_ns", "centred_square")),
@@ -40,14 +43,21 @@ _COUNTS = np.dtype(
 )
 
 Key = tuple[int, int, int, int, int]
-"""Site, function, kind, power of two of the bytes, communicator."""
+"""Site, function, kind, power of two of the bytes, communicator (the first of those made alike)."""
+
+_UNKNOWN = 2**62
 
 
 class Cells:
-    """All cells of a summary, growing. ``sizes`` are those of the communicators."""
+    """All cells of a summary, growing. Of the calls on each communicator, every so many-th was recorded."""
 
-    def __init__(self, sizes: NDArray[np.int64]) -> None:
-        self._sizes = sizes
+    def __init__(self, communicators: Communicators, every: int = 1) -> None:
+        self._sizes = np.array([max(one.size, 1) for one in communicators.all], dtype=np.int64)
+        self._first, self._every = communicators.first, every
+        self._is_again = np.bincount(self._first)[self._first] > 1
+        made = np.array([one.calls for one in communicators.all], dtype=np.int64)
+        self._made = np.where(made < 0, _UNKNOWN, made)
+        self._called_on = CalledOn()
         self.keys: list[Key] = []
         self._numbers: dict[Key, int] = {}
         self.counts = np.zeros(16, _COUNTS)
@@ -66,6 +76,7 @@ class Cells:
         counts = self.counts
         for name, values in (
             ("calls", 1),
+            ("made", self._stand_for(calls)),
             ("whole", calls.is_whole),
             ("failed", calls.failed),
             ("in_place", calls.in_place),
@@ -80,6 +91,25 @@ class Cells:
         np.maximum.at(counts["bound_ns"], cell, calls.bound_ns)
         self._add_times(calls, cell)
         self._add_patterns(calls, cell)
+        again = self._is_again[calls.communicator]
+        if again.any():
+            self._called_on.add(cell[again], calls.communicator[again])
+
+    def communicators(self, number: int) -> NDArray[np.int64]:
+        """The communicators that a cell has calls on, rising; empty where they are not told apart."""
+        index = self.keys[number][4]
+        if index < 0:
+            return np.empty(0, np.int64)
+        return self._called_on.of(number) if self._is_again[index] else np.array([index])
+
+    def _stand_for(self, calls: Calls) -> NDArray[np.int64] | int:
+        """How many calls of the run each one stands for: those up to the next one that is recorded, or up to
+        the last on its communicator.
+        """
+        if self._every == 1:
+            return 1
+        left = self._made[calls.communicator] - calls.sequence
+        return np.where(calls.kind == STARTED, self._every, np.clip(left, 1, self._every))
 
     def _add_times(self, calls: Calls, cell: NDArray[np.int64]) -> None:
         whole = calls.is_whole
@@ -121,7 +151,8 @@ class Cells:
     def _of(self, calls: Calls) -> NDArray[np.int64]:
         """The cell of each call, (n,)."""
         power = powers(calls.bytes)
-        communicator = np.where(self._sizes[calls.communicator] == 1, ALONE, calls.communicator)
+        alone = self._sizes[calls.communicator] == 1
+        communicator = np.where(alone, ALONE, self._first[calls.communicator])
         place = (calls.site << 22) | (calls.function << 9) | (calls.kind << 7) | power
         within, codes = np.unique(communicator, return_inverse=True)
         where, sites = np.unique(place, return_inverse=True)

@@ -25,8 +25,9 @@ def choose_row(
     """The row that fits every wish; without any, the one to tune first, as the summary names it.
 
     A wish fits a site if it is part of its words, a collective by its MPI name in any case, with or without
-    ``MPI_``. Of several that fit, calls whose algorithm can be chosen come before others, then those whose
-    operation takes the most time. Raises :class:`BadInput` where nothing fits, with what there is.
+    ``MPI_``, a communicator that the row has calls on by its words. Of several that fit, calls whose
+    algorithm can be chosen come before others, then those whose operation takes the most time. Raises
+    :class:`BadInput` where nothing fits, with what there is.
     """
     if not (collective or site or communicator or size is not None):
         return _first_to_tune(summary)
@@ -35,7 +36,7 @@ def choose_row(
         for row in with_arrivals(summary.rows)
         if bare(collective) in ("", bare(row.collective), bare(row.function))
         and site in row.site
-        and (not communicator or _is_on(row, communicator))
+        and (not communicator or _is_on(row, communicator, summary))
         and (size is None or row.least_bytes <= size <= row.most_bytes)
     ]
     if not fit:
@@ -48,11 +49,20 @@ def with_arrivals(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.processes > 1 and len(row.delays_s) and row.kind not in NO_OPERATION]
 
 
+def in_order_to_tune(summary: Summary) -> list[Row]:
+    """The rows whose algorithm can be chosen: those of what to tune first stand first, and among them those
+    whose operation takes the most time.
+    """
+    return [
+        row
+        for candidate in tunable(summary)
+        for row in sorted(candidate.rows, key=lambda row: -row.operation_s)
+    ]
+
+
 def _first_to_tune(summary: Summary) -> Row:
-    for candidate in tunable(summary):
-        rows = with_arrivals(candidate.rows)
-        if rows:
-            return max(rows, key=lambda row: row.operation_s)
+    if rows := with_arrivals(in_order_to_tune(summary)):
+        return rows[0]
     others = with_arrivals(summary.rows)
     choose = " choose with --collective, --site, --communicator or --size;" if others else ""
     raise BadInput(
@@ -61,9 +71,9 @@ def _first_to_tune(summary: Summary) -> Row:
     )
 
 
-def _is_on(row: Row, communicator: str) -> bool:
-    """Whether these are the words for a row's communicator, with or without how many there are of it."""
-    return communicator in (row.communicator, row.communicator.removeprefix(f"{row.communicators} × "))
+def _is_on(row: Row, communicator: str, summary: Summary) -> bool:
+    """Whether these are the words for a row's communicators, or for one of them."""
+    return communicator == row.communicator or any(summary.labels[index] == communicator for index in row.on)
 
 
 def _instead(summary: Summary) -> str:

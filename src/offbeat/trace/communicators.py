@@ -19,8 +19,8 @@ class Communicator(Struct, kw_only=True, eq=False):
     """A communicator; ``label`` is its ``name``, or made up if it has none.
 
     ``members`` are world ranks in the order of its ranks (an inter-communicator's other group follows), -1
-    where a rank is not known. ``parent`` is an index into the list, -1 if unknown. ``times`` is how many were
-    made in the same way, counted at the first of them.
+    where a rank is not known. ``parent`` is an index into the list, -1 if unknown. ``calls`` is how many were
+    made on it before it was freed, recorded or not, -1 where no rank was seen to free it.
     """
 
     index: int
@@ -31,7 +31,7 @@ class Communicator(Struct, kw_only=True, eq=False):
     is_inter: bool = False
     made_by: str = ""
     name: str = ""
-    times: int = 1
+    calls: int = -1
 
 
 class Communicators:
@@ -56,8 +56,6 @@ class Communicators:
         for place, defined in enumerate(self._defined):
             self.all[place].parent = self._parent(defined)
         self.first = self._first_made_alike()
-        for index, times in zip(*np.unique(self.first, return_counts=True), strict=True):
-            self.all[index].times = int(times)
         self._spread()
         del self._defined
 
@@ -89,6 +87,7 @@ class Communicators:
             is_inter=inter,
             made_by=maker.name if maker else "",
             name=name,
+            calls=max(one.calls for _, one in defined),
         )
 
     def _members(self, defined: list[tuple[RankFile, DefinedCommunicator]], size: int) -> NDArray[np.int32]:

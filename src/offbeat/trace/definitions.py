@@ -13,6 +13,9 @@ from offbeat.trace import format as form
 MOST_MEMBERS = MOST_COMMUNICATORS = 2**24
 """No program has larger communicators, or more of them in a process; what says so is damaged."""
 
+_MOST_CALLS = 2**32
+"""Calls on a communicator are numbered with 32 bits."""
+
 
 class Function(Struct, frozen=True):
     """``collective`` is the name of the blocking function that does the same."""
@@ -23,7 +26,9 @@ class Function(Struct, frozen=True):
 
 
 class DefinedCommunicator(Struct, kw_only=True):
-    """A communicator as one file has it; ``members`` are pieces (is_remote, first, world ranks)."""
+    """A communicator as one file has it; ``members`` are pieces (is_remote, first, world ranks). ``calls`` is
+    how many were made on it before it was freed, recorded or not, -1 where it was not seen to be.
+    """
 
     id: int
     parent: int
@@ -37,6 +42,7 @@ class DefinedCommunicator(Struct, kw_only=True):
     made_ns: int
     name: str = ""
     ended_ns: int = 0
+    calls: int = -1
     members: list[tuple[bool, int, NDArray[np.int32]]] = []
 
 
@@ -181,6 +187,7 @@ def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definition
         communicator.name = _text(rest[: values[1]])
     elif kind == form.COMMUNICATOR_END:
         communicator.ended_ns = values[2]
+        communicator.calls = min(max(values[3] - 1, 0), _MOST_CALLS)  # the call that freed it was the last
 
 
 def _text(encoded: bytes) -> str:

@@ -15,8 +15,8 @@ _PAST_ALL = 2**33
 class Frontier:
     """The last sequence number of each rank on each channel: a communicator, or one persistent collective.
 
-    ``communicators`` has the communicator of each channel (of several that were made in the same way, the
-    first), ``traced`` how many of its ranks are traced. The first channels are the communicators themselves.
+    ``communicators`` has the communicator of each channel, ``traced`` how many of its ranks are traced. The
+    first channels are the communicators themselves.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -34,7 +34,7 @@ class Frontier:
         self._last = np.full(len(self._files), -1, dtype=np.int64)
         lengths = np.array([len(members) for members in self._members], dtype=np.int64)
         self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        self.communicators = trace.communicators.first
+        self.communicators = np.arange(len(trace.communicators.all))
         self.traced = np.array([np.count_nonzero(members >= 0) for members in self._members], dtype=np.int64)
 
     def channels(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:

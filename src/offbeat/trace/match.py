@@ -35,9 +35,8 @@ Told = Callable[[int], None]
 
 class Matched(Struct, kw_only=True, eq=False):
     """Calls that nothing will be added to. ``starts`` has where each begins in ``moments``, which are sorted:
-    first the calls (or issues), then the completions of each. ``communicator`` is that of each call (of
-    several that were made in the same way, the first), ``expected`` how many of its ranks are traced,
-    (calls,).
+    first the calls (or issues), then the completions of each. ``communicator`` is that of each call,
+    ``expected`` how many of its ranks are traced, (calls,).
     """
 
     moments: Moments

@@ -23,7 +23,6 @@ from offbeat.units import counted
 SCALING = "blocks of neighbouring ranks; the latest of those that fall together; stretched to the same skew"
 """The rule of :func:`scaled`, in words for the header of a pattern file."""
 
-
 MOST_DELAYS = 2**26
 """So many delays are scaled to: 512 MiB, and a file of a gigabyte."""
 

@@ -53,6 +53,11 @@ class Trace:
         """At most so many records: for progress."""
         return sum(file.record_pages for file in self.files) * form.RECORDS_A_PAGE
 
+    @property
+    def every(self) -> int:
+        """Of the calls on each communicator, every so many-th was recorded."""
+        return max(max(file.header.every for file in self.files), 1)
+
     def host_of(self, rank: int) -> str:
         """The node of a world rank; empty if its file is not there."""
         return self._hosts.get(rank, "")

@@ -47,17 +47,20 @@ class Late(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, kw_only=True, eq=False):
-    """Calls of one site, function and size, on a communicator, or so many ``communicators`` that are alike,
-    of ``memberships`` different lists of ranks.
+    """Calls of one site, function and size, on a communicator, or on so many ``communicators`` that are
+    alike, of ``memberships`` different lists of ranks; ``on`` has their indices, empty where they are not
+    told apart, and ``communicator_index`` is the first of them.
 
-    ``calls`` were matched, ``whole`` of them on all traced ranks; times and delays are of those. ``spent_s``
-    is the time in the calls, summed over ranks, ``waited_s`` the part of it before the last rank arrived.
-    ``stability`` says how much of what delays differ within a call is always the same: 1 always, 0 not at
-    all; NaN where one call says nothing. ``delays_s`` is the mean delay of each rank, NaN where it is not
-    traced, (size,); empty where communicators are not told apart. ``bound_s`` is the largest error of a time.
-    ``histograms`` has how often skew, total and last delay fell into each bin (offbeat.trace.cells).
-    Where one rank of several is traced alone, it cannot be compared with others: ``is_compared`` is false,
-    and times and delays are not known. ``key`` is that of the cell; of several, that of the first.
+    ``calls`` were matched, ``whole`` of them on all traced ranks; times and delays are of those. Where every
+    so many-th was recorded, the run made ``made`` of them, ``made_at_least`` if communicators that were not
+    seen to be freed had no call after. ``spent_s`` is the time in the calls, summed over ranks, ``waited_s``
+    the part of it before the last rank arrived. ``stability`` says how much of what delays differ within a
+    call is always the same: 1 always, 0 not at all; NaN where one call says nothing. ``delays_s`` is the mean
+    delay of each rank, NaN where it is not traced, (size,); empty where communicators are not told apart.
+    ``bound_s`` is the largest error of a time. ``histograms`` has how often skew, total and last delay fell
+    into each bin (offbeat.trace.cells). Where one rank of several is traced alone, it cannot be compared with
+    others: ``is_compared`` is false, and times and delays are not known. ``key`` is that of the cell; of
+    several, that of the first.
     """
 
     site: str
@@ -92,6 +95,9 @@ class Row(Struct, kw_only=True, eq=False):
     is_compared: bool = True
     is_inter: bool = False
     histograms: NDArray[np.int64] = np.zeros((3, BINS), np.int64)
+    on: NDArray[np.int64] = np.empty(0, np.int64)
+    made: int = 0
+    made_at_least: int = 0
 
     @property
     def operation_s(self) -> float:
@@ -116,6 +122,7 @@ class RowMaker:
         for file, clock in zip(trace.files, trace.clocks.of_file, strict=True):
             hosts[file.header.rank] = (file.header.host or "unknown") if clock is not None else ""
         self._hosts = np.array(hosts)
+        self._is_unending = np.array([one.calls < 0 for one in trace.communicators.all], np.bool_)
 
     def each(self) -> list[Row]:
         """A row for every cell, those with the most time first."""
@@ -134,6 +141,7 @@ class RowMaker:
         """The row of some cells that differ in nothing but the communicator."""
         cells, trace = self._cells, self._trace
         site, function_number, kind, _, index = key = cells.keys[group[0]]
+        on = np.concatenate([cells.communicators(number) for number in group])
         function, where = trace.functions[function_number], self._names[site]
         counts = cells.summed(group)
         is_compared = self._is_compared(index)
@@ -144,8 +152,8 @@ class RowMaker:
             function=function.name,
             collective=function.collective,
             kind=_kind(kind, function.mode),
-            communicator=self._communicator(group),
-            communicator_index=index,
+            communicator=self._communicator(group, on),
+            communicator_index=int(on[0]) if len(on) else index,
             processes=trace.communicators.all[index].size if index >= 0 else 1 if index == ALONE else 0,
             **{name: counts[name] for name in _COUNTED},
             **self._times(group, is_compared),
@@ -159,10 +167,13 @@ class RowMaker:
             latest_nodes=self._latest_nodes(group) if len(delays) else [],
             delays_s=delays,
             key=key,
-            communicators=self._how_many(group),
+            communicators=max(len(on), 1),
             memberships=len(group),
             is_compared=is_compared,
             is_inter=index >= 0 and trace.communicators.all[index].is_inter,
+            on=on,
+            made=counts["made"],
+            made_at_least=max(counts["made"] - self._unsure(on), counts["calls"]),
         )
 
     def _times(self, group: Sequence[int], is_compared: bool) -> dict[str, Any]:
@@ -182,20 +193,20 @@ class RowMaker:
         members = self._trace.communicators.all[index].members if index >= 0 else np.empty(0, np.int32)
         return len(members) < 2 or int(np.count_nonzero(self._hosts_of(members) != "")) > 1
 
-    def _communicator(self, group: Sequence[int]) -> str:
+    def _unsure(self, on: NDArray[np.int64]) -> int:
+        """How many calls more than were made are counted at most: after the last recorded one there can be
+        none or every - 1 on each communicator of which it is not known how many it had."""
+        return int(np.count_nonzero(self._is_unending[on])) * (self._trace.every - 1)
+
+    def _communicator(self, group: Sequence[int], on: NDArray[np.int64]) -> str:
         index = self._cells.keys[group[0]][4]
         if index == ALONE:
             return "communicators of one process"
         if index == SEVERAL:
             return "several communicators"
-        one, number = self._trace.communicators.all[index], self._how_many(group)
+        one = self._trace.communicators.all[on[0]]
         words = one.label if len(group) == 1 else one.name or one.made_by
-        return words if number == 1 else f"{number} × {words}"
-
-    def _how_many(self, group: Sequence[int]) -> int:
-        """The communicators of some cells; 1 where they are not told apart."""
-        indices = [self._cells.keys[number][4] for number in group]
-        return sum(self._trace.communicators.all[index].times if index >= 0 else 1 for index in indices)
+        return words if len(on) == 1 else f"{len(on)} × {words}"
 
     def _pattern(self, group: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Mean delay of each rank, how often it was the last, and how stable that is; empty if unknown."""

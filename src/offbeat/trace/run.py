@@ -26,9 +26,6 @@ from offbeat.trace.wishes import DIR, PREFIX, check
 LIBRARY = "liboffbeat-trace.so"
 """File name of the tracer."""
 
-_POLL_S = 1.0
-"""How often to look whether the program has ended where nobody says so (SIGCHLD is ignored)."""
-
 _PRELOADS = re.compile(r"(?:^|[,=])LD_PRELOAD(?:=|$)")
 
 
@@ -124,32 +121,54 @@ def tracer(installation: Installation, echo: Callable[[str], None] | None = None
 def run(started: Started) -> int:
     """Run to the end; the exit status, negative for the signal that ended it.
 
-    The program has our standard streams. Signals that we get are handed to it, and it decides.
+    The program has our standard streams and whatever else was open when we were started. Signals that we get
+    are handed to it, and it decides.
     """
-    with _held_back() as before, Bystander() as bystander:
+    with _held_back() as as_before:
         try:
             process = subprocess.Popen(
-                started.argv,
-                env=started.environment,
-                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),
+                started.argv, env=started.environment, preexec_fn=as_before, close_fds=False
             )
         except OSError as error:
             raise BadInput(f"cannot start {started.argv[0]}: {error.strerror or error}") from error
-        while process.poll() is None:
-            got = signal.sigtimedwait([*_handed_on(), signal.SIGCHLD], _POLL_S)
-            if got is not None and got.si_signo != signal.SIGCHLD and not bystander.got(got.si_signo):
-                process.send_signal(got.si_signo)
+        with Bystander() as bystander:  # the later one: what came before the program is handed to it
+            while process.poll() is None:
+                number = signal.sigwaitinfo([*_handed_on(), signal.SIGCHLD]).si_signo
+                if number != signal.SIGCHLD and not (_is_in_our_group(process.pid) and bystander.got(number)):
+                    process.send_signal(number)
         return process.returncode
 
 
 @contextmanager
-def _held_back() -> Iterator[set[signal.Signals | int]]:
-    """Have signals wait until they are asked for; gives those that did so before."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [*_handed_on(), signal.SIGCHLD])
+def _held_back() -> Iterator[Callable[[], None]]:
+    """Have signals wait until they are asked for; gives what sets all as before in a new process.
+
+    The end of a child is told meanwhile, also where our parent had that ignored, which would hide its status.
+    """
+    child = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [*_handed_on(), signal.SIGCHLD])
+
+    def as_before() -> None:
+        signal.signal(signal.SIGCHLD, child)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def as_before_in_child() -> None:
+        for number in _handed_on():  # our handlers are not the program's, and one could run right here
+            signal.signal(number, signal.SIG_DFL)
+        as_before()
+
     try:
-        yield before
+        yield as_before_in_child
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        as_before()
+
+
+def _is_in_our_group(pid: int) -> bool:
+    """Whether a signal to our group of processes reaches this one: some, such as timeout, make their own."""
+    try:
+        return os.getpgid(pid) == os.getpgrp()
+    except ProcessLookupError:
+        return False
 
 
 def _handed_on() -> list[signal.Signals]:

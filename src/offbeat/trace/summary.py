@@ -26,6 +26,7 @@ class Summary(Struct, kw_only=True, eq=False):
     ``run_s`` is the time from MPI_Init to the end, summed over ranks; ``rows`` are sorted by ``spent_s``, the
     largest first. ``families`` are the same with one row for communicators that are alike. ``words`` is what
     must be known to judge the numbers; ``sampling`` is what was left out on purpose, empty where nothing was.
+    ``labels`` are the words for each communicator of the trace, by its index.
     """
 
     directory: str
@@ -41,6 +42,7 @@ class Summary(Struct, kw_only=True, eq=False):
     words: list[str]
     families: list[Row] = []
     sampling: list[str] = []
+    labels: list[str] = []
 
     @property
     def spent_s(self) -> float:
@@ -62,8 +64,7 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
     matcher = Matcher(
         trace, most_records=most_records, told=None if told is None else lambda done: told(done, total)
     )
-    sizes = np.array([max(one.size, 1) for one in trace.communicators.all] or [1], dtype=np.int64)
-    cells = Cells(sizes)
+    cells = Cells(trace.communicators, trace.every)
     lost = 0
     for matched in matcher.batches():
         worked_out = calls(matched)
@@ -88,6 +89,7 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
         families=maker.together(),
         words=[*trace.words, *_words(matcher.counts, rows, lost), *_cautions(trace, sampling)],
         sampling=sampling,
+        labels=[one.label for one in trace.communicators.all],
     )
 
 
@@ -146,15 +148,19 @@ def _cautions(trace: Trace, sampling: list[str]) -> list[str]:
 
 def as_plain(summary: Summary) -> dict[str, Any]:
     """A summary for JSON: names as in the structures, NaN as null."""
-    rows = ("rows", "families")
+    rows, left_out = ("rows", "families"), ("labels",)
     return {
-        **{name: getattr(summary, name) for name in Summary.__struct_fields__ if name not in rows},
+        **{
+            name: getattr(summary, name)
+            for name in Summary.__struct_fields__
+            if name not in (*rows, *left_out)
+        },
         **{name: [_plain_row(row) for row in getattr(summary, name)] for name in rows},
     }
 
 
 def _plain_row(row: Row) -> dict[str, Any]:
-    left_out = ("delays_s", "key", "histograms")
+    left_out = ("delays_s", "key", "histograms", "on", "made", "made_at_least")
     plain: dict[str, Any] = {
         name: getattr(row, name) for name in Row.__struct_fields__ if name not in left_out
     }

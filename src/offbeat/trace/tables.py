@@ -62,9 +62,9 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
         )
     if any(row.communicators > 1 for row in shown):
         notes.append(
-            "N × MPI_Comm_split: so many communicators that are alike (of one parent, size, maker and name,"
-            " with the same ranks or without ranks in common), with ranks as each of them counts; those of"
-            " other ranks one by one with --apart"
+            "N × MPI_Comm_split: calls on so many communicators that are alike (of one parent, size, maker"
+            " and name, with the same ranks or without ranks in common), with ranks as each of them counts;"
+            " those of other ranks one by one with --apart"
         )
     return [_time(summary, shown, notes), _delays(shown), _late(shown, several_nodes=len(summary.hosts) > 1)]
 

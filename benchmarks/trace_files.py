@@ -1,5 +1,6 @@
 """Traces that no tracer wrote, byte by byte after ``native/trace/format.h``: of applications that are
-simulated, and of calls that are known beforehand, so that readers can be held against them.
+simulated, and of calls that are known beforehand, so that readers can be held against them. The tests of
+traces write theirs with it, too.
 """
 
 from __future__ import annotations
@@ -76,6 +77,11 @@ def communicator(
 def name(number: int, text: str) -> bytes:
     """The name of a communicator."""
     return definition(form.COMMUNICATOR_NAME, struct.pack("<II", number, len(text)) + text.encode())
+
+
+def freed(number: int, calls: int) -> bytes:
+    """That a communicator was freed after so many calls on it, recorded or not; that is one call more."""
+    return definition(form.COMMUNICATOR_END, struct.pack("<IIqQ", number, 0, 0, calls + 1))
 
 
 def mapping(start: int, end: int, offset: int, path: str) -> bytes:

@@ -1,0 +1,193 @@
+"""``offbeat trace run``: signals come to the program as they would without it, and once."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from verb_without_mpi import STARTS, run_verb
+
+COUNTING = """
+import os, signal, sys, time
+if sys.argv[2] == "its own":
+    os.setpgid(0, 0)
+counted = []
+signal.signal(signal.Signals[sys.argv[1]], lambda number, frame: counted.append(number))
+print("ready", flush=True)
+until = time.monotonic() + 20
+while not counted and time.monotonic() < until:
+    time.sleep(0.01)
+time.sleep(0.5)
+print("counted", len(counted), flush=True)
+"""
+"""A program that says how often it got a signal, in the group of who starts it or in ``its own``."""
+
+
+def counted(
+    folder: Path,
+    number: signal.Signals,
+    send: Callable[[int, int], object],
+    group: str = "ours",
+    first: str = "",
+) -> str:
+    """What is said on a terminal of a counting program that is traced, when ``send`` was given the tracing
+    process and the terminal; ``first`` is done in that process."""
+    counting = [sys.executable, "-c", COUNTING, number.name, group]
+    words = [sys.executable, "-c", first + STARTS, "run", "-o", str(folder / "t"), "--", *counting]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.chdir(folder)
+        os.execv(words[0], words)
+    said = _read_until(terminal, "ready")
+    send(pid, terminal)
+    said += _read_until(terminal, "no trace was written")
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return said
+
+
+def _read_until(terminal: int, word: str) -> str:
+    said = ""
+    while word not in said:
+        said += os.read(terminal, 4096).decode()
+    return said
+
+
+@pytest.mark.parametrize("group", ["ours", "its own"])
+@pytest.mark.parametrize(
+    ("way", "number"),
+    [
+        ("by the terminal", signal.SIGINT),
+        ("to the group", signal.SIGINT),
+        ("to the group", signal.SIGTERM),
+        ("to the process", signal.SIGINT),
+        ("to the process", signal.SIGTERM),
+    ],
+)
+def test_a_signal_reaches_the_program_once_however_it_was_sent(
+    tmp_path: Path, way: str, number: signal.Signals, group: str
+) -> None:
+    ways: dict[str, Callable[[int, int], object]] = {
+        "by the terminal": lambda pid, terminal: os.write(terminal, b"\x03"),
+        "to the group": lambda pid, terminal: os.killpg(pid, number),
+        "to the process": lambda pid, terminal: os.kill(pid, number),
+    }
+    assert "counted 1\r" in counted(tmp_path, number, ways[way], group)
+
+
+def test_a_signal_to_all_that_have_the_commands_words_reaches_the_program(tmp_path: Path) -> None:
+    def send(*_: int) -> None:  # as pkill -f does
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if os.fsencode(tmp_path / "t") in words:
+                os.kill(int(process.name), signal.SIGTERM)
+
+    assert "counted 1\r" in counted(tmp_path, signal.SIGTERM, send)
+
+
+GROUP_A_MOMENT_LATER = """
+import os, signal, time
+waits = time.sleep
+def sleep(duration_s):
+    time.sleep = waits
+    os.killpg(0, signal.SIGTERM)
+    waits(duration_s)
+time.sleep = sleep
+"""
+"""Has a signal to the group follow while it is waited whether there is one."""
+
+
+def test_a_signal_to_the_process_and_then_to_its_group_reaches_the_program_once(tmp_path: Path) -> None:
+    said = counted(
+        tmp_path,
+        signal.SIGTERM,
+        lambda pid, terminal: os.kill(pid, signal.SIGTERM),
+        first=GROUP_A_MOMENT_LATER,
+    )
+    assert "counted 1\r" in said
+
+
+NO_PROGRAMS = """
+import os
+os.environ["PATH"] = ""
+"""
+
+
+def test_a_signal_to_the_group_reaches_the_program_once_where_path_is_empty(tmp_path: Path) -> None:
+    said = counted(
+        tmp_path, signal.SIGTERM, lambda pid, terminal: os.killpg(pid, signal.SIGTERM), first=NO_PROGRAMS
+    )
+    assert "counted 1\r" in said
+
+
+def test_a_signal_reaches_the_program_where_nobody_can_stand_by(tmp_path: Path) -> None:
+    said = counted(
+        tmp_path,
+        signal.SIGTERM,
+        lambda pid, terminal: os.kill(pid, signal.SIGTERM),
+        first=NO_PROGRAMS + "os.defpath = '/nowhere'\n",
+    )
+    assert "counted 1\r" in said
+
+
+AS_IT_STARTS = """
+import os, signal, subprocess, sys
+class Popen(subprocess.Popen):
+    def __init__(self, words, preexec_fn=None, **more):
+        def begins():
+            if WHEN == "begins":
+                os.kill(os.getpid(), signal.SIGTERM)
+            preexec_fn()
+        if words[0] == "sleep" and WHEN == "is about to":
+            os.killpg(0, signal.SIGTERM)
+        super().__init__(words, preexec_fn=preexec_fn and begins, **more)
+subprocess.Popen = Popen
+"""
+"""Has a signal come when the program is about to start, or between its first breath and its own code."""
+
+
+@pytest.mark.parametrize("when", ["is about to", "begins"])
+def test_a_signal_that_comes_as_the_program_starts_ends_it(tmp_path: Path, when: str) -> None:
+    words = [sys.executable, "-c", f"WHEN = {when!r}\n{AS_IT_STARTS}{STARTS}"]
+    done = subprocess.run(
+        [*words, "run", "-o", "t", "--", "sleep", "9"],
+        cwd=tmp_path,
+        env=dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1"},  # NumPy's threads would take it, too
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        timeout=60,
+        check=False,
+    )
+    assert "the command ended by signal 15" in done.stderr
+    assert done.returncode == -signal.SIGTERM
+
+
+def _odd_parent() -> None:
+    """What a parent may leave behind: signals that are ignored, and one that is blocked."""
+    for number in (signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+
+
+def test_the_status_is_the_programs_where_the_parent_ignores_the_end_of_children(tmp_path: Path) -> None:
+    code, _, err = run_verb(tmp_path, "-o", "t", "--", "/bin/sh", "-c", "exit 3", before=_odd_parent)
+    assert "the command ended with status 3" in err
+    assert code == 3
+
+
+def test_what_is_ignored_and_blocked_from_the_start_is_so_in_the_program(tmp_path: Path) -> None:
+    asking = ["grep", "^Sig[BI]", "/proc/self/status"]
+    without = subprocess.run(asking, preexec_fn=_odd_parent, capture_output=True, text=True, check=True)
+    _, out, err = run_verb(tmp_path, "-o", "t", "--", *asking, before=_odd_parent)
+    assert out == without.stdout, err

@@ -1,0 +1,51 @@
+"""``offbeat trace run`` as it is, but without an MPI library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+STARTS = """
+from pathlib import Path
+from types import SimpleNamespace
+from offbeat.cli import trace, trace_run
+from offbeat.cli.ending import ending
+
+def prepare(words, folder, *_):
+    folder.mkdir(exist_ok=True)
+    return trace_run.launch.Started(argv=list(words), environment={}, folder=folder)
+
+def tracer(installation, echo):
+    Path("built").touch()
+
+trace_run.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI 5")
+trace_run.launch.tracer = tracer
+trace_run.launch.prepare = prepare
+with ending():
+    trace.app()
+"""
+"""A program whose words are those of ``offbeat trace``."""
+
+
+def started(tmp_path: Path, *words: str, before: Callable[[], object] | None = None) -> subprocess.Popen[str]:
+    """The verb, started in a folder; ``before`` is what its parent did to signals."""
+    return subprocess.Popen(
+        [sys.executable, "-c", STARTS, "run", *words],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ) | {"NO_COLOR": "1"},
+        preexec_fn=before,
+    )
+
+
+def run_verb(tmp_path: Path, *words: str, before: Callable[[], object] | None = None) -> tuple[int, str, str]:
+    """Its status, its output and its errors."""
+    with started(tmp_path, *words, before=before) as process:
+        out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
