@@ -13,40 +13,26 @@ from real_libraries import LIBRARIES, lacking, real_installation
 from test_trace_run import run_traced
 from traced_program import PROGRAMS, Traced, built_for
 
-from offbeat.mpi.launch import command
-
 SAID = re.compile(
     r"^offbeat: (\S+) uses (.+) \((\S+)\), and the tracer was built for (\S+): it runs on", re.M
 )
 
 
-def outcome(traced: Traced, words: list[str], preload: Path | None) -> tuple[bool, list[str], str]:
-    """How a program ends and what it prints, launched by the tracer's library; and what is said on stderr."""
-    named = ["/usr/bin/env", f"OFFBEAT_TRACE_DIR={traced.folder / 'trace'}"]
-    named += [f"LD_PRELOAD={preload}"] if preload else []
-    launch = command(traced.mpi, [*named, *words], 2, steerable=False)
-    done = subprocess.run(
-        launch.argv,
-        env=launch.environment,
-        cwd=traced.folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+def outcome(done: subprocess.CompletedProcess[str]) -> tuple[bool, list[str]]:
+    """How a program ended and what it printed."""
     lines = re.findall(r"\w[^\n]*?: rank \d of \d, sum \d", done.stdout)
-    return done.returncode == 0, sorted(lines), done.stderr
+    return done.returncode == 0, sorted(lines)
 
 
 @pytest.mark.parametrize("library", list(LIBRARIES))
 def test_a_program_of_any_library_ends_and_prints_as_it_does_plain(traced: Traced, library: str) -> None:
     other = built_for(real_installation(library), traced.folder)
-    program = str(other.compile_c("library.c"))
-    plain, lines, _ = outcome(traced, [program], None)
-    is_well, printed, stderr = outcome(traced, [program], traced.library)
-    assert (is_well, printed) == (plain, lines), stderr
-    said = SAID.findall(stderr)
+    program = other.compile_c("library.c")
+    plain, lines = outcome(traced.run(program, 2, traced=False))
+    done = traced.run(program, 2)
+    is_well, printed = outcome(done)
+    assert (is_well, printed) == (plain, lines), done.stderr
+    said = SAID.findall(done.stderr)
     if other.mpi.library.resolve() == traced.mpi.library.resolve():
         assert len(printed) == 2
     if not plain:  # some libraries refuse to run under others' launchers, which then end what could say it
@@ -56,7 +42,7 @@ def test_a_program_of_any_library_ends_and_prints_as_it_does_plain(traced: Trace
         assert {path.name for path in (traced.folder / "trace").iterdir()} >= {"rank-000000.trace"}
     else:
         ((name, version, file, built_for_name),) = said
-        assert name == program
+        assert name == str(program)
         assert all(" ".join(line.split()).startswith(version) for line in printed)
         assert Path(file).resolve() == other.mpi.library.resolve()
         assert traced.mpi.library.resolve().name.startswith(built_for_name.partition(".so")[0])
@@ -78,11 +64,13 @@ def test_mpi4py_runs_with_the_library_that_it_chooses_itself(traced: Traced, lib
     if importlib.util.find_spec("mpi4py") is None:
         lacking("mpi4py")
     chosen = real_installation(library).library
-    words = [f"MPI4PY_LIBMPI={chosen}", sys.executable, str(PROGRAMS / "python_calls.py")]
-    plain, lines, _ = outcome(traced, words, None)
-    is_well, printed, stderr = outcome(traced, words, traced.library)
-    assert (is_well, printed) == (plain, lines), stderr
-    assert (traced.folder / "trace").exists() == (plain and not SAID.findall(stderr))
+    python, script = Path(sys.executable), str(PROGRAMS / "python_calls.py")
+    variables = {"MPI4PY_LIBMPI": str(chosen)}
+    plain, lines = outcome(traced.run(python, 2, script, variables=variables, traced=False))
+    done = traced.run(python, 2, script, variables=variables)
+    is_well, printed = outcome(done)
+    assert (is_well, printed) == (plain, lines), done.stderr
+    assert (traced.folder / "trace").exists() == (plain and not SAID.findall(done.stderr))
     if traced.mpi.library.resolve() == chosen.resolve():
         assert len(list((traced.folder / "trace").iterdir())) == 2
 
