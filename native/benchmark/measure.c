@@ -41,6 +41,7 @@ typedef struct record {
 
 typedef struct limits {
     int64_t repetitions, attempts, duration_ns, tolerance_ns;
+    int64_t unrecorded; /* repetitions that come first: the first ones after other work take longer */
 } limits;
 
 /** With which delays a case is measured: always the same, or those of one call after another. */
@@ -67,6 +68,7 @@ static limits read_limits(const offbeat_session *session, const offbeat_command 
         .attempts = offbeat_command_number(command, "attempts", 1),
         .duration_ns = offbeat_command_number(command, "duration_ns", INT64_MAX),
         .tolerance_ns = read_tolerance(session, command),
+        .unrecorded = offbeat_command_number(command, "unrecorded", 0),
     };
 }
 
@@ -183,10 +185,13 @@ static void answer(offbeat_session *session, const record *taken, const plan *pl
 
 static void measure_call(offbeat_session *session, offbeat_call *call, const limits *limit,
                          const plan *planned) {
+    repetition seen;
+    int was_valid;
+    for (int64_t i = 0; i < limit->unrecorded; i++)
+        repeat_once(session, call, delay_in(planned, planned->first), limit->tolerance_ns, &seen, &was_valid);
     record taken = {.began_ns = offbeat_clock_local_ns(session->clock)};
     int64_t number;
     while (goes_on(session, limit, planned, &taken, &number)) {
-        int was_valid;
         make_room(&taken);
         taken.failed = repeat_once(session, call, delay_in(planned, number), limit->tolerance_ns,
                                    &taken.seen[taken.tried], &was_valid);

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.engines.base import Proved
-from offbeat.engines.repeat import no_samples
+from offbeat.engines.repeat import block_rule, no_samples
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
@@ -56,6 +56,7 @@ class DebugEngine:
         self.events: list[tuple] = []
         self.inspected: list[tuple[int, int, int]] = []
         self.measured: list[Case] = []
+        self.rounds: list[int] = []
         self.delays: dict[str, NDArray[np.float64]] = {}
         self._before = before
         self._names: dict[str, str] = {}
@@ -86,10 +87,14 @@ class DebugEngine:
         for _, chunk in groupby(requests, key=lambda request: (request[1].p, request[1].collective)):
             yield self._prove(list(chunk))
 
+    def begin_round(self, number: int) -> None:
+        self.rounds.append(number)
+
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
         self._note(("measure", case.id, algorithm.name, case.pattern))
+        rule = block_rule(rule)
         self.measured.append(case)
         self.delays[case.id] = delays_s
         key = (self._own(algorithm), case.pattern)

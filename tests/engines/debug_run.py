@@ -29,6 +29,7 @@ p = [3]
 [patterns]
 shapes = ["no_delay", "ascending", "last_delayed"]
 [repetitions]
+blocks = 1
 minimum = 3
 maximum = 3
 """
@@ -53,13 +54,13 @@ class Silent:
     def warn(self, sentence: str) -> None:
         self.warned.append(sentence)
 
-    def begin(self, done: int, total: int) -> None:
+    def begin(self, done: int, total: int, unit: str = "cases") -> None:
         self.begun.append((done, total))
 
     def simulated(self, messages: int) -> None:
         self.messages += messages
 
-    def finished(self, case: Case, status: str) -> None:
+    def finished(self, case: Case, status: str, left: int | None = None) -> None:
         self.ended.append((case.id, status))
         self.finished_cases.append(case)
 
@@ -103,7 +104,7 @@ def main() -> None:
         time.sleep(0.002)
 
     class Loud(Silent):
-        def finished(self, case: Case, status: str) -> None:
+        def finished(self, case: Case, status: str, left: int | None = None) -> None:
             os.write(log, f"finished {case.id}\n".encode())
 
     script = Script(losses={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed"})

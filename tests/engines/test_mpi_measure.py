@@ -14,7 +14,7 @@ from scripted_library import VARIABLES, case, number_of
 from offbeat.errors import RunFailed
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
-RULE = RepetitionsSection(minimum=3, maximum=3)
+RULE = RepetitionsSection(blocks=1, minimum=3, maximum=3)
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_a_replay_goes_on_with_the_call_behind_the_last_valid_one(make):
         return engine.launches.get(where)._measure(values) if verb == "measure" else SOUND
 
     engine.launches.answer = cut_short
-    samples = replay(engine, RepetitionsSection(minimum=6, maximum=2))
+    samples = replay(engine, RepetitionsSection(blocks=1, minimum=6, maximum=2))
     begun = [values["call"] for _, _, verb, values in engine.launches.asked if verb == "measure"]
     assert begun == [0, 2, 1]
     assert samples.arrivals_s == pytest.approx(np.tile(CALLS_S, (2, 1)))

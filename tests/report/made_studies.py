@@ -111,7 +111,7 @@ def repetitions_of(cases: pl.DataFrame, number: int = 30) -> pl.DataFrame:
     generator = np.random.default_rng(1)
     known = cases.filter(pl.col("last_delay_s").is_not_null()).select("case", "last_delay_s").rows()
     rows = [
-        (case, repetition, None, True, middle * factor, middle * factor + SKEW_S)
+        (case, repetition, repetition * 5 // number, None, True, middle * factor, middle * factor + SKEW_S)
         for case, middle in known
         for repetition, factor in enumerate(generator.lognormal(0, 0.08, number))
     ]

@@ -118,7 +118,7 @@ from sample_cases import FACTS, STUDY, make_case, make_samples
 from offbeat.errors import RunFailed
 from offbeat.results.store import Store
 with Store.create(Path(sys.argv[1]), study_toml=STUDY, provenance={}) as store:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
     try:
         for number in range(10_000):
             store.append(make_case(number), FACTS, make_samples(number, repetitions=10))

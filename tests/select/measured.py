@@ -60,11 +60,22 @@ def matrix(delays: dict[str, dict[str, float]], **other: Any) -> list[dict[str, 
 
 
 def results(
-    rows: list[dict[str, Any]], samples: dict[str, list[float]] | None = None, verdicts: Any = ()
+    rows: list[dict[str, Any]],
+    samples: dict[str, list[float]] | None = None,
+    verdicts: Any = (),
+    blocks: int = 5,
 ) -> Any:
-    """Results with these cases; ``samples`` maps a case to the last delays of its repetitions."""
+    """Results with these cases; ``samples`` maps a case to the last delays of its repetitions, which make so
+    many ``blocks``, one after another."""
     repetitions = [
-        {"case": name, "repetition": i, "valid": True, "last_delay_s": value, "total_delay_s": value}
+        {
+            "case": name,
+            "repetition": i,
+            "block": i * blocks // len(values),
+            "valid": True,
+            "last_delay_s": value,
+            "total_delay_s": value,
+        }
         for name, values in (samples or {}).items()
         for i, value in enumerate(values)
     ]

@@ -1,12 +1,30 @@
-"""How sure a choice is: what the bootstrap over repetitions says, and when it says nothing."""
+"""How certain a choice is: what simulated repetitions of the study say, and when they say nothing."""
 
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
 import pytest
-from measured import case, matrix, results, scattered
+from measured import case, matrix, results
 
-from offbeat.select.choose import choose
+from offbeat.select.choose import choose, select
 
 CLEAR = matrix({"no_delay": {"a": 1.0, "b": 2.0}, "random": {"a": 1.0, "b": 3.0}})
 CLOSE = matrix({"no_delay": {"a": 1.0, "b": 1.01}, "random": {"a": 1.02, "b": 1.0}})
+
+
+def in_blocks(rows, between, within=0.01, blocks=5, each=6, seed=3, shared=0.0):
+    """Repetitions of every case in blocks: each block is off by a share of its own (``between``) and by one
+    that all cases have in common (``shared``), and its repetitions scatter by another (``within``)."""
+    chance = np.random.default_rng(seed)
+    common = chance.normal(0, shared, blocks) if shared else np.zeros(blocks)
+    samples = {}
+    for row in rows:
+        off = chance.normal(0, between, blocks)
+        noise = chance.normal(0, within, (blocks, each))
+        logs = (off - off.mean() + common)[:, None] + noise - np.median(noise, axis=1, keepdims=True)
+        samples[row["case"]] = (row["last_delay_s"] * np.exp(logs)).ravel().tolist()
+    return samples
 
 
 def certainty(rows, samples, **options):
@@ -15,66 +33,122 @@ def certainty(rows, samples, **options):
 
 
 def test_a_clear_winner_is_certain():
-    assert certainty(CLEAR, scattered(CLEAR, 0.02)) == 1.0
+    found = certainty(CLEAR, in_blocks(CLEAR, 0.02))
+    assert found.same_choice == found.within_tolerance == 1.0
+    assert found.expected_loss == found.plausible_loss == 0.0
+    assert found.ties == []
 
 
-def test_a_close_race_within_the_scatter_is_not():
-    assert 0.05 < certainty(CLOSE, scattered(CLOSE, 0.2)) < 0.95
+def test_a_close_race_within_the_scatter_of_blocks_is_a_tie_that_loses_little():
+    found = certainty(CLOSE, in_blocks(CLOSE, 0.03))
+    assert 0.2 < found.same_choice < 0.9
+    assert 0 < found.expected_loss < found.plausible_loss < 0.2
+    assert found.ties == ["b" if choose(results(CLOSE))[0].algorithm == "a" else "a"]
+    assert found.noise_floor > 0.02
 
 
-def test_the_share_is_that_of_resamples_with_the_same_choice():
-    """b's median is 0.9 in the 20 of 27 draws of three that hold its outlier at most once."""
-    rows = matrix({"no_delay": {"a": 1.0, "b": 0.9}})
-    samples = {rows[0]["case"]: [1.0, 1.0, 1.0], rows[1]["case"]: [0.9, 0.9, 5.0]}
-    assert certainty(rows, samples, rule="no_delay", bootstrap=8000) == pytest.approx(20 / 27, abs=0.02)
+def test_many_repetitions_in_blocks_that_disagree_are_no_certainty():
+    """A thousand repetitions a block, each block exact, and blocks 3% apart."""
+    found = certainty(CLOSE, in_blocks(CLOSE, 0.03, within=1e-6, each=200))
+    assert found.same_choice < 0.9
 
 
-def test_the_draws_of_two_cases_are_independent():
-    rows = matrix({"no_delay": {"a": 1.0, "b": 1.001}})
-    a, b = (row["case"] for row in rows)
-    samples = scattered(rows[:1], 0.2)
-    assert 0.2 < certainty(rows, samples | {b: [1.001 * value for value in samples[a]]}) < 0.9
+def test_what_all_cases_of_a_launch_share_does_not_count_between_algorithms():
+    rows = matrix({"no_delay": {"a": 1.0, "b": 1.05}})
+    assert certainty(rows, in_blocks(rows, 0.005, shared=0.2, within=0.001)).same_choice > 0.95
+    assert certainty(rows, in_blocks(rows, 0.2, within=0.001)).same_choice < 0.9
+
+
+def test_a_larger_tolerance_counts_more_repeated_studies_as_good():
+    samples = in_blocks(CLOSE, 0.05)
+    found = [certainty(CLOSE, samples, within=share).within_tolerance for share in (0.0, 0.02, 0.05, 0.5)]
+    assert found == sorted(found)
+    assert found[0] == certainty(CLOSE, samples).same_choice
+    assert found[-1] == 1.0
 
 
 def test_exact_ties_are_always_the_same_choice():
     rows = matrix({"no_delay": {"b": 1.0, "a": 1.0}})
-    assert certainty(rows, {row["case"]: [1.0, 1.0] for row in rows}) == 1.0
+    found = certainty(rows, {row["case"]: [1.0, 1.0] for row in rows})
+    assert (found.same_choice, found.plausible_loss) == (1.0, 0.0)
 
 
-def test_one_repetition_a_case_makes_certainty_unknown_and_says_so():
-    (choice,) = choose(results(CLEAR, {row["case"]: [row["last_delay_s"]] for row in CLEAR}))
+def test_one_block_makes_certainty_unknown_and_says_so():
+    samples = in_blocks(CLEAR, 0.02)
+    (choice,) = choose(results(CLEAR, samples, blocks=1))
     assert choice.certainty is None
-    assert any("how sure" in warning for warning in choice.warnings)
+    assert any("one block only" in warning for warning in choice.warnings)
+
+
+def test_repetitions_of_unknown_blocks_make_certainty_unknown():
+    measured = results(CLEAR, in_blocks(CLEAR, 0.02))
+    measured.repetitions = measured.repetitions.with_columns(block=pl.lit(None, dtype=pl.Int64))
+    (choice,) = choose(measured)
+    assert choice.certainty is None
 
 
 def test_a_single_poor_case_among_many_good_ones_makes_certainty_unknown():
-    samples = scattered(CLEAR, 0.02)
+    samples = in_blocks(CLEAR, 0.02)
     samples[CLEAR[3]["case"]] = [3.0]
     assert certainty(CLEAR, samples) is None
 
 
+def test_the_only_algorithm_that_could_be_compared_is_not_called_certain():
+    rows = [*matrix({"no_delay": {"a": 1.0}}), case("b", "no_delay", 2.0, proof="unproved")]
+    (choice,) = choose(results(rows, in_blocks(rows, 0.01)))
+    assert choice.certainty is None
+    assert any("only algorithm that could be compared" in one for one in choice.warnings)
+
+
 def test_an_algorithm_that_is_not_compared_needs_no_repetitions():
     rows = [*CLEAR, case("unproved", "no_delay", 0.1, proof="unproved"), case("gappy", "no_delay", 0.1)]
-    assert certainty(rows, scattered(CLEAR, 0.02)) == 1.0
+    assert certainty(rows, in_blocks(CLEAR, 0.02)).same_choice == 1.0
 
 
 def test_without_resamples_certainty_is_left_out_without_a_warning():
-    (choice,) = choose(results(CLEAR, scattered(CLEAR, 0.02)), bootstrap=0)
+    (choice,) = choose(results(CLEAR, in_blocks(CLEAR, 0.02)), bootstrap=0)
     assert choice.certainty is None
     assert choice.warnings == []
 
 
 def test_invalid_repetitions_do_not_count():
-    measured = results(CLEAR, scattered(CLEAR, 0.02))
-    measured.repetitions = measured.repetitions.with_columns(valid=measured.repetitions["repetition"] == 0)
+    measured = results(CLEAR, in_blocks(CLEAR, 0.02))
+    measured.repetitions = measured.repetitions.with_columns(valid=measured.repetitions["block"] == 0)
     (choice,) = choose(measured)
     assert choice.certainty is None
 
 
 def test_the_same_seed_gives_the_same_certainty_whatever_else_was_measured():
-    samples = scattered(CLOSE, 0.2)
+    samples = in_blocks(CLOSE, 0.05)
     alone = certainty(CLOSE, samples, seed=3)
     others = matrix({"no_delay": {"x": 1.0}}, collective="alltoall")
-    more = choose(results(others + CLOSE[::-1], scattered(others, 0.1) | samples), seed=3)
+    more = choose(results(others + CLOSE[::-1], in_blocks(others, 0.1) | samples), seed=3)
     assert [choice.certainty for choice in more if choice.cell.collective == "reduce"] == [alone]
     assert certainty(CLOSE, samples, seed=4) != alone
+
+
+TWINS = {"no_delay": 0.0, "ascending": 1e-5, "last_delayed": 1e-5, "first_delayed": 1e-5, "descending": 1e-5}
+
+
+def twins(differ):
+    """Cells at p=2, where each pattern has a twin with the same delays; twins differ by a share of it."""
+    rows = []
+    for size in (8, 64, 512, 4096):
+        for number, name in enumerate("abc"):
+            for pattern, skew_s in TWINS.items():
+                off = differ if pattern in ("last_delayed", "descending") else 0.0
+                delay_s = (1 + number) * (1 + off) * 1e-5
+                rows.append(case(name, pattern, delay_s, p=2, bytes=size, skew_s=skew_s))
+    return rows
+
+
+@pytest.mark.parametrize(("differ", "is_widened"), [(0.0, False), (0.3, True)])
+def test_cases_that_must_be_equal_are_the_control_of_the_noise(differ, is_widened):
+    rows = twins(differ)
+    samples = {row["case"]: values for row, values in zip(rows, in_blocks(rows, 0.02).values(), strict=True)}
+    selection = select(results(rows, samples))
+    assert selection.control.pairs == 4 * 3 * 2
+    assert selection.control.median == pytest.approx(differ, abs=1e-9)
+    assert (selection.control.widening > 1.5) == is_widened
+    without = [row for row in rows if row["pattern"] not in ("last_delayed", "descending")]
+    assert select(results(without, samples)).control is None

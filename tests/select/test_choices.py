@@ -146,7 +146,7 @@ def test_the_share_that_counts_as_good_is_the_users():
 def test_a_rough_median_of_the_choice_is_told():
     rows = [*matrix({"no_delay": {"a": 1.0, "b": 2.0}}), case("a", "random", 1.0, status="incomplete")]
     choice = only(results([*rows, case("b", "random", 2.0)]))
-    assert any("too few valid repetitions of a under random" in warning for warning in choice.warnings)
+    assert any("too few repetitions or blocks of a under random" in warning for warning in choice.warnings)
 
 
 def test_delays_below_the_clocks_resolution_are_told():

@@ -54,14 +54,14 @@ def large():
 def test_the_selection_names_cell_winner_choice_certainty_and_costs():
     text = printed(select(results(published(FT_SCENARIO))), width=120)
     (line,) = (line for line in text.splitlines() if "32 KiB  " in line)
-    assert words(line) == "alltoall 1024 (32×32) 32 KiB Lin = L-Sync Pair unknown +99% –"
+    assert words(line) == "alltoall 1024 (32×32) 32 KiB Lin = L-Sync Pair unknown – – +99% –"
     assert "Lin ties with L-Sync under no_delay" in text
 
 
 def test_a_table_too_wide_for_the_pipe_is_grouped_with_nothing_lost():
     text = printed(select(results(published(FT_SCENARIO))), width=80)
     assert "alltoall, p=1024 (32×32)" in text
-    assert "32 KiB Lin = L-Sync Pair unknown +99% –" in words(text)
+    assert "32 KiB Lin = L-Sync Pair unknown – – +99% –" in words(text)
 
 
 def test_cells_that_differ_only_in_operation_or_library_can_be_told_apart():

@@ -44,11 +44,11 @@ def test_what_is_unknown_is_a_dash_and_never_a_number():
         wording.change(np.nan),
         wording.cost(None),
     } == {"–"}
-    assert wording.sureness(None) == "unknown"
+    assert wording.confidence(None) == "unknown"
 
 
 def test_certainty_is_rounded_to_certain_only_when_it_is():
-    assert [wording.sureness(x) for x in (1.0, 0.999, 0.994, 0.5, 0.0)] == [
+    assert [wording.confidence(x) for x in (1.0, 0.999, 0.994, 0.5, 0.0)] == [
         "100%",
         ">99%",
         "99%",

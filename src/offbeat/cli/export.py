@@ -11,6 +11,7 @@ from rich.console import Console
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
+from offbeat.select.reliability import reliability
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.write import plan_for, write
 from offbeat.units import counted
@@ -59,6 +60,8 @@ def command(
     )
     for path in files.files:
         console.print(f"  {path}", markup=False)
+    for notice in reliability(results):
+        console.print(f"Warning: {notice.what} {notice.mend}".strip(), markup=False)
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)

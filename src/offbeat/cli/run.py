@@ -22,6 +22,8 @@ from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
 from offbeat.engines.time_limit import time_limit
 from offbeat.errors import BadInput
+from offbeat.results.read import read_study
+from offbeat.select.reliability import reliability
 from offbeat.study.load import load, simulator_options
 
 
@@ -94,6 +96,8 @@ def command(
                 outcome = run(loaded, store, used, progress, time_limit(stop_before_limit))
         finally:
             used.close()
+    for notice in reliability(read_study(directory)):
+        progress.warn(f"{notice.what} {notice.mend}".strip())
     print(closing_words(outcome, progress.counts, directory))
     if outcome.stopped:
         raise typer.Exit(1)

@@ -46,10 +46,10 @@ def command(
         typer.Option(
             min=0,
             max=100_000,
-            help="Resamples behind the certainty of each choice; 0 leaves it out.",
+            help="Simulated repetitions of the study behind the certainty of each choice; 0 leaves it out.",
         ),
     ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated repetitions.")] = 1,
 ) -> None:
     """Choose for every collective, p and size the algorithm that stays good across arrival patterns."""
     selection = select(

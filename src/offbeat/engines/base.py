@@ -74,7 +74,15 @@ class Engine(Protocol):
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """Measure one case; ``delays_s`` has p entries, the smallest 0; of a replay, a row of them a call."""
+        """Measure one block of a case, as much of it as ``rule`` wants of one block.
+
+        ``delays_s`` has p entries, the smallest 0; of a replay, a row of them a call.
+        """
+        ...
+
+    def begin_round(self, number: int) -> None:
+        """A round through the study begins, from 0: the blocks of a case in different rounds must not share a
+        launch."""
         ...
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:

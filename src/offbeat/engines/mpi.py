@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from offbeat.engines.base import Proved
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.prove import Look, call_of, fingerprint, no_look, observe, seen_evidence
-from offbeat.engines.repeat import repeat
+from offbeat.engines.repeat import ROUNDS, block_rule, planned_blocks, repeat
 from offbeat.engines.verdicts import Observation, judge, rename
 from offbeat.errors import RunFailed
 from offbeat.mpi import launch
@@ -48,6 +48,10 @@ TOLERANCE_OF_SKEW = 0.05
 TOLERANCE_OF_BOUND = 3
 """Clocks are synchronised anew when their bound has doubled: less would refuse starts that are as good as the
 clocks allow."""
+
+UNRECORDED = 2
+"""So many repetitions come first in a block and do not count: caches, branch predictors and the paths of
+messages are cold after another algorithm, and the first repetition took 27% longer."""
 
 LOSSES_BEFORE_GIVING_UP = 2
 """An algorithm that crashed or hung at so many sizes is not tried at the others."""
@@ -144,14 +148,16 @@ class MpiEngine:
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """Measure one case; a launch that dies or hangs ends it with what was measured before.
+        """Measure one block of a case; a launch that dies or hangs ends it with what was measured before.
 
         Raises RunFailed where it is not the algorithm's fault: nothing can be launched, or no samples arrive.
         """
         where = self._where(algorithm, case)
         calls = len(delays_s) if case.skew_policy == REPLAY else 0
+        part = block_rule(rule)
         call = call_of(case) | {
-            "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
+            "unrecorded": UNRECORDED,
+            "duration_ns": int(max(part.time_cap, 0.1) * 1e9),
             "tolerance_ns": int(self.tolerance_s(where, delays_s) * 1e9),
             "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
             **self._delays(delays_s, calls),
@@ -162,7 +168,7 @@ class MpiEngine:
                 driver = self.launches.get(where)
                 self.launches.force(driver, self._words(algorithm), self._hang_after_s)
                 limits = {"repetitions": repetitions, "attempts": attempts}
-                patience_s = self._hang_after_s + rule.time_cap
+                patience_s = self._hang_after_s + part.time_cap
                 answer = driver.ask("measure", timeout_s=patience_s, **limits, **call)
             except DriverLost as lost:
                 self.launches.drop()
@@ -172,12 +178,14 @@ class MpiEngine:
                 self.launches.check_reason(str(refusal))
                 return str(refusal)
             self.launches.check_samples(int(str(answer["tried"])), case.p)
+            call["unrecorded"] = 0  # the next batch follows at once
             if calls:
                 self.launches.check_sequence(answer["calls"], delays_s)
                 call["call"] = answer["next"]
             return ""
 
-        return repeat(batch, self.launches.samples, case.p, rule, calls=calls)
+        rounds = ROUNDS if planned_blocks(rule) == 1 else 1
+        return repeat(batch, self.launches.samples, case.p, part, calls=calls, rounds=rounds)
 
     def _delays(self, delays_s: NDArray[np.float64], calls: int) -> dict[str, object]:
         """The words that tell a launch the delays of each process, in every call of a replay."""
@@ -197,6 +205,11 @@ class MpiEngine:
         crowded = self.launches.command(where).oversubscribed
         floor = CROWDED_START_TOLERANCE_S if crowded else START_TOLERANCE_S
         return max(floor, TOLERANCE_OF_SKEW * float(delays_s.max(axis=-1).mean()))
+
+    def begin_round(self, number: int) -> None:
+        """Launch anew: what differs between launches then differs between the blocks of a case."""
+        if number:
+            self.launches.close()
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
         """Cases that share a launch."""

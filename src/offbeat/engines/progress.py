@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from offbeat.bar import Bar
+from offbeat.results.schema import UNFINISHED
 from offbeat.study.case import Case
 
 ENOUGH_TO_FORECAST = 5
@@ -22,6 +23,7 @@ class RunProgress(Bar):
         self._doing = doing
         self.counts: dict[str, int] = {}
         self._total = self._done = self._done_before = 0
+        self._unit = "cases"
         self._messages = 0
 
     def say(self, what: str) -> None:
@@ -34,25 +36,28 @@ class RunProgress(Bar):
         """Something that the user must know to judge the numbers."""
         self.print(f"warning: {sentence}")
 
-    def begin(self, done: int, total: int) -> None:
+    def begin(self, done: int, total: int, unit: str = "cases") -> None:
         """Measuring begins."""
-        self._total, self._done, self._done_before = total, done, done
+        self._total, self._done, self._done_before, self._unit = total, done, done, unit
         self.count_from(done, total)
         if not self.is_drawn:
-            self.print(f"{total - done} of {total} cases to {self._doing}")
+            self.print(f"{total - done} of {total} {unit} to {self._doing}")
 
     def simulated(self, messages: int) -> None:
         """So many more messages were simulated."""
         self._messages += messages
         self.draw(words=self.rate())
 
-    def finished(self, case: Case, status: str) -> None:
-        """A case is on disk."""
+    def finished(self, case: Case, status: str, left: int | None = None) -> None:
+        """A case, or a block of it, is on disk."""
         self._done += 1
-        self.counts[status] = self.counts.get(status, 0) + 1
-        self.draw(done=self._done, words=self.rate())
+        if left is not None:
+            self._total = self._done + left
+        if status != UNFINISHED:
+            self.counts[status] = self.counts.get(status, 0) + 1
+        self.draw(done=self._done, total=self._total, words=self.rate())
         rate = f", {self.rate()}" if self._messages else ""
-        text = f"{self._done} of {self._total} cases{self._left()}{rate}"
+        text = f"{self._done} of {self._total} {self._unit}{self._left()}{rate}"
         self.line(text, last=self._done == self._total)
 
     def rate(self) -> str:

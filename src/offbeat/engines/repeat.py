@@ -1,4 +1,8 @@
-"""Repeating a case until its median, or the mean over the calls of a replay, is known well enough."""
+"""Repeating a case until its delay is known well enough: within a block, and over blocks.
+
+A block is repeated until its own median, or the mean over the calls of a replay, has its part of the accuracy
+that the study asks for; blocks are added until their scatter allows the interval that the study asks for.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from offbeat.results.blocks import Blocks
 from offbeat.results.repetitions import Samples
 from offbeat.results.samples import delays
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
@@ -24,6 +30,12 @@ GROWTH = 1.5
 PATIENCE = 5.0
 """A case that misses its starts may take this many times its time cap to get its minimum, and never fewer
 attempts than ``ATTEMPTS_PER_REPETITION`` for each repetition of it: slow ones get their minimum too."""
+
+LEAST_IN_BLOCK = 3
+"""A block has so many repetitions at least, where the study's maximum allows: fewer have no middle one."""
+
+MOST_BLOCKS = 2
+"""A case may have so many times the blocks that its study asks for."""
 
 Batch = Callable[[int, int], str]
 """Measures so many valid repetitions in at most so many attempts, into the sample file; says why it failed,
@@ -90,13 +102,16 @@ def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
     return _is_narrow(median_interval(last_s), float(np.median(last_s)), rule)
 
 
-def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection) -> bool:
-    """The same of a replay of so many calls, after whole rounds alone: of the mean over its calls."""
+def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, rounds: int = ROUNDS) -> bool:
+    """The same of a replay of so many calls, after ``rounds`` whole rounds: of the mean over its calls.
+
+    With a single round, what it yields is enough: the scatter between calls is no error of measurement.
+    """
     assert samples.calls is not None
-    rounds, rest = divmod(int(samples.valid.sum()), calls)
-    if rest or rounds * calls < rule.minimum or rounds < min(ROUNDS, rule.maximum):
+    done, rest = divmod(int(samples.valid.sum()), calls)
+    if rest or done * calls < rule.minimum or done < min(rounds, rule.maximum):
         return False
-    if rounds >= rule.maximum:
+    if done >= rule.maximum or rounds == 1:
         return True
     last_s, of = last_delays_s(samples), samples.calls[samples.valid]
     return _is_narrow(mean_interval(last_s, of), mean_over_calls(last_s, of), rule)
@@ -107,6 +122,40 @@ def _is_narrow(interval: tuple[float, float], middle: float, rule: RepetitionsSe
     return (high - low) / 2 <= rule.confidence_width * abs(middle)
 
 
+def planned_blocks(rule: RepetitionsSection) -> int:
+    """How many blocks a case has at least: those asked for, but never more than repetitions."""
+    return min(rule.blocks, rule.maximum)
+
+
+def block_rule(rule: RepetitionsSection) -> RepetitionsSection:
+    """The part of a study's rule that one block of a case has to fulfil: its share of the repetitions and of
+    the time, and an interval that is wider by the square root of the number of blocks."""
+    blocks = planned_blocks(rule)
+    if blocks == 1:
+        return rule
+    maximum = math.ceil(rule.maximum / blocks)
+    return msgspec.structs.replace(
+        rule,
+        minimum=min(maximum, max(LEAST_IN_BLOCK, math.ceil(rule.minimum / blocks))),
+        maximum=maximum,
+        time_cap=rule.time_cap / blocks,
+        confidence_width=min(rule.confidence_width * math.sqrt(blocks), 0.999),
+    )
+
+
+def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0) -> bool:
+    """Whether a case needs no further block: its blocks are as many as planned, and they agree as well as
+    asked for or the repetitions are used up. ``calls`` is how many calls a replay has."""
+    count, planned = len(measured.blocks), planned_blocks(rule)
+    if count < planned:
+        return False
+    if planned == 1 or count >= MOST_BLOCKS * planned:
+        return True
+    if measured.valid + block_rule(rule).minimum * (calls or 1) > rule.maximum * (calls or 1):
+        return True
+    return measured.valid > 0 and _is_narrow(measured.interval_s(), measured.last_delay_s(), rule)
+
+
 def repeat(
     batch: Batch,
     path: Path,
@@ -115,6 +164,7 @@ def repeat(
     clock: Callable[[], float] = time.monotonic,
     *,
     calls: int = 0,
+    rounds: int = ROUNDS,
 ) -> Samples:
     """Measure in growing batches until it is enough, or the time cap is reached.
 
@@ -123,12 +173,12 @@ def repeat(
     case with what was measured before it.
 
     ``calls`` says that the case is a replay of so many: each valid repetition is of the next one, and they
-    are measured in whole rounds. Its minimum is ``ROUNDS`` of them, and more where those would be fewer
+    are measured in whole rounds. Its minimum is ``rounds`` of them, and more where those would be fewer
     repetitions than the rule's; the rule's maximum holds for each call. What time allowed of a round counts.
     """
     began = clock()
     whole = calls or 1
-    minimum = max(math.ceil(rule.minimum / whole), min(ROUNDS, rule.maximum) if calls else 0) * whole
+    minimum = max(math.ceil(rule.minimum / whole), min(rounds, rule.maximum) if calls else 0) * whole
     samples, wanted = _numbered(no_samples(p), calls), minimum
     most_tried = rule.minimum * ATTEMPTS_PER_REPETITION
     while True:
@@ -137,7 +187,7 @@ def repeat(
             return _numbered(join(samples, no_samples(p, failure)), calls)
         samples = _numbered(join(samples, read_samples(path, p)), calls)
         count = int(samples.valid.sum())
-        if is_replayed_enough(samples, calls, rule) if calls else is_enough(samples, rule):
+        if is_replayed_enough(samples, calls, rule, rounds) if calls else is_enough(samples, rule):
             return samples
         has_minimum = count >= minimum
         spent_s = clock() - began

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from pathlib import Path
+
+import msgspec
 
 from offbeat.engines.base import Engine
 from offbeat.errors import BadInput
@@ -12,6 +15,9 @@ from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
 from offbeat.study.load import LoadedStudy, changed_keys, read_resolved
+
+AUTO = "auto"
+"""The seed of a study that leaves it to be drawn."""
 
 MAY_CHANGE = ("mpi.prefix", "simulator.executor")
 """Keys of a study that may change: whether the prefix still names the same library, check_library tells."""
@@ -29,7 +35,7 @@ def has_results(directory: Path) -> bool:
 
 def has_begun(store: Store) -> bool:
     """Whether anything has been measured that must not be mixed with something else."""
-    return bool(store.done)
+    return store.has_cases
 
 
 def open_store(loaded: LoadedStudy, directory: Path) -> Store:
@@ -66,8 +72,20 @@ def _clear(directory: Path) -> None:
 
 
 def _create(loaded: LoadedStudy, directory: Path) -> Store:
+    seed = loaded.study.seed
+    loaded = with_seed(loaded, secrets.randbits(63) if seed == AUTO else seed)
     facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
     return Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
+
+
+def with_seed(loaded: LoadedStudy, seed: int | str) -> LoadedStudy:
+    """The study with another seed of the order in which its cases are measured."""
+    return msgspec.structs.replace(loaded, study=msgspec.structs.replace(loaded.study, seed=seed))
+
+
+def seed_of(store: Store) -> int:
+    """The seed of the order in which the cases of a result directory are measured."""
+    return int(read_resolved(store.study_toml).seed)
 
 
 def check_library(store: Store, engine: Engine) -> None:
@@ -88,6 +106,8 @@ def check_library(store: Store, engine: Engine) -> None:
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
     """Keys and files of the study that are no longer what they were."""
+    if loaded.study.seed == AUTO:
+        loaded = with_seed(loaded, seed_of(store))
     keys = changed_keys(read_resolved(store.study_toml), loaded.study)
     changed = [key for key in keys if key not in MAY_CHANGE]
     files = store.provenance.get("files")

@@ -1,16 +1,19 @@
-"""Driving an engine through a study: prove, then measure what is not measured yet, a case at a time."""
+"""Driving an engine through a study: prove, then measure what is not measured yet, a block of a case at a
+time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 
 import msgspec
 
 from offbeat.engines.base import BatchEngine, Engine
 from offbeat.engines.batches import measure_in_batches
 from offbeat.engines.outcome import Outcome
-from offbeat.engines.resume import check_library
+from offbeat.engines.repeat import planned_blocks
+from offbeat.engines.resume import check_library, seed_of
 from offbeat.engines.schedule import schedule
 from offbeat.engines.session import Session, algorithm_of
 from offbeat.engines.told import Told
@@ -33,7 +36,7 @@ def run(
 ) -> Outcome:
     """Do what a study asks for, and what of it is not done yet.
 
-    ``out_of_time`` is asked before each case with the longest time in seconds that a case has taken; true
+    ``out_of_time`` is asked before each block with the longest time in seconds that a block has taken; true
     ends the run early. Raises BadInput for algorithms that the library does not have, and RunFailed where
     nothing can be measured.
     """
@@ -49,44 +52,82 @@ def run(
             "no algorithm could be measured; 'offbeat status' tells what was found out about each"
         )
     done = len(store.done.intersection(case.id for case in everything))
-    told.begin(done, len(everything))
     session = Session(loaded, store, engine)
     if isinstance(engine, BatchEngine):
-        measured = measure_in_batches(everything, store.done, session, engine, told, out_of_time)
+        told.begin(done, len(everything))
+        measure_in_batches(everything, store.done, session, engine, told, out_of_time)
     else:
-        measured = _measure_each(
-            everything, store.done, session, engine, told, out_of_time, loaded.study.seed
-        )
-    now = done + measured
-    return Outcome(done=now, total=len(everything), measured_now=measured, stopped=now < len(everything))
+        _measure_in_rounds(everything, Rounds(loaded, store, engine), session, told, out_of_time)
+    now = len(store.done.intersection(case.id for case in everything))
+    return Outcome(done=now, total=len(everything), measured_now=now - done, stopped=now < len(everything))
 
 
-def _measure_each(
+class Rounds:
+    """Which blocks of which cases a study still needs, and in which order.
+
+    Each round goes through the whole study and measures a block of every case that needs one, in an order of
+    its own and in launches of its own: so the blocks of a case are spread over the study.
+    """
+
+    def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
+        self.engine = engine
+        self._store = store
+        self._seed = seed_of(store)
+        self.planned = 1 if engine.deterministic else planned_blocks(loaded.study.repetitions)
+
+    def blocks_left(self, case: Case) -> int:
+        """How many blocks a case will need, as far as that is known before they are measured."""
+        if case.id in self._store.done:
+            return 0
+        return max(self.planned - self._store.block_count(case), 1)
+
+    def blocks_done(self, everything: Iterable[Case]) -> int:
+        """How many blocks of some cases are there."""
+        return sum(map(self._store.block_count, everything))
+
+    def due(self, everything: Sequence[Case], number: int) -> list[Case]:
+        """The cases that need a block in round ``number``, from 0, in their order.
+
+        The whole study is ordered, and what needs none is left out then: so a resumed study keeps its order.
+        """
+        ordered = schedule(everything, self._seed, self._launch_of, number)
+        return [
+            case
+            for case in ordered
+            if case.id not in self._store.done and self._store.block_count(case) <= number
+        ]
+
+    def _launch_of(self, case: Case) -> tuple[object, ...]:
+        return self.engine.group_key(algorithm_of(self.engine, case), case)
+
+
+def _measure_in_rounds(
     everything: Sequence[Case],
-    done: Collection[str],
+    rounds: Rounds,
     session: Session,
-    engine: Engine,
     told: Told,
     out_of_time: Callable[[float], bool],
-    seed: int,
-) -> int:
-    """Measure the cases that are not done, one after another, until time runs out; how many were."""
-    # the whole study is ordered, and then what is done left out: so a resumed one keeps its order
-    ordered = schedule(everything, seed, lambda case: engine.group_key(algorithm_of(engine, case), case))
+) -> None:
+    """Measure the blocks that cases need, round after round, until time runs out."""
+    left = sum(map(rounds.blocks_left, everything))
+    done = rounds.blocks_done(everything)
+    told.begin(done, done + left, "cases" if rounds.planned == 1 else "blocks")
     longest_s = 0.0
-    measured = 0
-    for case in ordered:
-        if case.id in done:
-            continue
-        if out_of_time(longest_s):
-            break
-        began = time.monotonic()
-        told.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
-        status = session.measure(case)
-        longest_s = max(longest_s, time.monotonic() - began)
-        told.finished(case, status)
-        measured += 1
-    return measured
+    for number in count():
+        if not left:
+            return
+        due = rounds.due(everything, number)
+        if due:
+            rounds.engine.begin_round(number)
+        for case in due:
+            if out_of_time(longest_s):
+                return
+            began, before = time.monotonic(), rounds.blocks_left(case)
+            told.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
+            status = session.measure(case)
+            left += rounds.blocks_left(case) - before
+            longest_s = max(longest_s, time.monotonic() - began)
+            told.finished(case, status, left)
 
 
 def _warn(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None:

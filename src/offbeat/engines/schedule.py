@@ -1,4 +1,4 @@
-"""The order in which a study's cases are measured."""
+"""The order in which a study's cases are measured in one round."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from offbeat.study.case import Case
 from offbeat.study.cases import order
 
 
-def schedule(cases: Sequence[Case], seed: int, launch_of: Callable[[Case], Hashable]) -> list[Case]:
+def schedule(
+    cases: Sequence[Case], seed: int, launch_of: Callable[[Case], Hashable], round_number: int = 0
+) -> list[Case]:
     """The shuffled order of :func:`offbeat.study.cases.order`, rearranged where cases need several launches.
 
-    ``launch_of`` names the launch that a case needs. At each placement every launch runs twice at most: first
-    come all no-delay cases, whose runtimes the skews may depend on, launch by launch; then all others, launch
-    by launch. Within a launch the shuffled order stays.
+    ``launch_of`` names the launch that a case needs. In the first round through the study, number 0, every
+    launch runs twice at most at each placement: first come all no-delay cases, whose runtimes the skews may
+    depend on, launch by launch; then all others, launch by launch. In later rounds every launch runs once.
+    Within a launch the shuffled order stays.
     """
-    shuffled = order(cases, seed)
+    shuffled = order(cases, seed, round_number)
     placement_rank: dict[Hashable, int] = {}
     launch_rank: dict[Hashable, int] = {}
     launches_at: dict[Hashable, set[Hashable]] = {}
@@ -29,7 +32,8 @@ def schedule(cases: Sequence[Case], seed: int, launch_of: Callable[[Case], Hasha
         placement = placement_rank[_placement(case)]
         if len(launches_at[_placement(case)]) == 1:
             return placement, False, 0
-        return placement, case.skew_policy != "none", launch_rank[launch_of(case)]
+        is_late = round_number == 0 and case.skew_policy != "none"
+        return placement, is_late, launch_rank[launch_of(case)]
 
     return sorted(shuffled, key=key)
 

@@ -1,4 +1,4 @@
-"""What measuring one case after another has to remember: runtimes without delay, and what went wrong."""
+"""What measuring one block after another has to remember: runtimes without delay, skews, what went wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.engines.base import Engine
-from offbeat.engines.repeat import last_delays_s, no_samples
+from offbeat.engines.repeat import are_enough_blocks, last_delays_s, no_samples, planned_blocks
 from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
 from offbeat.errors import RunFailed
 from offbeat.pattern import file, sequence
@@ -20,6 +20,7 @@ from offbeat.pattern.sequence import Sequence
 from offbeat.pattern.shapes import SHAPES
 from offbeat.results.read import read_cases
 from offbeat.results.repetitions import Samples
+from offbeat.results.schema import UNFINISHED
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
@@ -36,20 +37,21 @@ NO_SKEW = "its skew is unknown: "
 
 
 class Session:
-    """One run of a study: measures cases, and turns what was measured into what is kept."""
+    """One run of a study: measures blocks of cases, and turns what was measured into what is kept."""
 
     def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
         self._loaded = loaded
         self._store = store
         self._engine = engine
-        before = _cases_before(store) if store.done else []
+        before = _cases_before(store) if store.has_cases else []
         self._runtimes = NoDelayRuntimes(_runtimes_of(before))
         self._losses = _losses_of(before)
+        self._skews_s = {case.id: row["skew_s"] for case, row in before if row["status"] == UNFINISHED}
         self._files: dict[str, Pattern | Sequence] = {}
         self._library = library_name(store)
 
     def measure(self, case: Case) -> str:
-        """Measure a case and put it on disk; its status."""
+        """Measure the next block of a case and put it on disk; the case's status."""
         delays = np.zeros(case.p)
         try:
             delays = self.delays_s(case)
@@ -63,15 +65,18 @@ class Session:
         recorded = self._file(case)
         if isinstance(recorded, Sequence):
             return recorded.delays_s
-        return delays_s(self._loaded, case, self._runtimes.skew_s(case))
+        if case.id not in self._skews_s:
+            self._skews_s[case.id] = self._runtimes.skew_s(case)
+        return delays_s(self._loaded, case, self._skews_s[case.id])
 
     def note(self, case: Case, samples: Samples) -> None:
-        """Remember what later skews multiply."""
-        if not samples.failure and samples.valid.any():
+        """Remember what the skews of other cases multiply: runtimes of the first block, as all skews are set
+        in the first round."""
+        if samples.block == 0 and not samples.failure and samples.valid.any():
             self._runtimes.note(case, float(np.median(last_delays_s(samples))))
 
     def keep(self, measured: ListOf[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
-        """Put cases on disk, with the delays that were asked for; their statuses."""
+        """Put blocks of cases on disk, with the delays that were asked for; the cases' statuses."""
         judged = [self._status(case, delays, samples) for case, delays, samples in measured]
         self._store.append_all(
             [
@@ -84,6 +89,12 @@ class Session:
         return [status for status, _ in judged]
 
     def _samples(self, case: Case, delays: NDArray[np.float64]) -> Samples:
+        """The samples of the next block of a case."""
+        samples = self._measured(case, delays)
+        samples.block = len(self._store.blocks_of(case).blocks)
+        return samples
+
+    def _measured(self, case: Case, delays: NDArray[np.float64]) -> Samples:
         losses = self._losses.setdefault(_algorithm_in_group(case), [])
         if len(losses) >= LOSSES_BEFORE_GIVING_UP:
             return no_samples(case.p, f"{NOT_TRIED}{losses[-1]}")
@@ -98,12 +109,15 @@ class Session:
         """The status, and why it is not the best."""
         if samples.failure:
             return "quarantined", samples.failure
-        if case.skew_policy == REPLAY and samples.calls is not None:
-            met = len(np.unique(samples.calls[samples.valid]))
-            if met < len(delays):
-                return "incomplete", f"time allowed {met} of its {counted(len(delays), 'call')}"
-        minimum = 1 if self._engine.deterministic else self._loaded.study.repetitions.minimum
-        if int(samples.valid.sum()) >= minimum:
+        measured = self._store.blocks_of(case).joined(samples)
+        rule = self._loaded.study.repetitions
+        calls = len(delays) if case.skew_policy == REPLAY else 0
+        if not self._engine.deterministic and not are_enough_blocks(measured, rule, calls):
+            planned = max(planned_blocks(rule), len(measured.blocks) + 1)
+            return UNFINISHED, f"{len(measured.blocks)} of {planned} blocks"
+        if calls and (met := measured.calls_met()) < calls:
+            return "incomplete", f"time allowed {met} of its {counted(calls, 'call')}"
+        if measured.valid >= (1 if self._engine.deterministic else rule.minimum):
             return "measured", ""
         return "incomplete", "too few starts were on time"
 

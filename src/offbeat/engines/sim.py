@@ -113,6 +113,9 @@ class SimEngine:
         """One case alone: one repetition, or one of each call of a replay."""
         return measured_alone(self.submit, algorithm, case, delays_s)
 
+    def begin_round(self, number: int) -> None:
+        """Nothing differs between rounds here, and there is one."""
+
     def patterns_at_once(self, case: Case) -> int:
         """Few where there are many ranks; a multiple of what the simulator takes in one pass."""
         most = min(VALUES_AT_ONCE // case.p, MESSAGES_AT_ONCE // case.p**2, 1024)

@@ -166,6 +166,9 @@ class SmpiEngine:
         """One case alone: one repetition, or one of each call of a replay."""
         return measured_alone(self.submit, algorithm, case, delays_s)
 
+    def begin_round(self, number: int) -> None:
+        """Nothing differs between rounds here, and there is one."""
+
     def patterns_at_once(self, case: Case) -> int:
         """One, as they are simulated one by one: so a crash costs one case."""
         return 1

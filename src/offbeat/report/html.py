@@ -99,7 +99,8 @@ def _environment() -> jinja2.Environment:
     environment.filters |= {
         "name": _breakable,
         "size": lambda view: labels.size_label(view.cell),
-        "sureness": wording.sureness,
+        "confidence": wording.confidence,
+        "percent": wording.percent,
         "ratio": partial(wording.ratio, decimals=3),
         "cost": lambda share: labels.typeset(wording.cost(share)),
         "short": short,
@@ -153,6 +154,7 @@ def _outcome(
     return {
         "verdict": verdict.sentence(selected, shown),
         "headline": headline(selection) if selected else "",
+        "within": wording.share_label(selection.terms.within),
         "notices": warnings.warnings(results, shown, written),
         "selected": selected,
         "several_libraries": len({view.cell.library for view in shown}) > 1,

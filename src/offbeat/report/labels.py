@@ -27,11 +27,6 @@ def typeset(number: str) -> str:
     return number.replace("-", MINUS)
 
 
-def percent(share: float) -> str:
-    """A share of a whole: ``0.4%``, ``12%``."""
-    return f"{100 * share:.{1 if 0 < share < 0.1 else 0}f}%"
-
-
 def duration_span(low_s: float, high_s: float) -> str:
     """Two times such as ``80 µs – 1.2 ms``; one of them where both read the same."""
     low, high = format_time(low_s), format_time(high_s)

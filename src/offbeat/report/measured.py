@@ -10,6 +10,8 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.report import labels
+from offbeat.select import wording
+from offbeat.select.reliability import HAS_TIME, threads_of
 from offbeat.units import format_size, format_time
 
 if TYPE_CHECKING:
@@ -26,14 +28,15 @@ class Fact(Struct, frozen=True, kw_only=True):
 def quality(results: Results) -> list[Fact]:
     """What the cases tell about the measurement: how many, how often repeated, how exact."""
     cases = results.cases
-    measured = cases.filter(pl.col("status").is_in(["measured", "incomplete"]))
+    measured = cases.filter(pl.col("status").is_in(list(HAS_TIME)))
     valid, invalid = (int(measured[name].sum() or 0) for name in ("repetitions", "invalid"))
     facts = [Fact(name="cases", value=_statuses(cases))]
     if valid:
         facts.append(Fact(name="valid repetitions", value=_spread(measured["repetitions"], valid)))
         facts.append(
             Fact(
-                name="invalid repetitions", value=f"{invalid} ({labels.percent(invalid / (valid + invalid))})"
+                name="invalid repetitions",
+                value=f"{invalid} ({wording.percent(invalid / (valid + invalid))})",
             )
         )
     for column, name in (
@@ -65,15 +68,6 @@ def libraries(results: Results) -> str:
 def processes(results: Results) -> str:
     """The numbers of processes measured."""
     return ", ".join(str(p) for p in sorted(set(results.cases["p"])))
-
-
-def threads_of(provenance: Mapping[str, Any]) -> int | None:
-    """How many hardware threads a node offered to the processes; None when the provenance does not tell."""
-    topology = provenance.get("topology")
-    if not isinstance(topology, Mapping):
-        return None
-    known = [topology.get(name) for name in ("threads", "usable_threads", "container_cpus")]
-    return min((int(limit) for limit in known if isinstance(limit, int | float) and limit >= 1), default=None)
 
 
 def _statuses(cases: pl.DataFrame) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from offbeat.report import labels
 from offbeat.report.cells import CellView
 from offbeat.report.figures import Cost
+from offbeat.select import wording
 
 NOTHING = 1e-9
 """Costs below this share are none: both choices score the same."""
@@ -44,7 +45,7 @@ def _outcome(selected: Sequence[CellView]) -> str:
     worst = max(differing, key=lambda view: cost(view) or 0.0)
     there = "There" if len(known) == 1 else f"It matters most in {worst.title}: there"
     rival, winner = (worst.choice.no_delay_winner, worst.choice.algorithm) if worst.choice else ("", "")
-    share = labels.percent(cost(worst) or 0.0)
+    share = wording.percent(cost(worst) or 0.0)
     where = "the only cell" if len(known) == 1 else f"{len(differing)} of {cells}"
     return (
         f"In {where} the algorithm that is fastest without delays is not the one that stays good when"

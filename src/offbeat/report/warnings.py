@@ -10,64 +10,44 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
-from msgspec import Struct
 
 from offbeat.report import labels
 from offbeat.report.cells import CellView
-from offbeat.report.measured import threads_of
 from offbeat.report.use import Use
 from offbeat.select import wording
-from offbeat.select.precision import asked_width, is_wide
+from offbeat.select.reliability import (
+    Measured,
+    Notice,
+    busy,
+    clock_bound,
+    few_repetitions,
+    invalid_share,
+    late_starts,
+    measured_of,
+    oversubscribed,
+    quarantined,
+    wide_intervals,
+)
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.schema import SIMULATING
-from offbeat.units import format_time
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
 
-FEW_REPETITIONS = 10
-"""Fewer valid repetitions than this make a median, and its interval, rough."""
-
-INVALID_SHARE = 0.1
-"""A larger share of repetitions in which a process missed its start is high."""
-
-BOUND_SHARE = 0.1
-"""A clock bound or start error above this share of what is measured blurs it."""
-
-SURE = 0.9
-"""A choice that fewer resamples than this repeat is unsure."""
+SURE = 0.95
+"""A choice that loses no more than the tolerance in fewer repeated studies than this is uncertain."""
 
 
-class Notice(Struct, frozen=True, kw_only=True):
-    """One warning: ``what`` was seen, ``why`` it matters, what would ``mend`` it; ``details`` say where it
-    holds.
-    """
+class Evidence(Measured, frozen=True, kw_only=True):
+    """What the report's warnings are judged from, beside what was measured."""
 
-    what: str
-    why: str
-    mend: str = ""
-    details: list[str] = []
-
-
-class Evidence(Struct, frozen=True, kw_only=True):
-    """What warnings are judged from; ``measured`` are the cases that have a time."""
-
-    results: Results
     views: Sequence[CellView]
-    measured: pl.DataFrame
     written: Use | None = None
-
-    def of_measured(self, rows: pl.DataFrame) -> str:
-        """How many of the measured cases some rows are: ``3 of 84 cases``."""
-        return f"{rows.height} of {labels.count(self.measured.height, 'case')}"
 
 
 def warnings(results: Results, views: Sequence[CellView], written: Use | None = None) -> list[Notice]:
     """Every warning that holds, the gravest first; ``written`` are the tuning files."""
-    has_time = pl.col("status").is_in(["measured", "incomplete"])
-    evidence = Evidence(
-        results=results, views=views, measured=results.cases.filter(has_time), written=written
-    )
+    evidence = Evidence(results=results, views=views, measured=measured_of(results).measured, written=written)
     found = [judge(evidence) for judge in _JUDGES]
     return [notice for notice in found if notice is not None]
 
@@ -80,25 +60,6 @@ def nothing_measured(evidence: Evidence) -> Notice | None:
         what="Nothing has been measured yet.",
         why="There is no time to compare, so nothing can be selected.",
         mend="Run the study, or go on with it: ‘offbeat run’. ‘offbeat status’ says how far it is.",
-    )
-
-
-def oversubscribed(evidence: Evidence) -> Notice | None:
-    """More processes than cores."""
-    threads = threads_of(evidence.results.provenance)
-    if threads is None:
-        return None
-    nodes = pl.col("nodes").replace(0, 1)
-    rows = evidence.measured.filter((pl.col("engine") == "mpi") & (pl.col("p") > nodes * threads))
-    if not rows.height:
-        return None
-    return Notice(
-        what=f"Up to {_largest(rows['p']):.0f} processes shared {labels.count(threads, 'hardware thread')}:"
-        f" the machine was oversubscribed in {evidence.of_measured(rows)}.",
-        why="Processes waited for a core as well as for each other, so the times tell how the operating"
-        " system shares cores as much as how the algorithm communicates. Use them to try things out,"
-        " not to tune.",
-        mend="Measure with no more processes than the machine has cores ([processes]), or on more nodes.",
     )
 
 
@@ -117,84 +78,6 @@ def wrong_results(evidence: Evidence) -> Notice | None:
     )
 
 
-def clock_bound(evidence: Evidence) -> Notice | None:
-    """A shared clock that is less sure than the skews or the delays are long."""
-    above = ((pl.col("skew_s") > 0) & (pl.col("clock_bound_s") > pl.col("skew_s"))).fill_null(False)
-    blurred = (pl.col("clock_bound_s") > BOUND_SHARE * pl.col("last_delay_s")).fill_null(False)
-    rows = evidence.measured.filter(above | blurred)
-    if not rows.height:
-        return None
-    beyond = rows.filter(above).height
-    return Notice(
-        what=f"The shared clock’s error bound (up to {format_time(_largest(rows['clock_bound_s']))}) is above"
-        f" {labels.percent(BOUND_SHARE)} of the last delay in {evidence.of_measured(rows)}"
-        + (f", and above the skew in {beyond} of them." if beyond else "."),
-        why="Arrival and exit times of different processes are compared on that clock:"
-        " what is smaller than its bound cannot be seen.",
-        mend="Ask for larger skews ([skew] factors or times) or larger messages,"
-        " and keep the cores free of other work.",
-    )
-
-
-def late_starts(evidence: Evidence) -> Notice | None:
-    """Start errors that are large against the skew."""
-    late = (pl.col("skew_s") > 0) & (pl.col("overshoot_s") > BOUND_SHARE * pl.col("skew_s"))
-    rows = evidence.measured.filter(late.fill_null(False))
-    if not rows.height:
-        return None
-    return Notice(
-        what=f"In {evidence.of_measured(rows)} a process started later than planned by more than"
-        f" {labels.percent(BOUND_SHARE)} of the skew (up to {format_time(_largest(rows['overshoot_s']))}).",
-        why="The pattern that was applied is then not quite the one asked for.",
-        mend="Lower tolerance in [start], ask for a larger skew, or use fewer processes than cores.",
-    )
-
-
-def invalid_share(evidence: Evidence) -> Notice | None:
-    """Many repetitions in which a process missed its start."""
-    valid, invalid = (int(evidence.measured[name].sum() or 0) for name in ("repetitions", "invalid"))
-    share = invalid / (valid + invalid) if invalid else 0.0
-    if share <= INVALID_SHARE:
-        return None
-    return Notice(
-        what=f"{labels.percent(share)} of the repetitions were invalid: a process missed its start.",
-        why="They were repeated and do not count, but they show that something disturbs the processes.",
-        mend="Use fewer processes than cores, bind them, or raise tolerance in [start].",
-    )
-
-
-def few_repetitions(evidence: Evidence) -> Notice | None:
-    """Cases with few valid repetitions."""
-    rows = evidence.measured.filter((pl.col("engine") == "mpi") & (pl.col("repetitions") < FEW_REPETITIONS))
-    if not rows.height:
-        return None
-    return Notice(
-        what=f"{evidence.of_measured(rows)} rest on fewer than {FEW_REPETITIONS} valid repetitions"
-        f" (the fewest: {min(rows['repetitions'])}).",
-        why="The median of so few is easily moved by one disturbance, and its interval is hardly known.",
-        mend="Raise minimum and time_cap in [repetitions].",
-    )
-
-
-def wide_intervals(evidence: Evidence) -> Notice | None:
-    """Cases that ran out of repetitions or time before their median was known well enough."""
-    asked = asked_width(evidence.results.study)
-    if asked is None:
-        return None
-    ends = pl.col("last_delay_low_s"), pl.col("last_delay_high_s")
-    rows = evidence.measured.filter(is_wide(*ends, pl.col("last_delay_s"), asked).fill_null(False))
-    if not rows.height:
-        return None
-    mean = ", or the mean over a replay’s calls," if "replay" in rows["pattern_kind"].to_list() else ""
-    return Notice(
-        what=f"In {evidence.of_measured(rows)} the median{mean} is known less well than the"
-        f" ±{wording.share_label(asked)} asked for.",
-        why="Their repetitions or their time ran out first."
-        " Differences that are smaller than the intervals may be none.",
-        mend="Raise maximum and time_cap in [repetitions], or measure on a quieter machine.",
-    )
-
-
 def governor(evidence: Evidence) -> Notice | None:
     """A frequency governor that lets the processors' clock rate drift."""
     frequency = evidence.results.provenance.get("frequency")
@@ -206,25 +89,6 @@ def governor(evidence: Evidence) -> Notice | None:
         why="The clock rate follows the load, so the same work takes longer or shorter from case to case.",
         mend="Ask for the governor ‘performance’ (‘cpupower frequency-set -g performance’,"
         " or the batch system’s option for it).",
-    )
-
-
-def quarantined(evidence: Evidence) -> Notice | None:
-    """Cases that crashed, hung or aborted the job."""
-    cases = evidence.results.cases
-    lost = cases.filter(pl.col("status") == "quarantined")
-    if not lost.height:
-        return None
-    reasons = lost.group_by("collective", "algorithm", "reason", maintain_order=True).len()
-    return Notice(
-        what=f"{lost.height} of {labels.count(cases.height, 'case')} were quarantined.",
-        why="They crashed, hung or aborted the job, and were set aside so that the study could go on.",
-        mend="Leave the algorithm out ([[collective]] algorithms);"
-        " if it is only slow, raise hang_after in [repetitions].",
-        details=[
-            f"{collective} {algorithm}, {labels.count(number, 'case')}: {reason or 'no reason on record'}"
-            for collective, algorithm, reason, number in reasons.iter_rows()
-        ],
     )
 
 
@@ -258,7 +122,7 @@ def disobeyed(evidence: Evidence) -> Notice | None:
 def default_is_better(evidence: Evidence) -> Notice | None:
     """Cells in which the library's own choice beats the selected algorithm."""
     better = [
-        f"{view.title}: {labels.percent(-cost)} better than {view.choice.algorithm}"
+        f"{view.title}: {wording.percent(-cost)} better than {view.choice.algorithm}"
         for view in evidence.views
         if view.choice is not None and (cost := view.choice.cost_of_default or 0.0) < 0
     ]
@@ -274,21 +138,23 @@ def default_is_better(evidence: Evidence) -> Notice | None:
     )
 
 
-def unsure_choices(evidence: Evidence) -> Notice | None:
-    """Choices that resampling often changes."""
-    unsure = [
-        f"{view.title}: {view.choice.algorithm} in {labels.percent(sure)} of the resamples"
+def uncertain_choices(evidence: Evidence) -> Notice | None:
+    """Choices that a repeated study may find to lose more than is tolerated."""
+    uncertain = [
+        f"{view.title}: {view.choice.algorithm}, {wording.percent(one.within_tolerance)} within the"
+        f" tolerance, loss up to {wording.percent(one.plausible_loss)}"
         for view in evidence.views
-        if view.choice is not None and (sure := view.choice.certainty) is not None and sure < SURE
+        if view.choice is not None and (one := view.choice.certainty) and one.within_tolerance < SURE
     ]
-    if not unsure:
+    if not uncertain:
         return None
     return Notice(
-        what=f"{labels.count(len(unsure), 'choice')} could have gone to another algorithm.",
-        why=f"With the repetitions drawn anew, less than {labels.percent(SURE)} of the draws choose the same:"
-        " the best algorithms are close together, so little is lost either way.",
-        mend="Raise minimum and maximum in [repetitions] if it matters which of them it is.",
-        details=unsure,
+        what=f"{labels.count(len(uncertain), 'choice')} could lose more than is tolerated.",
+        why=f"If the study were repeated, the choice would be as good as the best in fewer than"
+        f" {wording.percent(SURE)} of the repetitions: what differs between launches is as large as what"
+        " differs between algorithms.",
+        mend="Raise blocks and maximum in [repetitions], or measure on a quieter machine.",
+        details=uncertain,
     )
 
 
@@ -335,11 +201,6 @@ def remarks(evidence: Evidence) -> Notice | None:
     )
 
 
-def _largest(values: pl.Series) -> float:
-    largest = values.max()
-    return float(largest) if isinstance(largest, int | float) else 0.0
-
-
 def simulated(evidence: Evidence) -> Notice | None:
     """Numbers of a model."""
     rows = evidence.measured.filter(pl.col("engine").is_in(list(SIMULATING)))
@@ -359,6 +220,7 @@ _JUDGES: tuple[Callable[[Evidence], Notice | None], ...] = (
     nothing_measured,
     simulated,
     oversubscribed,
+    busy,
     wrong_results,
     clock_bound,
     late_starts,
@@ -370,7 +232,7 @@ _JUDGES: tuple[Callable[[Evidence], Notice | None], ...] = (
     unproved,
     disobeyed,
     default_is_better,
-    unsure_choices,
+    uncertain_choices,
     left_out,
     cautions,
     remarks,

@@ -33,7 +33,8 @@ class Cell(Struct, kw_only=True):
 
     ``says`` is what the first of them says, by our column names with times in seconds; ``line`` is where it
     stands. The delays are one a row, in seconds; both are empty for a case that was set aside. ``calls`` has
-    the number of the call of each row, which for rows that don't say it is their place in the file.
+    the number of the call of each row, which for rows that don't say it is their place in the file, and
+    ``blocks`` the number of each row's block from 0, empty unless all rows say one.
     """
 
     case: Case
@@ -43,6 +44,7 @@ class Cell(Struct, kw_only=True):
     last_delay_s: list[float] = []
     total_delay_s: list[float | None] = []
     calls: list[int] = []
+    blocks: list[int] = []
 
     @property
     def is_replay(self) -> bool:
@@ -89,9 +91,17 @@ def read_sheet(path: Path, given: Mapping[str, str], templates: Mapping[str, str
         if _take(path, line, fields, sheet, cells) and templates:
             _note_settings(path, line, dict(zip(header, fields, strict=True)), templates, sheet)
     sheet.cells = list(cells.values())
+    for cell in sheet.cells:
+        cell.blocks = _numbered(cell.blocks) if len(cell.blocks) == len(cell.last_delay_s) else []
     if not sheet.cells:
         raise BadInput(f"{path}: no row is a measurement; each needs a pattern and a last delay")
     return sheet
+
+
+def _numbered(blocks: list[int]) -> list[int]:
+    """The same blocks by numbers from 0, in the order in which they come."""
+    number = {block: place for place, block in enumerate(dict.fromkeys(blocks))}
+    return [number[block] for block in blocks]
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -125,7 +135,7 @@ def _take(
     if _AVERAGE.match(str(says.get("pattern", ""))):
         sheet.left_out["averages of other rows"] += 1
         return False
-    set_aside = says.get("status", "measured") != "measured"
+    set_aside = says.get("status", "measured") not in ("measured", "unfinished")
     if "last_delay" not in says and not set_aside:
         sheet.left_out["without a last delay"] += 1
         return False
@@ -141,6 +151,8 @@ def _take(
         total = says.get("total_delay")
         cell.total_delay_s.append(None if total is None else float(total))
         cell.calls.append(int(says.get("call", len(cell.calls))))
+        if "block" in says:
+            cell.blocks.append(int(says["block"]))
     return True
 
 

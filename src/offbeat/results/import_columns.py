@@ -39,6 +39,8 @@ COUNTS = {
     "repetitions": (),
     "invalid": (),
     "call": (),
+    "block": ("launch", "run", "session"),
+    "blocks": (),
 }
 """Columns that hold a whole number, with other names for them."""
 
@@ -61,7 +63,7 @@ _LARGEST = 2**63 - 1
 WORDS = {
     "pattern_kind": ("shape", "scenario", "replay"),
     "skew_policy": ("mean", "own", "fixed", "file", "replay", "none"),
-    "status": ("measured", "incomplete", "quarantined"),
+    "status": ("measured", "unfinished", "incomplete", "quarantined"),
     "proof": ("proved", "unproved"),
 }
 """Columns that hold one of a few words."""

@@ -14,12 +14,13 @@ import msgspec
 import numpy as np
 import tomlkit
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from offbeat.pattern.shapes import SHAPES
 from offbeat.results import samples
+from offbeat.results.blocks import Block, Blocks
 from offbeat.results.import_cells import Cell, Sheet, read_sheet
 from offbeat.results.provenance import written_by
-from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.cases import REPLAY
@@ -71,6 +72,7 @@ def import_csv(
                 cell.last_delay_s,
                 cell.total_delay_s,
                 np.array(cell.calls) if cell.is_replay else None,
+                cell.blocks or None,
             )
             for cell in sheet.cells
             if not cell.is_summary
@@ -110,6 +112,7 @@ def _row(csv: Path, cell: Cell) -> dict[str, object]:
 def _stated(cell: Cell) -> dict[str, object]:
     """The measures of a cell as its one row states them."""
     return {
+        "blocks": cell.says.get("blocks", 0),
         "repetitions": cell.says["repetitions"],
         "invalid": cell.says.get("invalid", 0),
         "last_delay_s": cell.last_delay_s[0],
@@ -122,33 +125,29 @@ def _stated(cell: Cell) -> dict[str, object]:
 def _computed(cell: Cell) -> dict[str, object]:
     """The measures of a cell from its rows, each a repetition; none of a case that was set aside."""
     measured = bool(cell.last_delay_s)
-    if measured and cell.is_replay:
-        return _computed_over_calls(cell)
-    low_s, high_s = median_interval(cell.last_delay_s)
-    totals_s = [total for total in cell.total_delay_s if total is not None]
-    return {
-        "repetitions": len(cell.last_delay_s),
-        "invalid": 0 if measured else cell.says.get("invalid", 0),
-        "last_delay_s": float(np.median(cell.last_delay_s)) if measured else None,
-        "last_delay_low_s": low_s if measured else None,
-        "last_delay_high_s": high_s if measured else None,
-        "total_delay_s": float(np.median(totals_s)) if totals_s else None,
-    }
-
-
-def _computed_over_calls(cell: Cell) -> dict[str, object]:
-    """The same of a replay: means over its calls."""
-    calls = np.array(cell.calls)
-    low_s, high_s = mean_interval(cell.last_delay_s, calls)
     totals_s = np.array([np.nan if total is None else total for total in cell.total_delay_s])
-    return {
-        "repetitions": len(cell.last_delay_s),
-        "invalid": 0,
-        "last_delay_s": mean_over_calls(cell.last_delay_s, calls),
-        "last_delay_low_s": low_s,
-        "last_delay_high_s": high_s,
-        "total_delay_s": None if np.isnan(totals_s).any() else mean_over_calls(totals_s, calls),
+    found = _blocks(cell, totals_s).measures() if measured else Blocks().measures()
+    is_unknown = np.isnan(totals_s).any() if cell.is_replay else np.isnan(totals_s).all()
+    return found | {
+        "blocks": len(set(cell.blocks)) if measured else cell.says.get("blocks", 0),
+        "invalid": 0 if measured else cell.says.get("invalid", 0),
+        "total_delay_s": None if is_unknown else found["total_delay_s"],
     }
+
+
+def _blocks(cell: Cell, totals_s: NDArray[np.float64]) -> Blocks:
+    """The blocks of a cell; all of its rows are one where the file names none."""
+    of = np.array(cell.blocks or [0] * len(cell.last_delay_s))
+    last_s, calls = np.array(cell.last_delay_s), np.array(cell.calls)
+    each = [of == number for number in range(of.max() + 1)]
+    return Blocks(
+        tuple(
+            Block(last_s[own], totals_s[own], 0, calls[own])
+            if cell.is_replay
+            else Block(last_s[own], totals_s[own & ~np.isnan(totals_s)])
+            for own in each
+        )
+    )
 
 
 def _algorithms(sheet: Sheet) -> list[Algorithm]:

@@ -6,7 +6,7 @@ Reading changes nothing and needs no permission to write.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -58,7 +58,8 @@ class Results(Struct, kw_only=True, eq=False):
 
     def ranks(self) -> pl.DataFrame:
         """Every rank's times of these cases, read from disk now; empty for imported results."""
-        return _of(self.cases, samples.read_ranks(self.directory))
+        ranks = samples.read_ranks(self.directory)
+        return ranks.join(self.repetitions, on=["case", "repetition"], how="semi", maintain_order="left")
 
 
 def read_study(path: str | PathLike[str]) -> Results:
@@ -75,9 +76,10 @@ def read_study(path: str | PathLike[str]) -> Results:
     repetitions = samples.read_repetitions(directory)
     kept = whole_cases(rows, repetitions)
     notes = []
-    if len(kept) < len(rows):
+    lost = len({row["case"] for row in rows}) - len(kept)
+    if lost:
         notes.append(
-            f"{len(rows) - len(kept)} cases are left out because their samples are missing in {directory};"
+            f"{lost} cases are left out because their samples are missing in {directory};"
             " 'offbeat run' measures them again"
         )
     cases = pl.DataFrame([LATER_OF_CASES | row for row in kept], schema=polars_schema(CASES))
@@ -86,7 +88,7 @@ def read_study(path: str | PathLike[str]) -> Results:
         study=study,
         provenance=provenance,
         cases=cases,
-        repetitions=_of(cases, repetitions),
+        repetitions=samples.committed_rows(repetitions, blocks_of_rows(kept)),
         algorithms=_latest(directory / layout.ALGORITHMS, Algorithm),
         verdicts=_latest(directory / layout.VERDICTS, Verdict),
         notes=notes,
@@ -99,14 +101,25 @@ def read_cases(path: str | PathLike[str]) -> pl.DataFrame:
 
 
 def whole_cases(rows: Sequence[dict[str, Any]], repetitions: pl.DataFrame) -> list[dict[str, Any]]:
-    """The cases whose repetitions are all there, each once; an import may know fewer than it counts."""
-    found = dict(repetitions.group_by("case").len().iter_rows())
-    latest = {row["case"]: row for row in rows}
-    return [
-        row
-        for case, row in latest.items()
-        if row["engine"] == "import" or found.get(case, 0) >= row["repetitions"] + row["invalid"]
-    ]
+    """For each case the last line of which all repetitions are there; an import may know fewer than it
+    counts. A case that lost its last block is what it was before that block."""
+    counts = repetitions.group_by("case", "block").len().iter_rows()
+    found: dict[str, dict[int, int]] = {}
+    for case, block, count in counts:
+        found.setdefault(case, {})[block or 0] = count
+    whole: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        of_case = found.get(row["case"], {})
+        there = sum(count for block, count in of_case.items() if block < row.get("blocks", 1))
+        if row["engine"] == "import" or there >= row["repetitions"] + row["invalid"]:
+            whole[row["case"]] = row
+    return list(whole.values())
+
+
+def blocks_of_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Case → how many of its blocks count, from lines of cases of which the last counts; 1 where a line does
+    not say."""
+    return {row["case"]: row.get("blocks") or 1 for row in rows}
 
 
 def key(item: Algorithm | Verdict) -> tuple[object, ...]:
@@ -136,8 +149,3 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(read_study_toml(path))
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path} is damaged ({error}); put it back from a copy") from error
-
-
-def _of(cases: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a frame that belong to these cases."""
-    return frame.filter(pl.col("case").is_in(cases["case"].to_list()))

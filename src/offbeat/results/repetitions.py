@@ -1,4 +1,4 @@
-"""What measuring a case yields: the times of every rank in every repetition."""
+"""What one block of a case yields: the times of every rank in every repetition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class Samples(Struct, kw_only=True):
-    """The repetitions of one case.
+    """The repetitions of one block of a case; ``block`` is its number, from 0.
 
     ``arrivals_s`` and ``exits_s`` are (repetitions × p), in seconds on the shared clock since the
     repetition's deadline; ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid
@@ -26,3 +26,4 @@ class Samples(Struct, kw_only=True):
     failure: str = ""
     calls: NDArray[np.int64] | None = None
     is_exact: bool = False
+    block: int = 0

@@ -10,7 +10,7 @@ loses nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -30,6 +30,7 @@ STREAM = pa.schema(
     {
         "case": pa.string(),
         "repetition": pa.int64(),
+        "block": pa.int64(),
         "call": pa.int64(),
         "valid": pa.bool_(),
         "last_delay_s": pa.float64(),
@@ -47,27 +48,31 @@ STREAM_HEADER = STREAM.serialize().to_pybytes()
 _GROUP_ROWS = 1_000_000
 
 
-def encode(cases: Sequence[tuple[str, Samples]]) -> bytes:
-    """The record batches of cases, as bytes to append to a stream.
+def encode(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
+    """The record batches of blocks, as bytes to append to a stream.
 
-    Neighbours of the same p share one; there is nothing for cases without repetitions.
+    Each block comes as its case, how many repetitions of that case were measured before, and its samples.
+    Neighbours of the same p share a batch; there is nothing for blocks without repetitions.
     """
-    measured = [(case, samples) for case, samples in cases if len(samples.arrivals_s)]
-    by_p = groupby(measured, key=lambda entry: entry[1].arrivals_s.shape[1])
+    measured = [block for block in blocks if len(block[2].arrivals_s)]
+    by_p = groupby(measured, key=lambda block: block[2].arrivals_s.shape[1])
     return b"".join(_encode_same_p(list(some)) for _, some in by_p)
 
 
-def _encode_same_p(cases: Sequence[tuple[str, Samples]]) -> bytes:
-    arrivals = np.concatenate([samples.arrivals_s for _, samples in cases])
-    exits = np.concatenate([samples.exits_s for _, samples in cases])
-    counts = [len(samples.valid) for _, samples in cases]
-    valid = np.concatenate([samples.valid for _, samples in cases])
+def _encode_same_p(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
+    arrivals = np.concatenate([samples.arrivals_s for _, _, samples in blocks])
+    exits = np.concatenate([samples.exits_s for _, _, samples in blocks])
+    counts = [len(samples.valid) for _, _, samples in blocks]
+    valid = np.concatenate([samples.valid for _, _, samples in blocks])
     every = Samples(arrivals_s=arrivals, exits_s=exits, valid=valid)
     last_s, total_s = delays(every)
-    names = [case for (case, _), count in zip(cases, counts, strict=True) for _ in range(count)]
-    numbers = np.concatenate([np.arange(count) for count in counts])
-    calls = pa.concat_arrays([_calls(samples.calls, len(samples.valid)) for _, samples in cases])
-    return _batch(names, numbers, calls, valid, last_s, total_s, _lists(arrivals), _lists(exits))
+    names = [case for (case, _, _), count in zip(blocks, counts, strict=True) for _ in range(count)]
+    numbers = np.concatenate(
+        [first + np.arange(count) for (_, first, _), count in zip(blocks, counts, strict=True)]
+    )
+    of_block = pa.array(np.repeat([samples.block for _, _, samples in blocks], counts), type=pa.int64())
+    calls = pa.concat_arrays([_calls(samples.calls, len(samples.valid)) for _, _, samples in blocks])
+    return _batch(names, numbers, of_block, calls, valid, last_s, total_s, _lists(arrivals), _lists(exits))
 
 
 def encode_delays(
@@ -75,6 +80,7 @@ def encode_delays(
     last_delay_s: Sequence[float],
     total_delay_s: Sequence[float | None],
     calls: NDArray[np.int64] | None = None,
+    block_numbers: Sequence[int] | None = None,
 ) -> bytes:
     """The record batch of a case of which only the delays are known, one a repetition, all valid."""
     count = len(last_delay_s)
@@ -83,8 +89,10 @@ def encode_delays(
     nothing = pa.array([[]] * count, type=pa.list_(pa.float64()))
     valid = np.ones(count, dtype=np.bool_)
     numbers = np.arange(count)
+    blocks = pa.nulls(count, pa.int64()) if block_numbers is None else pa.array(block_numbers, pa.int64())
+    of_calls = _calls(calls, count)
     return _batch(
-        [case] * count, numbers, _calls(calls, count), valid, last_delay_s, total_delay_s, nothing, nothing
+        [case] * count, numbers, blocks, of_calls, valid, last_delay_s, total_delay_s, nothing, nothing
     )
 
 
@@ -99,6 +107,7 @@ def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _batch(
     cases: Sequence[str],
     numbers: NDArray[np.int64],
+    blocks: pa.Array,
     calls: pa.Array,
     valid: NDArray[np.bool_],
     last_s: object,
@@ -109,6 +118,7 @@ def _batch(
     columns = [
         pa.array(cases),
         pa.array(numbers, type=pa.int64()),
+        blocks,
         calls,
         pa.array(np.asarray(valid, dtype=np.bool_)),
         pa.array(last_s, type=pa.float64(), from_pandas=True),
@@ -177,8 +187,11 @@ def next_number(directory: Path) -> int:
     return max((number for number, _ in found), default=0) + 1
 
 
-def convert_streams(directory: Path, committed: Collection[str]) -> None:
-    """Turn every stream into Parquet files, without what belongs to no committed case; raises RunFailed."""
+def convert_streams(directory: Path, committed: Mapping[str, int]) -> None:
+    """Turn every stream into Parquet files, without what belongs to no committed block; raises RunFailed.
+
+    ``committed`` maps a case to the number of its blocks that count: the first ones.
+    """
     for number, stream in _numbered(directory / layout.SAMPLES):
         part = f"part-{number:04d}.parquet"
         try:
@@ -191,7 +204,7 @@ def convert_streams(directory: Path, committed: Collection[str]) -> None:
 
 
 def _write_part(
-    stream: Path, part: Path, committed: Collection[str], table_of: Callable[[pa.RecordBatch], pa.Table]
+    stream: Path, part: Path, committed: Mapping[str, int], table_of: Callable[[pa.RecordBatch], pa.Table]
 ) -> None:
     """Write one Parquet file from a stream; none if nothing of the stream counts. Raises OSError."""
     unfinished = part.with_name(part.name + layout.UNFINISHED)
@@ -213,12 +226,29 @@ def _write_part(
         raise
 
 
-def _committed(batch: pa.RecordBatch, committed: Collection[str]) -> pa.RecordBatch:
-    """The rows of committed cases; a killed writer may have left a batch of which only some are."""
-    cases = batch["case"].to_pylist()
-    if all(case in committed for case in cases):
-        return batch
-    return batch.filter(pa.array([case in committed for case in cases], type=pa.bool_()))
+def _committed(batch: pa.RecordBatch, committed: Mapping[str, int]) -> pa.RecordBatch:
+    """The rows of committed blocks; a killed writer may have left a batch of which only some are."""
+    keep = [
+        (block or 0) < committed.get(case, 0)
+        for case, block in zip(batch["case"].to_pylist(), _blocks_of(batch), strict=True)
+    ]
+    return batch if all(keep) else batch.filter(pa.array(keep, type=pa.bool_()))
+
+
+def _blocks_of(batch: pa.RecordBatch) -> list[int | None]:
+    """The block of each row of a batch; earlier versions wrote none."""
+    return batch["block"].to_pylist() if "block" in batch.schema.names else [None] * batch.num_rows
+
+
+def committed_rows(repetitions: pl.DataFrame, committed: Mapping[str, int]) -> pl.DataFrame:
+    """The repetitions of committed blocks; ``committed`` is as :func:`convert_streams` takes it."""
+    counting = pl.DataFrame(
+        {"case": list(committed), "counting": list(committed.values())},
+        schema={"case": pl.String, "counting": pl.Int64},
+    )
+    kept = repetitions.join(counting, on="case", how="left", maintain_order="left")
+    is_committed = pl.col("block").fill_null(0) < pl.col("counting").fill_null(0)
+    return kept.filter(is_committed).drop("counting")
 
 
 def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:

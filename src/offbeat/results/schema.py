@@ -11,6 +11,9 @@ import polars as pl
 
 SCHEMA_VERSION = 1
 
+UNFINISHED = "unfinished"
+"""Status of a case of which some blocks are still to be measured."""
+
 CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case: joins the three frames"),
     "engine": (pl.String, "what measured: mpi, sim, smpi, or import"),
@@ -40,10 +43,19 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "op": (pl.String, "reduction operation"),
     "datatype": (pl.String, "element type"),
     "root": (pl.Int64, "root of a rooted collective"),
-    "status": (pl.String, "measured; incomplete (too few valid repetitions); quarantined"),
+    "status": (
+        pl.String,
+        "measured; unfinished (some of its blocks are still to be measured); incomplete (too few valid"
+        " repetitions); quarantined",
+    ),
     "reason": (pl.String, "why a case is not measured"),
     "proof": (pl.String, "proved, or unproved: whether the algorithm was shown to run (import: proved)"),
     "evidence": (pl.String, "what was seen to run"),
+    "blocks": (
+        pl.Int64,
+        "blocks in which the case was measured, each at another time of the study and in another launch;"
+        " 0 where an import does not say",
+    ),
     "repetitions": (pl.Int64, "valid repetitions"),
     "invalid": (
         pl.Int64,
@@ -51,15 +63,18 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     ),
     "last_delay_s": (
         pl.Float64,
-        "median last delay d̂ = max exit − max arrival, in seconds; of a replay the mean over its calls'"
-        " medians",
+        "last delay d̂ = max exit − max arrival, in seconds: the median of a block's repetitions (of a replay"
+        " the mean over its calls' medians), and over several blocks the Hodges–Lehmann estimate of these",
     ),
-    "last_delay_low_s": (pl.Float64, "lower end of its 95% confidence interval"),
+    "last_delay_low_s": (
+        pl.Float64,
+        "lower end of its 95% confidence interval: Student's t over blocks; with one block only, of the"
+        " median of its repetitions",
+    ),
     "last_delay_high_s": (pl.Float64, "upper end of its 95% confidence interval"),
     "total_delay_s": (
         pl.Float64,
-        "median total delay d* = max exit − min arrival, in seconds; of a replay the mean over its calls'"
-        " medians",
+        "total delay d* = max exit − min arrival, in seconds, estimated as the last delay is",
     ),
     "overshoot_s": (
         pl.Float64,
@@ -71,6 +86,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
 REPETITIONS: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case"),
     "repetition": (pl.Int64, "number of the repetition within the case, from 0, in the order of measurement"),
+    "block": (pl.Int64, "number of the block in which it was measured, from 0; none where unknown"),
     "call": (pl.Int64, "of a replay: number of the call whose delays were applied, from 0"),
     "valid": (pl.Boolean, "false when a process missed its start, or may have by its clock's error bound"),
     "last_delay_s": (pl.Float64, "d̂ = max exit − max arrival, in seconds"),
@@ -89,7 +105,7 @@ RANKS: dict[str, tuple[type[pl.DataType], str]] = {
 }
 
 
-LATER = {"source": "", "call": None}
+LATER = {"source": "", "call": None, "blocks": 0, "block": None}
 """Columns that results of earlier versions lack, and what stands there for them."""
 
 

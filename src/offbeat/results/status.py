@@ -13,9 +13,10 @@ from msgspec import Struct
 from offbeat.results import layout
 from offbeat.results.lock import Holder, holder
 from offbeat.results.read import Results, read_study
+from offbeat.results.schema import UNFINISHED
 
-STATUSES = ("measured", "incomplete", "quarantined")
-"""What a finished case can be."""
+STATUSES = ("measured", UNFINISHED, "incomplete", "quarantined")
+"""What a case can be of which anything was measured or tried."""
 
 
 class Status(Struct, kw_only=True):
@@ -43,7 +44,7 @@ def read_status(path: str | PathLike[str]) -> Status:
     files = _files(results.directory)
     return Status(
         directory=results.directory,
-        done=len(results.cases),
+        done=results.cases.filter(pl.col("status") != UNFINISHED).height,
         total=_total(results),
         counts=_counts(results.cases),
         quarantined=_quarantined(results.cases),

@@ -1,7 +1,8 @@
 """The writer of a result directory.
 
-A case counts once its line stands in ``cases.jsonl``, and that line is written, and on disk, only after the
-case's samples are. A process that is killed at any moment leaves a directory that opens and reads.
+A block of a case counts once a line of that case in ``cases.jsonl`` counts it, and that line is written, and
+on disk, only after the block's samples are. The last line of a case counts: it describes all of its blocks. A
+process that is killed at any moment leaves a directory that opens and reads.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from typing import Any, Self
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
 from offbeat.errors import RunFailed
 from offbeat.results import layout
 from offbeat.results import samples as samples_on_disk
 from offbeat.results.append import AppendFile, encode_lines, read_lines
+from offbeat.results.blocks import Block, Blocks
 from offbeat.results.lock import Lock
-from offbeat.results.read import CASE_LINE, key, read_study_toml, whole_cases
+from offbeat.results.read import CASE_LINE, blocks_of_rows, key, read_study_toml, whole_cases
 from offbeat.results.repetitions import Samples
-from offbeat.results.schema import CASES, SCHEMA_VERSION
-from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
+from offbeat.results.schema import CASES, SCHEMA_VERSION, UNFINISHED
 from offbeat.stopped import Stopped
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
@@ -40,7 +41,7 @@ class Store:
     """A result directory, open for writing. Only one process has it open at a time; a context manager.
 
     ``study_toml`` is the study that the results belong to, ``provenance`` where and how they were made,
-    ``logs`` the folder for what launched programs print, ``done`` the ids of the cases that count.
+    ``logs`` the folder for what launched programs print, ``done`` the ids of the finished cases.
     """
 
     def __init__(self, directory: Path, lock: Lock) -> None:
@@ -118,24 +119,35 @@ class Store:
         self._write(layout.PROVENANCE, self.provenance)
 
     def append(self, case: Case, facts: Mapping[str, object], samples: Samples) -> None:
-        """Note a finished case. When this returns, it is on disk; if it raises, it is as if never called.
+        """Note a block of a case. When this returns, it is on disk; if it raises, it is as if never called.
 
         ``facts`` has the columns of CASES that case and samples do not tell: those of FACTS, and any of
-        OPTIONAL_FACTS. Raises RunFailed if the disk is full or fails, ValueError for a case that is there
-        already, for missing or unknown facts, and for samples that do not fit the case.
+        OPTIONAL_FACTS. The status ``unfinished`` says that more blocks will follow. Raises RunFailed if the
+        disk is full or fails, ValueError for a case that is finished, for missing or unknown facts, and for
+        samples that do not fit the case.
         """
         self.append_all([(case, facts, samples)])
 
     def append_all(self, cases: Sequence[tuple[Case, Mapping[str, object], Samples]]) -> None:
-        """Note finished cases, each with facts and samples as :meth:`append` takes them: all or none of them.
+        """Note blocks, each with facts and samples as :meth:`append` takes them: all or none of them.
 
         Waits for the disk once, however many they are.
         """
         for case, _, samples in cases:
             _check_samples(case, samples)
-        rows = [_describe(case, facts, samples) | _measures(samples) for case, facts, samples in cases]
-        batches = samples_on_disk.encode([(case.id, samples) for case, _, samples in cases])
+        before = [self.blocks_of(case) for case, _, _ in cases]
+        joined = [blocks.joined(entry[2]) for blocks, entry in zip(before, cases, strict=True)]
+        rows = [
+            _describe(case, facts, samples, blocks) | blocks.measures()
+            for (case, facts, samples), blocks in zip(cases, joined, strict=True)
+        ]
+        batches = samples_on_disk.encode(
+            [(entry[0].id, blocks.tried, entry[2]) for blocks, entry in zip(before, cases, strict=True)]
+        )
         self.append_rows(rows, batches)
+        for row, blocks in zip(rows, joined, strict=True):
+            if row["status"] == UNFINISHED:
+                self._unfinished[str(row["case"])] = blocks
 
     def append_rows(self, rows: Sequence[Mapping[str, object]], batches: bytes) -> None:
         """Note finished cases as rows of CASES, with the record batches of their samples: all or none."""
@@ -155,7 +167,24 @@ class Store:
         except BaseException:
             stream.rewind(start)
             raise
-        self.done.update(str(row["case"]) for row in rows)
+        for row in rows:
+            self._blocks |= blocks_of_rows([row])
+            if row["status"] != UNFINISHED:
+                self.done.add(str(row["case"]))
+                self._unfinished.pop(str(row["case"]), None)
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether anything of any case has been measured."""
+        return bool(self._blocks)
+
+    def block_count(self, case: Case) -> int:
+        """How many blocks of a case count."""
+        return self._blocks.get(case.id, 0)
+
+    def blocks_of(self, case: Case) -> Blocks:
+        """The blocks that were measured of a case that is not finished."""
+        return self._unfinished.get(case.id, Blocks())
 
     def close(self) -> None:
         """Turn this session's samples into Parquet and give the directory free.
@@ -167,7 +196,7 @@ class Store:
             if self._stream is not None:
                 self._stream.close()
                 self._stream = None
-                samples_on_disk.convert_streams(self.directory, self.done)
+                samples_on_disk.convert_streams(self.directory, self._blocks)
         finally:
             self._cases.close()
             self._lock.release()
@@ -206,11 +235,15 @@ class Store:
         for folder in (layout.REPETITIONS, layout.RANKS):
             for unfinished in (self.directory / folder).glob("*" + layout.UNFINISHED):
                 unfinished.unlink()
-        samples_on_disk.convert_streams(self.directory, {row["case"] for row in rows})
-        kept = whole_cases(rows, samples_on_disk.read_repetitions(self.directory))
+        samples_on_disk.convert_streams(self.directory, blocks_of_rows(rows))
+        repetitions = samples_on_disk.read_repetitions(self.directory)
+        kept = whole_cases(rows, repetitions)
         if len(kept) < len(rows):
             layout.write_whole(path, encode_lines(kept))
-        return {row["case"] for row in kept}
+        self._blocks = blocks_of_rows(kept)
+        begun = [row for row in kept if row["status"] == UNFINISHED]
+        self._unfinished = _read_blocks(begun, repetitions)
+        return {row["case"] for row in kept if row["status"] != UNFINISHED}
 
     def _read(self, name: str, kind: Any) -> dict[tuple[object, ...], Any]:
         items, end = read_lines(self.directory / name, kind)
@@ -261,7 +294,7 @@ def _check_samples(case: Case, samples: Samples) -> None:
         raise ValueError("a valid repetition has times that are not finite")
 
 
-def _describe(case: Case, facts: Mapping[str, object], samples: Samples) -> dict[str, object]:
+def _describe(case: Case, facts: Mapping[str, object], samples: Samples, blocks: Blocks) -> dict[str, object]:
     """The columns of CASES that say what was measured, and how that went."""
     missing, unknown = set(FACTS) - set(facts), set(facts) - set(FACTS) - set(OPTIONAL_FACTS)
     if missing or unknown:
@@ -270,55 +303,36 @@ def _describe(case: Case, facts: Mapping[str, object], samples: Samples) -> dict
         "reason": samples.failure,
         "evidence": "",
         "source": "",
-        "overshoot_s": samples.overshoot_s,
-        "clock_bound_s": samples.clock_bound_s,
+        "overshoot_s": blocks.overshoot_s,
+        "clock_bound_s": blocks.clock_bound_s,
     }
     return {"case": case.id} | msgspec.structs.asdict(case) | defaults | dict(facts)
 
 
-def _measures(samples: Samples) -> dict[str, object]:
-    """The columns of CASES that are computed from the samples; no delays where no repetition is valid."""
-    valid = np.asarray(samples.valid, dtype=np.bool_)
-    last_s, total_s = samples_on_disk.delays(samples)
-    if samples.calls is not None:
-        return _measures_over_calls(samples, samples.calls[valid], last_s[valid], total_s[valid])
-    if len(valid) == 1 and valid[0]:  # as simulated cases are
-        only_s = float(last_s[0])
-        return {
-            "repetitions": 1,
-            "invalid": 0,
-            "last_delay_s": only_s,
-            "last_delay_low_s": only_s,
-            "last_delay_high_s": only_s,
-            "total_delay_s": float(total_s[0]),
-        }
-    low_s, high_s = median_interval(last_s[valid])
-    count = int(valid.sum())
+def _read_blocks(rows: Sequence[Mapping[str, Any]], repetitions: pl.DataFrame) -> dict[str, Blocks]:
+    """The blocks of unfinished cases, from their rows and the repetitions on disk."""
+    known = samples_on_disk.committed_rows(repetitions, blocks_of_rows(rows)).sort("repetition")
+    by_case = known.partition_by("case", as_dict=True)
     return {
-        "repetitions": count,
-        "invalid": len(valid) - count,
-        "last_delay_s": float(np.median(last_s[valid])) if count else None,
-        "last_delay_low_s": low_s if count else None,
-        "last_delay_high_s": high_s if count else None,
-        "total_delay_s": float(np.median(total_s[valid])) if count else None,
+        row["case"]: Blocks(
+            tuple(_read_block(by_case.get((row["case"],), known.clear()), n) for n in range(row["blocks"])),
+            overshoot_s=row["overshoot_s"] or 0.0,
+            clock_bound_s=row["clock_bound_s"] or 0.0,
+        )
+        for row in rows
     }
 
 
-def _measures_over_calls(
-    samples: Samples, calls: NDArray[np.int64], last_s: NDArray[np.float64], total_s: NDArray[np.float64]
-) -> dict[str, object]:
-    """The same of a replay: means over its calls; ``calls`` and delays are those of valid repetitions."""
-    count = len(calls)
-    last_delay_s = mean_over_calls(last_s, calls)
-    low_s, high_s = (last_delay_s, last_delay_s) if samples.is_exact else mean_interval(last_s, calls)
-    return {
-        "repetitions": count,
-        "invalid": len(samples.valid) - count,
-        "last_delay_s": last_delay_s if count else None,
-        "last_delay_low_s": low_s if count else None,
-        "last_delay_high_s": high_s if count else None,
-        "total_delay_s": mean_over_calls(total_s, calls) if count else None,
-    }
+def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
+    """One block of a case from the case's repetitions."""
+    of_block = repetitions.filter(pl.col("block") == number)
+    valid = of_block.filter("valid")
+    return Block(
+        last_delay_s=valid["last_delay_s"].to_numpy(),
+        total_delay_s=valid["total_delay_s"].to_numpy(),
+        invalid=of_block.height - valid.height,
+        calls=None if valid["call"].null_count() else valid["call"].to_numpy(),
+    )
 
 
 def _pretty(content: Mapping[str, object]) -> bytes:

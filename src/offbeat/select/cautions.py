@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from offbeat.select.certainty import Certainty
 from offbeat.select.rules import Rule, stood_for
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, DelayTable
 from offbeat.study.algorithm import Verdict
@@ -55,9 +56,22 @@ def number_cautions(table: DelayTable, rule: Rule, algorithm: str, unsure: bool)
         )
     if unsure:
         sentences.append(
-            "how sure the choice is cannot be told: a compared case has fewer than two repetitions on record."
+            "how certain the choice is cannot be told: a compared case was measured in one block only"
+            " (repetitions.blocks), and one block does not show what differs between launches."
         )
     return sentences
+
+
+def tie_cautions(algorithm: str, certainty: Certainty | None) -> list[str]:
+    """Which algorithms the study cannot tell from the choice."""
+    if certainty is None or not certainty.ties:
+        return []
+    names = ", ".join(certainty.ties[:3])
+    more = f" and {len(certainty.ties) - 3} more" if len(certainty.ties) > 3 else ""
+    return [
+        f"{algorithm} ties with {names}{more}: its lead is below the noise floor of"
+        f" {certainty.noise_floor:.1%}."
+    ]
 
 
 def verdict_cautions(algorithm: str, verdicts: Iterable[Verdict]) -> list[str]:
@@ -74,7 +88,7 @@ def _roughness(table: DelayTable, algorithm: str, rough: list[int]) -> list[str]
     if not rough:
         return []
     patterns = ", ".join(table.patterns[i] for i in rough)
-    return [f"too few valid repetitions of {algorithm} under {patterns}: its median is a rough one."]
+    return [f"too few repetitions or blocks of {algorithm} under {patterns}: its delay is a rough estimate."]
 
 
 def _counted_once(table: DelayTable, rule: Rule) -> list[str]:

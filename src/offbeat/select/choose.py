@@ -1,4 +1,4 @@
-"""The choice of an algorithm for every measured cell, how sure it is, and what the alternatives cost."""
+"""The choice of an algorithm for every measured cell, how certain it is, and what the alternatives cost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.select import rules
-from offbeat.select.cautions import comparison_cautions, no_delay_cautions, number_cautions, verdict_cautions
-from offbeat.select.certainty import Repeated, certainty, samples_of
+from offbeat.select.cautions import (
+    comparison_cautions,
+    no_delay_cautions,
+    number_cautions,
+    tie_cautions,
+    verdict_cautions,
+)
+from offbeat.select.certainty import EXACT, Certainty, Repeated, certainty, samples_of
+from offbeat.select.control import Control, control
 from offbeat.select.precision import asked_width
+from offbeat.select.reliability import Notice, reliability
 from offbeat.select.replay_cautions import replay_cautions
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables, verdicts_on
@@ -28,7 +36,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     ``scores`` holds the compared algorithms' scores (smaller is better, 1 means best in every row), and
     ``reference_scores`` what the library's default and unproved algorithms would have. ``winners`` and
     ``good`` map each pattern to its fastest candidate and to all within the share asked for. ``certainty`` is
-    the share of bootstrap resamples with the same choice, None when unknown. The costs are shares: 0.10 means
+    what repeated studies would say of the choice, None when unknown. The costs are shares: 0.10 means
     that the no-delay winner (the library's default) scores 10% worse than the choice; negative, that it
     scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the no-delay
     winner; ``alternatives`` those whose score is within the share asked for of the choice's.
@@ -41,7 +49,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     winners: dict[str, str]
     good: dict[str, list[str]]
     scores: dict[str, float]
-    certainty: float | None
+    certainty: Certainty | None
     cost_of_no_delay_winner: float | None
     cost_of_default: float | None
     warnings: list[str]
@@ -62,8 +70,8 @@ class LeftOut(Struct, frozen=True):
 class Terms(Struct, frozen=True, kw_only=True):
     """How choices are made.
 
-    ``within`` is the share up to which algorithms count as equally good, ``bootstrap`` the number of
-    resamples and ``seed`` their seed.
+    ``within`` is the share up to which algorithms count as equally good, and a loss as none; ``bootstrap``
+    the number of repeated studies that are simulated and ``seed`` their seed.
     """
 
     rule: Rule
@@ -75,7 +83,9 @@ class Terms(Struct, frozen=True, kw_only=True):
 class Selection(Struct, frozen=True, kw_only=True):
     """The choices for all cells of some results, and the delays of every cell looked at.
 
-    ``notes`` are the results' own: what was left out when they were read.
+    ``notes`` are the results' own: what was left out when they were read. ``control`` says how far apart
+    cases were that must be equal; None where there are too few. ``reliability`` are warnings about the
+    numbers behind the choices.
     """
 
     terms: Terms
@@ -83,6 +93,8 @@ class Selection(Struct, frozen=True, kw_only=True):
     left_out: list[LeftOut]
     tables: dict[Cell, DelayTable]
     notes: list[str] = []
+    control: Control | None = None
+    reliability: list[Notice] = []
 
 
 def choose(
@@ -113,7 +125,8 @@ def select(
     """Apply ``rule`` (see :mod:`offbeat.select.rules`) to every cell, or to those of some ``collectives``.
 
     ``within`` is the share up to which algorithms count as equally good, ``bootstrap`` the number of
-    resamples behind the certainty. Raises :class:`BadInput` for an unknown rule, scenario or collective.
+    simulated repetitions of the study behind the certainty. Raises
+    :class:`BadInput` for an unknown rule, scenario or collective.
     """
     terms = Terms(rule=rules.parse(rule, include_scenarios), within=within, bootstrap=bootstrap, seed=seed)
     if not 0 <= within < np.inf:
@@ -122,10 +135,12 @@ def select(
         )
     tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
     _refuse_unknown_scenario(terms.rule, tables)
+    samples = None if results.is_deterministic else samples_of(results.repetitions)
     known = _Known(
-        samples=None if results.is_deterministic else samples_of(results.repetitions),
+        samples=samples,
         verdicts=results.verdicts,
         asked=asked_width(results.study),
+        control=control(results, samples) if samples else None,
     )
     outcomes = [_decide(table, terms, known) for table in tables]
     return Selection(
@@ -134,6 +149,8 @@ def select(
         left_out=[outcome for outcome in outcomes if isinstance(outcome, LeftOut)],
         tables={table.cell: table for table in tables},
         notes=results.notes,
+        control=known.control,
+        reliability=reliability(results),
     )
 
 
@@ -145,6 +162,24 @@ class _Known(Struct, frozen=True, kw_only=True):
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]
     asked: float | None
+    control: Control | None = None
+
+    def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
+        """How certain the choice of an algorithm is; unknown where it is the only one of those compared."""
+        if compared < 2:
+            return None
+        if self.samples is None:
+            return EXACT
+        return certainty(
+            table,
+            terms.rule,
+            self.samples,
+            algorithm,
+            tolerance=terms.within,
+            resamples=terms.bootstrap,
+            seed=terms.seed,
+            widening=self.control.widening if self.control else 1.0,
+        )
 
 
 def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
@@ -157,9 +192,7 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
-    sure: float | None = 1.0
-    if known.samples is not None:
-        sure = certainty(table, rule, known.samples, algorithm, terms.bootstrap, terms.seed)
+    sure = known.certainty(table, terms, algorithm, len(scores))
     return Choice(
         cell=table.cell,
         rule=str(rule),
@@ -179,7 +212,10 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
         warnings=[
             *comparison_cautions(table, rule, [algorithm, *tied], len(scores)),
             *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
-            *number_cautions(table, rule, algorithm, sure is None and terms.bootstrap > 0),
+            *number_cautions(
+                table, rule, algorithm, sure is None and len(scores) > 1 and terms.bootstrap > 0
+            ),
+            *tie_cautions(algorithm, sure),
             *replay_cautions(table, rule, known.samples, known.asked),
             *verdict_cautions(algorithm, verdicts_on(table.cell, known.verdicts)),
         ],

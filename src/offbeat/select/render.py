@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from offbeat.select import wording
+from offbeat.select.certainty import Certainty
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.table import Cell
@@ -23,7 +24,9 @@ LEAD = ("library", "collective", "of", "p")
 
 COSTS = (
     "no-delay costs, default costs: by how much the no-delay winner and the library's default score worse"
-    " than the choice; sure: the share of resampled measurements with the same choice."
+    " than the choice. If the study were repeated: same, the share of studies with the same choice;"
+    " ≤{within}, the share in which the choice is at most that much worse than the best; loss, what it loses"
+    " at most in 95% of them. ~ marks a tie: the lead is below the noise floor."
 )
 """What the last columns say."""
 
@@ -36,8 +39,30 @@ def rendered(selection: Selection, console: Console, with_details: bool = False)
         for cell, table in selection.tables.items():
             parts += [details(table, chosen.get(cell), selection.terms.within, console.width), Text()]
     if selection.choices:
-        parts += [Text(headline(selection)), *selection_tables(selection, console), Text(COSTS, style="dim")]
-    return Group(*parts, *_cautions(selection))
+        parts += [Text(headline(selection)), *selection_tables(selection, console), _legend(selection)]
+    return Group(*parts, *_warnings(selection), *_cautions(selection))
+
+
+def _warnings(selection: Selection) -> list[RenderableType]:
+    """What makes the numbers behind the choices unreliable, and the remedy."""
+    lines = [Text(f"{notice.what} {notice.mend}".strip()) for notice in selection.reliability]
+    if not lines:
+        return []
+    return [Text("\nWarnings", style="bold"), *(Padding(line, (0, 0, 0, 2)) for line in lines)]
+
+
+def _legend(selection: Selection) -> Text:
+    """What the columns say, and what the study's own control showed."""
+    words = COSTS.format(within=wording.share_label(selection.terms.within))
+    control = selection.control
+    if control is not None:
+        words += (
+            f" Noise of this study: {control.pairs} pairs of cases that must be equal differ by"
+            f" {control.median:.1%} in the median and by {control.largest:.1%} in the 95th percentile"
+        )
+        widened = control.widening > 1.005
+        words += f"; its intervals were widened {control.widening:.2f} times." if widened else "."
+    return Text(words, style="dim")
 
 
 def headline(selection: Selection) -> str:
@@ -68,14 +93,15 @@ def selection_tables(selection: Selection, console: Console) -> list[RenderableT
     """
     leads = _leads([choice.cell for choice in selection.choices])
     columns = [name for name in LEAD if any(lead[name] for lead in leads.values())]
-    whole = _table(columns, "p")
+    within = wording.share_label(selection.terms.within)
+    whole = _table(columns, within, "p")
     for choice in selection.choices:
         whole.add_row(*(Text(leads[choice.cell][name]) for name in columns), *_columns(choice))
     if Measurement.get(console, console.options.update(width=10**4), whole).maximum <= console.width:
         return [Text(), whole]
     parts: list[RenderableType] = []
     for heading, group in groupby(selection.choices, lambda choice: _heading(leads[choice.cell])):
-        table = _table([])
+        table = _table([], within)
         for choice in group:
             table.add_row(*_columns(choice))
         parts += [Text(f"\n{heading}", style="bold"), table]
@@ -104,15 +130,18 @@ def _heading(lead: dict[str, str]) -> str:
     return ", ".join(filter(None, [what, f"p={lead['p']}", lead["library"]]))
 
 
-def _table(lead: list[str], right: str = "") -> Table:
-    """The empty selection table behind some leading columns; ``right`` names the one aligned right."""
+def _table(lead: list[str], within: str, right: str = "") -> Table:
+    """The empty selection table behind some leading columns; ``right`` names the one aligned right, and
+    ``within`` is the loss that counts as none."""
     view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for name in lead:
         view.add_column(name, justify="right" if name == right else "left", overflow="fold")
     view.add_column("size", justify="right", no_wrap=True)
     view.add_column("no-delay\nwinner", overflow="fold")
     view.add_column("choice", overflow="fold", style="bold")
-    view.add_column("sure", justify="right", no_wrap=True)
+    view.add_column("same", justify="right", no_wrap=True)
+    view.add_column(f"≤{within}", justify="right", no_wrap=True)
+    view.add_column("loss", justify="right", no_wrap=True)
     view.add_column("no-delay\ncosts", justify="right", no_wrap=True)
     view.add_column("default\ncosts", justify="right", no_wrap=True)
     return view
@@ -120,15 +149,28 @@ def _table(lead: list[str], right: str = "") -> Table:
 
 def _columns(choice: Choice) -> list[Text]:
     """The columns of a cell from its size on."""
+    certainty = choice.certainty
     texts = [
         wording.NOTHING if choice.cell.collective == "barrier" else format_size(choice.cell.bytes),
         _with_ties(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
-        _with_ties(choice.algorithm, choice.tied),
-        wording.sureness(choice.certainty),
+        _with_ties(choice.algorithm, choice.tied) + (" ~" if certainty and certainty.ties else ""),
+        *_certainty_columns(certainty),
         wording.cost(choice.cost_of_no_delay_winner),
         wording.cost(choice.cost_of_default),
     ]
     return [Text(text) for text in texts]
+
+
+def _certainty_columns(certainty: Certainty | None) -> list[str]:
+    """The share of repeated studies with the same choice, that with one as good, and the plausible loss."""
+    if certainty is None:
+        return ["unknown", wording.NOTHING, wording.NOTHING]
+    loss = certainty.plausible_loss
+    return [
+        wording.confidence(certainty.same_choice),
+        wording.confidence(certainty.within_tolerance),
+        wording.share_label(round(loss, 3 if loss < 0.1 else 2)),
+    ]
 
 
 def _with_ties(name: str, tied: list[str]) -> str:

@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
+from offbeat.results.blocks import RESOLUTION_S
+from offbeat.results.schema import UNFINISHED
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
 from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.units import format_size
-
-RESOLUTION_S = 1e-9
-"""One nanosecond, the finest step of the shared clock: smaller delays count as this long in ratios."""
 
 RECORDED = ("scenario", "replay")
 """Kinds of rows that come from an application; every other row is a shape."""
@@ -172,15 +171,16 @@ def delay_tables(
 ) -> list[DelayTable]:
     """Arrange ``cases`` (columns of ``offbeat.results.schema.CASES``) into one table a cell.
 
-    Cases with status ``measured`` or ``incomplete`` and a finite d̂ are used. Columns come in the order of
-    ``algorithms`` where that names them, then in order of appearance in ``cases``, with ``default`` last.
+    Cases with status ``measured``, ``unfinished`` or ``incomplete`` and a finite d̂ are used. Columns come in
+    the order of ``algorithms`` where that names them, then in order of appearance in ``cases``, with
+    ``default`` last.
     Tables are ordered by library, collective, processes and message size. Algorithms are barred from
     selection when one of their cases is unproved, and when one of ``verdicts`` on their cell speaks against
     them (:data:`BARRING`). Raises :class:`BadInput` when two cases measure the same algorithm under the same
     pattern in the same cell.
     """
     is_finite = pl.col("last_delay_s").is_finite().fill_null(False)
-    has_delay = pl.col("status").is_in(["measured", "incomplete"]) & is_finite
+    has_delay = pl.col("status").is_in(["measured", UNFINISHED, "incomplete"]) & is_finite
     columns = _column_order(cases, algorithms)
     marked = cases.with_columns(has_delay.alias("has_delay"))
     groups = marked.partition_by(CELL_COLUMNS, as_dict=True, maintain_order=True)
@@ -246,7 +246,7 @@ def _table(cell: Cell, rows: pl.DataFrame, order: list[str], verdicts: Sequence[
     cases = np.full(shape, "", dtype=object)
     cases[at] = delays["case"].to_numpy()
     incomplete = np.zeros(shape, dtype=bool)
-    incomplete[at] = (delays["status"] == "incomplete").to_numpy()
+    incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED]).to_numpy()
     policies = delays["skew_policy"].drop_nulls().unique(maintain_order=True)
     return DelayTable(
         cell=cell,

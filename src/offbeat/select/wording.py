@@ -56,11 +56,16 @@ def cost(share: float | None) -> str:
     return f"{100 * share:+.{1 if abs(share) < 0.1 else 0}f}%"
 
 
-def sureness(share: float | None) -> str:
-    """A certainty: ``97%``; ``>99%`` rather than a rounded ``100%``; ``unknown`` for None."""
+def confidence(share: float | None) -> str:
+    """A share of repeated studies: ``97%``; ``>99%`` rather than a rounded ``100%``; ``unknown`` for None."""
     if share is None:
         return "unknown"
     return ">99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
+
+
+def percent(share: float) -> str:
+    """A share of a whole: ``0.4%``, ``12%``."""
+    return f"{100 * share:.{1 if 0 < share < 0.1 else 0}f}%"
 
 
 def share_label(share: float) -> str:

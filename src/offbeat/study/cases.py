@@ -138,16 +138,17 @@ def group_of(case: Case) -> Group:
     )
 
 
-def order(cases: Sequence[Case], seed: int) -> list[Case]:
-    """The cases in the order in which they are measured.
+def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]:
+    """The cases in the order in which they are measured in one round through the study.
 
     Placements come by growing p, for each needs a launch of its own; within a placement the groups are
-    shuffled, and within a group algorithms × patterns, but all no-delay cases before the others, whose skew
-    may depend on them. The order depends on the set of cases and the seed alone, on every platform and numpy
-    version.
+    shuffled, and within a group algorithms × patterns. In the first round, number 0, all no-delay cases of a
+    group come before the others, whose skew may depend on them. The order depends on the set of cases, the
+    seed and the round alone, on every platform and numpy version.
     """
     by_id = sorted(cases, key=lambda case: case.id)
-    draws = [int(draw) for draw in np.random.PCG64(seed).random_raw(2 * len(by_id))]
+    entropy = [seed, round_number] if round_number else seed
+    draws = [int(draw) for draw in np.random.PCG64(entropy).random_raw(2 * len(by_id))]
     rank: dict[tuple[object, ...], int] = {}
     for case, draw in zip(by_id, draws, strict=False):
         rank.setdefault(_cell(case), draw)
@@ -156,7 +157,7 @@ def order(cases: Sequence[Case], seed: int) -> list[Case]:
             (case.p, case.nodes, case.ppn),
             rank[_cell(case)],
             _cell(case),
-            case.skew_policy != "none",
+            round_number == 0 and case.skew_policy != "none",
             draw,
             case.id,
             case,

@@ -127,21 +127,39 @@ class SkewSection(Section, frozen=True, kw_only=True):
 class RepetitionsSection(Section, frozen=True, kw_only=True):
     """When a case has been measured often enough."""
 
+    blocks: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="every case is measured in so many blocks, each in another round through the study"
+            " and in another launch; up to twice as many where its interval is wider than asked for. What"
+            " differs between blocks tells how certain a choice is; a single block cannot tell",
+        ),
+    ] = 5
     confidence_width: Annotated[
         float,
         Meta(
             gt=0,
             lt=1,
-            description="stop when half the 95% confidence interval of the median is within this share of it",
+            description="stop when half the 95% confidence interval of the delay is within this share of it",
         ),
     ] = 0.05
     minimum: Annotated[
-        Count, Meta(description="valid repetitions at least; a replay goes through all of its calls")
+        Count,
+        Meta(
+            description="valid repetitions at least, over all blocks; a replay goes through all of its calls"
+            " in every block"
+        ),
     ] = 10
     maximum: Annotated[
-        Count, Meta(description="valid repetitions at most; of a replay, for each of its calls")
+        Count,
+        Meta(description="valid repetitions at most, over all blocks; of a replay, for each of its calls"),
     ] = 100
-    time_cap: Annotated[Seconds, Meta(description="seconds a case may take, once it has its minimum")] = 2.0
+    time_cap: Annotated[
+        Seconds,
+        Meta(description="seconds that the blocks of a case may take together, once it has its minimum"),
+    ] = 2.0
     hang_after: Annotated[
         PositiveSeconds, Meta(description="seconds without a sign of life before a case is quarantined")
     ] = 60.0
@@ -216,7 +234,13 @@ class Study(Section, frozen=True, kw_only=True):
             " SimGrid's"
         ),
     ] = "mpi"
-    seed: Annotated[Seed, Meta(description="seed of the order in which cases are measured")] = 1
+    seed: Annotated[
+        Seed | Literal["auto"],
+        Meta(
+            description="seed of the order in which cases are measured; auto: drawn when the results begin,"
+            " and kept in their study.toml, so that repeated studies differ in their order"
+        ),
+    ] = "auto"
     patterns: PatternsSection = PatternsSection()
     skew: SkewSection = SkewSection()
     repetitions: RepetitionsSection = RepetitionsSection()

@@ -126,7 +126,9 @@ class _Reader:
             return value
         (other,) = (option for option in kind.types if not isinstance(option, inspect.LiteralType))
         if isinstance(value, str) and not any(character.isdigit() for character in value):
-            raise BadInput(f"{value!r} is neither {' nor '.join(map(repr, words))} nor a number with a unit")
+            has_unit = isinstance(other, inspect.Metadata) and "unit" in (other.extra or {})
+            number = "a number with a unit" if has_unit else "a whole number"
+            raise BadInput(f"{value!r} is neither {' nor '.join(map(repr, words))} nor {number}")
         return self.checked(value, other, key)
 
     def _scalar(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> Any:
