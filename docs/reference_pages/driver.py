@@ -51,6 +51,7 @@ KEYS = {
     "tolerance_ns": "a process that may have arrived further from its plan than this invalidates the"
     " repetition, in nanoseconds",
     "warmups": "calls or repetitions that come first and do not count",
+    "unrecorded": "repetitions that come first, with start and delays as all others, and are not recorded",
     "work": "`reduce` or `copy`",
 }
 """What the keys mean."""

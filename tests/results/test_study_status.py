@@ -35,8 +35,8 @@ def test_a_running_study_shows_how_far_it_is_and_who_is_at_it(half_done, directo
     assert status.active is not None
     assert status.active.pid == os.getpid()
     assert status.counts == {
-        "reduce": {"measured": 1, "incomplete": 1, "quarantined": 0},
-        "bcast": {"measured": 0, "incomplete": 0, "quarantined": 1},
+        "reduce": {"measured": 1, "unfinished": 0, "incomplete": 1, "quarantined": 0},
+        "bcast": {"measured": 0, "unfinished": 0, "incomplete": 0, "quarantined": 1},
     }
     assert status.quarantined == [
         ("bcast chain(fanout=2), p = 3, 1024 B, ascending×1.5", "it hung for 60 s"),
@@ -61,7 +61,7 @@ def test_the_command_shows_it_in_plain_lines(half_done, directory):
     assert "3 of 6 cases done; process" in text
     assert "quarantined: bcast chain(fanout=2), p = 3, 1024 B, ascending×1.5: it hung for 60 s" in text
     reduce = next(line for line in text.splitlines() if line.startswith("reduce"))
-    assert reduce.split() == ["reduce", "1", "1", "0"]
+    assert reduce.split() == ["reduce", "1", "0", "1", "0"]
 
 
 def test_a_study_without_cases_has_a_status(store, directory):

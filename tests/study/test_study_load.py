@@ -45,7 +45,7 @@ def test_what_is_not_written_has_its_default():
     study = loads(TEXT, "study.toml").study
     assert study.patterns.shapes == list(DEFAULT_SHAPES)
     assert (study.collective[0].op, study.collective[0].datatype) == ("sum", "double")
-    assert (study.mpi.prefix, study.engine, study.seed) == ("auto", "mpi", 1)
+    assert (study.mpi.prefix, study.engine, study.seed) == ("auto", "mpi", "auto")
 
 
 def test_a_place_of_the_study_is_found_in_its_file():

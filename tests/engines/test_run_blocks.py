@@ -1,0 +1,208 @@
+"""Cases are measured in blocks: in rounds through the whole study, each with launches and an order of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+
+import debug_run
+import numpy as np
+import pytest
+from debug_engine import DebugEngine, Script
+from debug_run import SMALL, Silent
+
+from offbeat.engines.repeat import MOST_BLOCKS, are_enough_blocks, block_rule, planned_blocks
+from offbeat.results.blocks import Block, Blocks, block_interval, hodges_lehmann
+from offbeat.results.read import read_study
+from offbeat.results.status import read_status
+from offbeat.study.schema import RepetitionsSection
+
+BLOCKS = SMALL.replace("blocks = 1\nminimum = 3\nmaximum = 3", "blocks = 3\nminimum = 9\nmaximum = 9")
+SCRIPT = Script(
+    losses={("odd", "ascending"): "hung"}, unpunctual={("fast", "last_delayed")}, launches={"slow": "own"}
+)
+
+
+class Interrupted(BaseException):
+    """What ends a run from outside."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def disk_without_waiting():
+    """These tests interrupt a process, not the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A study in three blocks that was left alone: its file, directory and engine."""
+    folder = tmp_path_factory.mktemp("whole")
+    loaded = debug_run.study(folder, BLOCKS)
+    engine = DebugEngine(SCRIPT)
+    debug_run.go(loaded, folder / "results", engine)
+    return loaded, folder / "results", engine
+
+
+def test_each_round_measures_one_block_of_every_case(whole):
+    _, directory, engine = whole
+    cases = 2 * 4 * 3
+    assert engine.rounds == [0, 1, 2]
+    lost = {("odd", 8), ("odd", 1024)}
+    rounds = [
+        engine.measured[:cases],
+        engine.measured[cases : 2 * cases - 2],
+        engine.measured[2 * cases - 2 :],
+    ]
+    for number, measured in enumerate(rounds):
+        seen = {(one.algorithm, one.bytes, one.pattern) for one in measured}
+        missing = {(name, size, "ascending") for name, size in lost} if number else set()
+        assert len(seen) == len(measured) == cases - len(missing)
+        assert not seen & missing
+    orders = [[one.id for one in measured if one.algorithm != "odd"] for measured in rounds]
+    assert orders[0] != orders[1] != orders[2]
+    rows = {row["case"]: row for row in debug_run.cases(directory).iter_rows(named=True)}
+    assert Counter(row["blocks"] for row in rows.values()) == {3: cases - 2, 1: 2}
+    measured = [row for row in rows.values() if row["status"] == "measured"]
+    assert {row["repetitions"] for row in measured} == {9}
+
+
+def test_the_delays_of_a_case_are_the_same_in_all_of_its_blocks(tmp_path):
+    delays: dict[str, list[float]] = {}
+
+    class Noting(DebugEngine):
+        def measure(self, algorithm, case, delays_s, rule):
+            delays.setdefault(case.id, []).append(float(np.max(delays_s)))
+            return super().measure(algorithm, case, delays_s, rule)
+
+        def runtime_s(self, name, case):
+            return super().runtime_s(name, case) * (1 + len(self.rounds))
+
+    debug_run.go(debug_run.study(tmp_path, BLOCKS), tmp_path / "results", Noting())
+    assert all(len(skews) == 3 and len(set(skews)) == 1 for skews in delays.values())
+
+
+@pytest.mark.parametrize("step", range(1, 75, 4))
+def test_interrupted_in_any_block_and_resumed_it_equals_one_left_alone(whole, tmp_path, step):
+    loaded, directory, _ = whole
+    count = 0
+
+    def before(event):
+        nonlocal count
+        count += 1
+        if count > step:
+            raise Interrupted
+
+    with contextlib.suppress(Interrupted):
+        debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT, before))
+    rest = DebugEngine(SCRIPT)
+    debug_run.go(loaded, tmp_path / "results", rest)
+    assert debug_run.cases(tmp_path / "results").equals(debug_run.cases(directory))
+    ours, theirs = read_study(tmp_path / "results"), read_study(directory)
+    key = ["case", "repetition"]
+    assert ours.repetitions.sort(key).equals(theirs.repetitions.sort(key))
+    assert ours.ranks().sort(*key, "rank").equals(theirs.ranks().sort(*key, "rank"))
+
+
+def test_an_unfinished_study_says_which_cases_lack_blocks_and_counts_them_apart(whole, tmp_path):
+    loaded, _, _ = whole
+    asked = []
+
+    def out_of_time(longest_s):
+        asked.append(longest_s)
+        return len(asked) > 30
+
+    told = Silent()
+    outcome = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), out_of_time, told)
+    assert (outcome.done, outcome.total, outcome.stopped) == (2, 24, True)
+    status = read_status(tmp_path / "results")
+    assert (status.done, status.counts["reduce"]["unfinished"]) == (2, 22)
+    reasons = {row["reason"] for row in debug_run.cases(tmp_path / "results").iter_rows(named=True)}
+    assert reasons == {"1 of 3 blocks", "2 of 3 blocks", "hung"}
+
+
+def test_the_seed_of_the_order_is_drawn_and_kept_where_the_study_names_none(tmp_path):
+    text = BLOCKS.replace("seed = 3\n", "")
+    orders, seeds = set(), set()
+    for name in ("one", "two"):
+        loaded = debug_run.study(tmp_path / name, text)
+        engine = DebugEngine()
+        debug_run.go(loaded, tmp_path / name / "results", engine)
+        orders.add(tuple(case.id for case in engine.measured))
+        seeds.add(read_study(tmp_path / name / "results").study["seed"])
+        again = DebugEngine()
+        debug_run.go(loaded, tmp_path / name / "results", again)
+        assert again.events == []
+    assert len(orders) == len(seeds) == 2
+    assert all(isinstance(seed, int) for seed in seeds)
+
+
+def test_a_study_that_names_its_seed_has_one_order(tmp_path):
+    orders = set()
+    for name in ("one", "two"):
+        engine = DebugEngine()
+        debug_run.go(debug_run.study(tmp_path / name, BLOCKS), tmp_path / name / "results", engine)
+        orders.add(tuple(case.id for case in engine.measured))
+    assert len(orders) == 1
+
+
+def blocks_of(*delays_us):
+    """Blocks of five equal repetitions each."""
+    return Blocks(tuple(Block(np.full(5, delay * 1e-6), np.full(5, delay * 1e-6)) for delay in delays_us))
+
+
+RULE = RepetitionsSection(blocks=5, minimum=10, maximum=100, confidence_width=0.05)
+
+
+@pytest.mark.parametrize(
+    ("delays_us", "is_enough"),
+    [
+        ((10,), False),
+        ((10,) * 4, False),
+        ((10,) * 5, True),
+        ((10, 10.2, 9.9, 10.1, 10), True),
+        ((10, 12, 9, 11, 10), False),
+        ((10, 12, 9, 11, 10) * MOST_BLOCKS, True),
+    ],
+)
+def test_blocks_are_added_until_they_agree_as_well_as_asked_for(delays_us, is_enough):
+    assert are_enough_blocks(blocks_of(*delays_us), RULE) == is_enough
+
+
+def test_no_block_is_added_where_the_repetitions_are_used_up():
+    rule = RepetitionsSection(blocks=5, minimum=10, maximum=25)
+    assert are_enough_blocks(blocks_of(10, 12, 9, 11, 10), rule)
+
+
+def test_the_blocks_of_a_case_share_its_repetitions_and_its_time():
+    part = block_rule(RULE)
+    assert (part.minimum, part.maximum, part.time_cap) == (3, 20, 0.4)
+    assert part.confidence_width == pytest.approx(0.05 * 5**0.5)
+    assert block_rule(RepetitionsSection(blocks=1)) == RepetitionsSection(blocks=1)
+    assert planned_blocks(RepetitionsSection(blocks=5, minimum=1, maximum=2)) == 2
+
+
+def test_one_disturbed_block_hardly_moves_the_delay_and_widens_its_interval():
+    quiet, disturbed = blocks_of(10, 10.1, 9.9, 10, 10.05), blocks_of(10, 10.1, 9.9, 10, 100)
+    assert disturbed.last_delay_s() == pytest.approx(quiet.last_delay_s(), rel=0.01)
+    low, high = disturbed.interval_s()
+    assert low < quiet.interval_s()[0] < quiet.interval_s()[1] < high
+
+
+def test_the_hodges_lehmann_estimate_is_the_median_of_the_means_of_pairs():
+    assert hodges_lehmann([4.0]) == 4.0
+    assert hodges_lehmann([1.0, 3.0]) == 2.0
+    assert hodges_lehmann([1.0, 2.0, 9.0]) == np.median([1, 1.5, 5, 2, 5.5, 9])
+    assert np.isnan(hodges_lehmann([]))
+
+
+def test_the_interval_over_blocks_covers_the_truth_as_often_as_it_says():
+    chance = np.random.default_rng(4)
+    covered = 0
+    for _ in range(2000):
+        values = 1e-5 * np.exp(chance.normal(0, 0.05, 5))
+        low, high = block_interval(values, hodges_lehmann(values))
+        covered += low <= 1e-5 <= high
+    assert covered / 2000 == pytest.approx(0.95, abs=0.015)
