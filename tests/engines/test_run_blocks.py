@@ -1,4 +1,4 @@
-"""Cases are measured in blocks: in rounds through the whole study, each with launches and an order of its own."""
+"""Cases are measured in blocks: in rounds through the whole study, each with its own launches and order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from debug_engine import DebugEngine, Script
 from debug_run import SMALL, Silent
 
-from offbeat.engines.repeat import MOST_BLOCKS, are_enough_blocks, block_rule, planned_blocks
+from offbeat.engines.repeat import MOST_BLOCKS, are_enough_blocks, block_rule
 from offbeat.results.blocks import Block, Blocks, block_interval, hodges_lehmann
 from offbeat.results.read import read_study
 from offbeat.results.status import read_status
@@ -181,7 +181,7 @@ def test_the_blocks_of_a_case_share_its_repetitions_and_its_time():
     assert (part.minimum, part.maximum, part.time_cap) == (3, 20, 0.4)
     assert part.confidence_width == pytest.approx(0.05 * 5**0.5)
     assert block_rule(RepetitionsSection(blocks=1)) == RepetitionsSection(blocks=1)
-    assert planned_blocks(RepetitionsSection(blocks=5, minimum=1, maximum=2)) == 2
+    assert RepetitionsSection(blocks=5, minimum=1, maximum=2).planned_blocks == 2
 
 
 def test_one_disturbed_block_hardly_moves_the_delay_and_widens_its_interval():

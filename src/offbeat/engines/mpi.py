@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from offbeat.engines.base import Proved
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.prove import Look, call_of, fingerprint, no_look, observe, seen_evidence
-from offbeat.engines.repeat import ROUNDS, block_rule, planned_blocks, repeat
+from offbeat.engines.repeat import ROUNDS, block_rule, repeat
 from offbeat.engines.verdicts import Observation, judge, rename
 from offbeat.errors import RunFailed
 from offbeat.mpi import launch
@@ -184,7 +184,7 @@ class MpiEngine:
                 call["call"] = answer["next"]
             return ""
 
-        rounds = ROUNDS if planned_blocks(rule) == 1 else 1
+        rounds = ROUNDS if rule.planned_blocks == 1 else 1
         return repeat(batch, self.launches.samples, case.p, part, calls=calls, rounds=rounds)
 
     def _delays(self, delays_s: NDArray[np.float64], calls: int) -> dict[str, object]:

@@ -122,15 +122,10 @@ def _is_narrow(interval: tuple[float, float], middle: float, rule: RepetitionsSe
     return (high - low) / 2 <= rule.confidence_width * abs(middle)
 
 
-def planned_blocks(rule: RepetitionsSection) -> int:
-    """How many blocks a case has at least: those asked for, but never more than repetitions."""
-    return min(rule.blocks, rule.maximum)
-
-
 def block_rule(rule: RepetitionsSection) -> RepetitionsSection:
     """The part of a study's rule that one block of a case has to fulfil: its share of the repetitions and of
     the time, and an interval that is wider by the square root of the number of blocks."""
-    blocks = planned_blocks(rule)
+    blocks = rule.planned_blocks
     if blocks == 1:
         return rule
     maximum = math.ceil(rule.maximum / blocks)
@@ -146,7 +141,7 @@ def block_rule(rule: RepetitionsSection) -> RepetitionsSection:
 def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0) -> bool:
     """Whether a case needs no further block: its blocks are as many as planned, and they agree as well as
     asked for or the repetitions are used up. ``calls`` is how many calls a replay has."""
-    count, planned = len(measured.blocks), planned_blocks(rule)
+    count, planned = len(measured.blocks), rule.planned_blocks
     if count < planned:
         return False
     if planned == 1 or count >= MOST_BLOCKS * planned:

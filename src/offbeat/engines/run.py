@@ -12,7 +12,6 @@ import msgspec
 from offbeat.engines.base import BatchEngine, Engine
 from offbeat.engines.batches import measure_in_batches
 from offbeat.engines.outcome import Outcome
-from offbeat.engines.repeat import planned_blocks
 from offbeat.engines.resume import check_library, seed_of
 from offbeat.engines.schedule import schedule
 from offbeat.engines.session import Session, algorithm_of
@@ -73,7 +72,7 @@ class Rounds:
         self.engine = engine
         self._store = store
         self._seed = seed_of(store)
-        self.planned = 1 if engine.deterministic else planned_blocks(loaded.study.repetitions)
+        self.planned = 1 if engine.deterministic else loaded.study.repetitions.planned_blocks
 
     def blocks_left(self, case: Case) -> int:
         """How many blocks a case will need, as far as that is known before they are measured."""

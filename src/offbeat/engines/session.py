@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.engines.base import Engine
-from offbeat.engines.repeat import are_enough_blocks, last_delays_s, no_samples, planned_blocks
+from offbeat.engines.repeat import are_enough_blocks, last_delays_s, no_samples
 from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
 from offbeat.errors import RunFailed
 from offbeat.pattern import file, sequence
@@ -113,7 +113,7 @@ class Session:
         rule = self._loaded.study.repetitions
         calls = len(delays) if case.skew_policy == REPLAY else 0
         if not self._engine.deterministic and not are_enough_blocks(measured, rule, calls):
-            planned = max(planned_blocks(rule), len(measured.blocks) + 1)
+            planned = max(rule.planned_blocks, len(measured.blocks) + 1)
             return UNFINISHED, f"{len(measured.blocks)} of {planned} blocks"
         if calls and (met := measured.calls_met()) < calls:
             return "incomplete", f"time allowed {met} of its {counted(calls, 'call')}"

@@ -28,7 +28,7 @@ from offbeat.select.table import DelayTable
 PLAUSIBLE = 0.95
 """The share of repeated studies in which a loss is at most the plausible one."""
 
-DISTINCT = 0.025
+DISTINCT = 0.05
 """An algorithm that a larger share of repeated studies than this ranks before the choice ties with it."""
 
 
@@ -134,11 +134,11 @@ def certainty(
 def _noise_floor(
     scores: NDArray[np.float64], found: dict[str, float], names: list[str], algorithm: str
 ) -> float:
-    """How far the lead of an algorithm over the next best moves between repeated studies, as a share."""
+    """By how much an algorithm's lead over the next best shrinks in 5% of repeated studies, as a share."""
     rival = min((name for name in names if name != algorithm), key=lambda name: found[name])
     leads = np.log(scores[:, names.index(rival)] / scores[:, names.index(algorithm)])
-    moved = np.abs(leads - np.log(found[rival] / found[algorithm]))
-    return float(np.expm1(np.quantile(moved, PLAUSIBLE)))
+    lost = np.log(found[rival] / found[algorithm]) - leads
+    return max(0.0, float(np.expm1(np.quantile(lost, PLAUSIBLE))))
 
 
 def _repeated_delays(

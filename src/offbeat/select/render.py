@@ -24,9 +24,9 @@ LEAD = ("library", "collective", "of", "p")
 
 COSTS = (
     "no-delay costs, default costs: by how much the no-delay winner and the library's default score worse"
-    " than the choice. If the study were repeated: same, the share of studies with the same choice;"
-    " ≤{within}, the share in which the choice is at most that much worse than the best; loss, what it loses"
-    " at most in 95% of them. ~ marks a tie: the lead is below the noise floor."
+    " than the choice. If the study were repeated: same, the share of studies with the same choice (tie: its"
+    " lead is below the noise floor); ≤{within}, the share in which it is at most that much worse than the"
+    " best; loss, what it loses at most in 95% of them."
 )
 """What the last columns say."""
 
@@ -153,7 +153,7 @@ def _columns(choice: Choice) -> list[Text]:
     texts = [
         wording.NOTHING if choice.cell.collective == "barrier" else format_size(choice.cell.bytes),
         _with_ties(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
-        _with_ties(choice.algorithm, choice.tied) + (" ~" if certainty and certainty.ties else ""),
+        _with_ties(choice.algorithm, choice.tied),
         *_certainty_columns(certainty),
         wording.cost(choice.cost_of_no_delay_winner),
         wording.cost(choice.cost_of_default),
@@ -167,7 +167,7 @@ def _certainty_columns(certainty: Certainty | None) -> list[str]:
         return ["unknown", wording.NOTHING, wording.NOTHING]
     loss = certainty.plausible_loss
     return [
-        wording.confidence(certainty.same_choice),
+        "tie" if certainty.ties else wording.confidence(certainty.same_choice),
         wording.confidence(certainty.within_tolerance),
         wording.share_label(round(loss, 3 if loss < 0.1 else 2)),
     ]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from offbeat.pattern.sequence import Sequence
 from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
-from offbeat.study.schema import Study
+from offbeat.study.schema import SIMULATING, Study
 
 START_S = 500e-6
 """Assumed time from one repetition's end to the next one's harmonised start, in seconds."""
@@ -59,7 +59,7 @@ def estimate(
     p⌉ × :data:`LATENCY_S` + bytes that a process handles / :data:`BANDWIDTH_BYTES_PER_S`. The low end is the
     minimum of repetitions for every case; the high end the maximum, or the time cap where that comes first.
     A replay has one round through its calls, with their own mean skew, for its low end.
-    Each launch (one for each placement, unless ``launches`` says more) adds :data:`LAUNCH_S`.
+    Each launch (one for each placement, unless ``launches`` says more) adds :data:`LAUNCH_S` in every round.
     """
     rows = pattern_rows(study)
     low_s = high_s = 0.0
@@ -73,7 +73,8 @@ def estimate(
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
     places = {(group.p, group.nodes, group.ppn) for group in groups(study)}
-    launch_s = LAUNCH_S * (len(places) if launches is None else launches)
+    rounds = 1 if study.engine in SIMULATING else study.repetitions.planned_blocks
+    launch_s = LAUNCH_S * rounds * (len(places) if launches is None else launches)
     return Estimate(cases=count, low_s=low_s + launch_s, high_s=high_s + launch_s, how=_how(study))
 
 

@@ -164,6 +164,11 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
         PositiveSeconds, Meta(description="seconds without a sign of life before a case is quarantined")
     ] = 60.0
 
+    @property
+    def planned_blocks(self) -> int:
+        """How many blocks a case has at least: those asked for, but never more than repetitions."""
+        return min(self.blocks, self.maximum)
+
 
 class MpiSection(Section, frozen=True, kw_only=True):
     """Which MPI library, and how it is launched."""

@@ -1,0 +1,263 @@
+"""Is the certainty of a choice calibrated? Studies are repeated, and each is held against the others.
+
+Usage, from the folder of the sources, with ``.venv`` active::
+
+    python benchmarks/certainty.py simulated                     # noise with a known truth
+    python benchmarks/certainty.py measured STUDY OUTPUT [RUNS]  # runs the study 10 times, then compares
+    python benchmarks/certainty.py compare RESULTS RESULTS...    # result directories of one study
+
+For every choice of every study: in how many of the other studies was the same chosen, or the choice at most
+5% worse than the best there? ``--mpi NAME`` names the MPI library of ``measured``; ``--picture FILE`` draws
+the reliability diagram. Among choices called at least 95% certain, the last column must be at least 95%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from offbeat.results.blocks import Block, Blocks
+from offbeat.results.read import Results, read_study
+from offbeat.results.schema import CASES, REPETITIONS, polars_schema
+from offbeat.select.choose import Choice, Selection, select
+from offbeat.study.algorithm import Algorithm
+
+TOLERANCE = 0.05
+BINS = ((0.95, 1.01), (0.75, 0.95), (0.5, 0.75), (0.0, 0.5))
+
+ALGORITHMS = [f"algorithm_{number}" for number in range(6)]
+PATTERNS = ["no_delay", "ascending", "descending", "first_delayed", "last_delayed", "mid_delayed", "random"]
+BLOCKS, EACH = 5, 8
+NOISES = {
+    "independent": {},
+    "launches": {"launch": 0.04},
+    "launches share": {"shared": 0.1, "launch": 0.02},
+    "two modes": {"mode": 0.12},
+    "modes of algorithms": {"algorithm_mode": 0.12},
+    "drift": {"drift": 0.2, "launch": 0.02},
+    "correlated": {"correlation": 0.7, "launch": 0.02},
+    "outliers": {"outliers": 0.1, "launch": 0.02},
+    "disturbed blocks": {"disturbed": 0.05, "launch": 0.02},
+}
+"""Kinds of noise, each beside 8% between repetitions: standard deviations of logarithms between launches,
+for each case or shared by all; a mode that a case, or an algorithm, is in at a third of the launches; a drift
+over the study; the correlation of neighbouring repetitions; shares of outlying repetitions and of disturbed
+blocks."""
+
+
+def truth(chance: np.random.Generator, spread: float) -> np.ndarray:
+    """True logarithms of delays, patterns × algorithms; the algorithms differ by about ``spread``."""
+    shape = (len(PATTERNS), len(ALGORITHMS))
+    base = np.log(1e-5) + chance.normal(0, 0.5, (shape[0], 1))
+    return base + chance.normal(0, spread, (1, shape[1])) + chance.normal(0, spread, shape)
+
+
+def measured_once(true: np.ndarray, noise: dict[str, float], chance: np.random.Generator) -> np.ndarray:
+    """One study of a cell: logarithms of delays, blocks × repetitions × patterns × algorithms."""
+    size = (BLOCKS, 1, *true.shape)
+    found = np.zeros((BLOCKS, EACH, *true.shape)) + true
+    found += chance.normal(0, noise.get("shared", 0.0), (BLOCKS, 1, 1, 1))
+    found += chance.normal(0, noise.get("launch", 0.0), size)
+    found += noise.get("mode", 0.0) * (chance.random(size) < 1 / 3)
+    found += noise.get("algorithm_mode", 0.0) * (chance.random((BLOCKS, 1, 1, true.shape[1])) < 1 / 3)
+    found += np.linspace(0, noise.get("drift", 0.0), BLOCKS)[:, None, None, None]
+    is_disturbed = chance.random(size) < noise.get("disturbed", 0.0)
+    found += np.where(is_disturbed, chance.exponential(0.7, size), 0)
+    scatter = chance.normal(0, 0.08, found.shape)
+    rho = noise.get("correlation", 0.0)
+    for number in range(1, EACH):
+        scatter[:, number] = rho * scatter[:, number - 1] + np.sqrt(1 - rho**2) * scatter[:, number]
+    is_out = chance.random(found.shape) < noise.get("outliers", 0.0)
+    return found + scatter + np.where(is_out, chance.exponential(1.0, found.shape), 0)
+
+
+def results_of(cells: Sequence[np.ndarray]) -> Results:
+    """What a study of these cells would have on disk; a cell is as :func:`measured_once` gives it."""
+    rows, repetitions = [], []
+    for number, cell in enumerate(np.exp(one) for one in cells):
+        for i, pattern in enumerate(PATTERNS):
+            for j, algorithm in enumerate(ALGORITHMS):
+                case = f"{number}/{pattern}/{algorithm}"
+                values = cell[:, :, i, j]
+                measures = Blocks(tuple(Block(block, block) for block in values)).measures()
+                rows.append(_row(case, 2**number, pattern, algorithm) | measures)
+                repetitions += [
+                    {
+                        "case": case,
+                        "repetition": place,
+                        "block": place // EACH,
+                        "valid": True,
+                        "last_delay_s": value,
+                    }
+                    for place, value in enumerate(values.ravel().tolist())
+                ]
+    return Results(
+        directory=Path(),
+        study={},
+        provenance={},
+        cases=pl.DataFrame(rows, schema=polars_schema(CASES), orient="row"),
+        repetitions=pl.DataFrame(repetitions, schema=polars_schema(REPETITIONS), orient="row"),
+        algorithms=[Algorithm(collective="reduce", name=name) for name in ALGORITHMS],
+        verdicts=[],
+    )
+
+
+def _row(case: str, size_bytes: int, pattern: str, algorithm: str) -> dict[str, object]:
+    return {
+        "case": case,
+        "engine": "mpi",
+        "library": "simulated noise",
+        "p": 8,
+        "nodes": 0,
+        "ppn": 0,
+        "collective": "reduce",
+        "algorithm": algorithm,
+        "bytes": size_bytes,
+        "pattern": pattern,
+        "pattern_kind": "shape",
+        "shape": pattern,
+        "op": "sum",
+        "datatype": "double",
+        "root": 0,
+        "status": "measured",
+        "proof": "proved",
+    }
+
+
+def said_and_seen(selections: Sequence[Selection]) -> Iterator[tuple[float, float, float, float, float]]:
+    """For each choice of each study: the share of repeated studies that it expects to choose the same, the
+    share in which it expects to be within the tolerance, and, over the other studies, what those shares are
+    and in how many the loss was at most the plausible one."""
+    by_study = [{choice.cell: choice for choice in selection.choices} for selection in selections]
+    for place, chosen in enumerate(by_study):
+        others = [other for number, other in enumerate(by_study) if number != place]
+        for cell, choice in chosen.items():
+            again = [other[cell] for other in others if cell in other]
+            sure = choice.certainty
+            if sure is None or not again:
+                continue
+            losses = np.array([_loss(choice, other) for other in again])
+            same = np.mean([choice.algorithm == other.algorithm for other in again])
+            yield (
+                sure.same_choice,
+                sure.within_tolerance,
+                float(same),
+                float(np.mean(losses <= TOLERANCE)),
+                float(np.mean(losses <= sure.plausible_loss + 1e-9)),
+            )
+
+
+def _loss(choice: Choice, other: Choice) -> float:
+    """How much worse a choice is than the best, as another study measured both; infinite if it did not."""
+    if choice.algorithm not in other.scores:
+        return float("inf")
+    return other.scores[choice.algorithm] / min(other.scores.values()) - 1
+
+
+def print_table(name: str, seen: np.ndarray) -> None:
+    """What was said of choices beside what the other studies found, by how certain they were called."""
+    print(f"\n{name}: {len(seen)} choices", flush=True)
+    print("  called          choices   said   same in other studies   same or within 5%")
+    for kind, column in (("same choice", 0), ("within 5%", 1)):
+        for low, high in BINS:
+            rows = seen[(seen[:, column] >= low) & (seen[:, column] < high)]
+            if len(rows):
+                called = f"{kind} {'≥' if high > 1 else ''}{100 * low:.0f}%" + (
+                    "" if high > 1 else f"–{100 * high:.0f}%"
+                )
+                means = rows.mean(axis=0)
+                print(f"  {called:20s} {len(rows):5d} {means[column]:6.1%} {means[2]:15.1%} {means[3]:19.1%}")
+    print(f"  loss at most the plausible one: {seen[:, 4].mean():.1%} of the pairs of studies")
+
+
+def draw(named: dict[str, np.ndarray], file: Path) -> None:
+    """The reliability diagram: what was said against what the other studies found."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 4.4), sharey=True, layout="constrained")
+    marks = "osD^v<>Phd*X"
+    for axis, said, real, title in zip(
+        axes, (0, 1), (2, 3), ("the same choice", f"the same, or at most {TOLERANCE:.0%} worse"), strict=True
+    ):
+        axis.plot([0, 100], [0, 100], color="0.6", linewidth=1, label="calibrated")
+        for mark, (name, seen) in zip(marks, named.items(), strict=False):
+            points = [
+                seen[(seen[:, said] > low - 1e-9) & (seen[:, said] <= low + 0.1)]
+                for low in np.arange(0, 1, 0.1)
+            ]
+            filled = [rows for rows in points if len(rows) >= 10]
+            x, y = ([100 * rows[:, column].mean() for rows in filled] for column in (said, real))
+            axis.plot(x, y, marker=mark, linewidth=0.8, markersize=5, label=name)
+        axis.set(xlabel="said by a study, %", title=title, xlim=(0, 102), ylim=(0, 102))
+        axis.set_aspect("equal")
+    axes[0].set_ylabel("found in the other studies, %")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
+    figure.savefig(file, dpi=130)
+    print(f"wrote {file}")
+
+
+def simulated(studies: int = 12, cells: int = 12, repeats: int = 3) -> dict[str, np.ndarray]:
+    """Repeated studies of cells with a known truth, under each kind of noise."""
+    found = {}
+    for name, noise in NOISES.items():
+        chance = np.random.default_rng(1)
+        seen = []
+        for _ in range(repeats):
+            true = [truth(chance, (0.02, 0.1, 0.3)[number % 3]) for number in range(cells)]
+            made = [results_of([measured_once(one, noise, chance) for one in true]) for _ in range(studies)]
+            selections = [select(one, within=TOLERANCE, bootstrap=400) for one in made]
+            seen += list(said_and_seen(selections))
+        found[name] = np.array(seen)
+        print_table(name, found[name])
+    return found
+
+
+def measured(study: Path, output: Path, runs: int, mpi: str) -> list[Path]:
+    """Run a study so many times, each into a directory of its own; what is there already is left."""
+    directories = [output / f"run-{number:02d}" for number in range(1, runs + 1)]
+    for directory in directories:
+        command = [sys.executable, "-m", "offbeat", "run", str(study), "--output", str(directory)]
+        subprocess.run([*command, *(["--mpi", mpi] if mpi else [])], check=True)
+    return directories
+
+
+def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
+    """What the studies in these directories say of each other."""
+    selections = [select(read_study(directory), within=TOLERANCE) for directory in directories]
+    seen = np.array(list(said_and_seen(selections)))
+    if not len(seen):
+        sys.exit("nothing to compare: no choice has a certainty and stands in two of these studies")
+    library = next(iter(selections[0].tables)).library
+    print_table(f"{library}, {len(directories)} studies", seen)
+    return {library: seen}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Is the certainty of choices calibrated?")
+    parser.add_argument("mode", choices=("simulated", "measured", "compare"))
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--mpi", default="")
+    parser.add_argument("--picture", type=Path)
+    given = parser.parse_args()
+    if given.mode == "simulated":
+        found = simulated()
+    elif given.mode == "compare":
+        found = compare([Path(word) for word in given.words])
+    else:
+        study, output, *runs = given.words
+        found = compare(measured(Path(study), Path(output), int(runs[0]) if runs else 10, given.mpi))
+    if given.picture:
+        draw(found, given.picture)
+
+
+if __name__ == "__main__":
+    main()
