@@ -25,6 +25,7 @@ from offbeat.report.grids import Grid, grids
 from offbeat.report.palette import TONES
 from offbeat.report.pictures import Album, Link, Progress, Shown
 from offbeat.report.use import Use, use
+from offbeat.results.read import read_study_toml
 from offbeat.select import wording
 from offbeat.select.choose import Selection
 from offbeat.select.render import headline
@@ -251,6 +252,6 @@ def _plot(shown: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, Any
 
 def _study_text(directory: Path) -> str:
     try:
-        return (directory / "study.toml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        return f"(study.toml cannot be read: {error})"
+        return read_study_toml(directory / "study.toml")
+    except BadInput as error:
+        return f"({error})"

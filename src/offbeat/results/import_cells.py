@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
-from offbeat.results.import_columns import Column, find_columns
+from offbeat.reading import read_file
+from offbeat.results.import_columns import TIMES, Column, find_columns
+from offbeat.results.plausible import implausible_time, outside_interval
 from offbeat.study.case import COLLECTIVES, Case
 from offbeat.study.cases import REPLAY
 
@@ -97,7 +99,7 @@ def read_sheet(path: Path, given: Mapping[str, str], templates: Mapping[str, str
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not blank, with their line numbers; commas, semicolons or tabs between fields."""
     try:
-        data = path.read_bytes()
+        data = read_file(path)
         text = data.decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
@@ -129,6 +131,7 @@ def _take(
     if "last_delay" not in says and not set_aside:
         sheet.left_out["without a last delay"] += 1
         return False
+    _refuse_implausible(f"{path}:{line}", says)
     case = _case(f"{path}:{line}", says)
     library = str(says.get("library", path.stem))
     cell = cells.setdefault((library, case), Cell(case=case, library=library, says=says, line=line))
@@ -154,6 +157,17 @@ def _says(path: Path, line: int, fields: list[str], columns: Mapping[str, Column
             except BadInput as error:
                 raise BadInput(f"{path}:{line}: column {column.header}: {error}") from error
     return says
+
+
+def _refuse_implausible(where: str, says: Mapping[str, Value]) -> None:
+    """Refuse times that nothing takes, and an interval that does not hold its own middle."""
+    for name in TIMES:
+        time_s = says.get(name)
+        if fault := implausible_time(None if time_s is None else float(time_s)):
+            raise BadInput(f"{where}: the {name} is {fault}")
+    ends = {f"{name}_s": says.get(name) for name in ("last_delay_low", "last_delay", "last_delay_high")}
+    if fault := outside_interval(ends):
+        raise BadInput(f"{where}: {fault}")
 
 
 def _case(where: str, says: Mapping[str, Value]) -> Case:

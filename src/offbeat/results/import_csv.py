@@ -16,6 +16,7 @@ import tomlkit
 from msgspec import Struct
 
 from offbeat.pattern.shapes import SHAPES
+from offbeat.reading import read_file
 from offbeat.results import samples
 from offbeat.results.import_cells import Cell, Sheet, read_sheet
 from offbeat.results.provenance import written_by
@@ -55,7 +56,7 @@ def import_csv(
     sheet = read_sheet(Path(csv), columns or {}, settings or {})
     facts = written_by() | {
         "imported_from": csv.name,
-        "imported_sha256": hashlib.sha256(csv.read_bytes()).hexdigest(),
+        "imported_sha256": hashlib.sha256(read_file(csv)).hexdigest(),
         "imported_columns": {name: column.header for name, column in sheet.columns.items()},
         "left_out": dict(sheet.left_out),
         "library": ", ".join(sorted({cell.library for cell in sheet.cells})),

@@ -19,9 +19,13 @@ from numpy.typing import NDArray
 from offbeat.errors import RunFailed
 from offbeat.results import layout
 from offbeat.results import samples as samples_on_disk
-from offbeat.results.append import AppendFile, encode_lines, read_lines
+from offbeat.results.append import AppendFile, encode_lines
+from offbeat.results.checksum import sealed_document
 from offbeat.results.lock import Lock
-from offbeat.results.read import CASE_LINE, key, read_study_toml, whole_cases
+from offbeat.results.mend import mend_cases, mend_lines
+from offbeat.results.plan import Plan, plan_of
+from offbeat.results.read import key, read_study_toml
+from offbeat.results.recorded import SAMPLES_KEY, LeftOut, sums_text
 from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, SCHEMA_VERSION
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
@@ -40,7 +44,8 @@ class Store:
     """A result directory, open for writing. Only one process has it open at a time; a context manager.
 
     ``study_toml`` is the study that the results belong to, ``provenance`` where and how they were made,
-    ``logs`` the folder for what launched programs print, ``done`` the ids of the cases that count.
+    ``logs`` the folder for what launched programs print, ``done`` the ids of the cases that count,
+    ``damaged`` what was found damaged on opening and has been set aside.
     """
 
     def __init__(self, directory: Path, lock: Lock) -> None:
@@ -53,8 +58,12 @@ class Store:
         self._stream: AppendFile | None = None
         for folder in (layout.REPETITIONS, layout.RANKS, layout.SAMPLES, layout.LOGS):
             (directory / folder).mkdir(exist_ok=True)
+        self.damaged: list[LeftOut] = []
         self._algorithms = self._read(layout.ALGORITHMS, Algorithm)
+        forgotten = bool(self.damaged)
         self._verdicts = self._read(layout.VERDICTS, Verdict)
+        if forgotten:
+            self._judge_again()
         self.done = self._recover_cases()
         self._cases = AppendFile(directory / layout.CASES)
 
@@ -71,7 +80,7 @@ class Store:
             layout.make_directory(directory)  # it may have become another run's before the lock was taken
             marked = {"schema_version": SCHEMA_VERSION} | dict(provenance)
             layout.write_whole(directory / layout.STUDY, study_toml.encode())
-            layout.write_whole(directory / layout.PROVENANCE, _pretty(marked))
+            layout.write_whole(directory / layout.PROVENANCE, sealed_document(marked))
             return cls(directory, lock)
 
     @classmethod
@@ -109,8 +118,16 @@ class Store:
         self._note(layout.VERDICTS, self._verdicts, verdicts)
 
     def set_total(self, cases: int) -> None:
-        """Note how many cases the whole study has, for 'offbeat status'; raises RunFailed."""
-        self._write(layout.PLAN, {"total": cases})
+        """Note how many cases there are where nothing says which ones are missing (imports); raises
+        RunFailed."""
+        self._write(layout.PLAN, msgspec.to_builtins(Plan(total=cases)))
+
+    def set_plan(self, cases: Iterable[Case]) -> None:
+        """Note every case of the whole study, so that an unfinished one is known as such.
+
+        Raises RunFailed.
+        """
+        self._write(layout.PLAN, msgspec.to_builtins(plan_of(cases)))
 
     def update_provenance(self, facts: Mapping[str, object]) -> None:
         """Add facts that were not known at the start to the provenance, or replace some; raises RunFailed."""
@@ -146,12 +163,17 @@ class Store:
                 raise ValueError(f"case {row['case']} is there already")
             if row.keys() != CASES.keys():
                 raise ValueError(f"a case needs exactly the columns of CASES, not {sorted(row)}")
+        sums = samples_on_disk.checksums_of(batches)
+        lines = []
+        for row in rows:
+            checksums = sums_text(*sums.get(str(row["case"]), (0, 0)))
+            lines.append({name: row[name] for name in CASES} | {SAMPLES_KEY: checksums})
         stream = self._open_stream()
         start = stream.end
         try:
             if batches:
                 stream.append(batches)
-            self._cases.append(encode_lines([{name: row[name] for name in CASES} for row in rows]))
+            self._cases.append(encode_lines(lines))
         except BaseException:
             stream.rewind(start)
             raise
@@ -190,7 +212,6 @@ class Store:
         if self._stream is None:
             path = samples_on_disk.stream_path(self.directory, samples_on_disk.next_number(self.directory))
             stream = AppendFile(path, end=0)
-            stream.append(samples_on_disk.STREAM_HEADER)
             try:
                 layout.sync_directory(path.parent)
             except OSError as error:
@@ -200,22 +221,22 @@ class Store:
 
     def _recover_cases(self) -> set[str]:
         """The ids of the cases that count, once everything that does not count is gone."""
-        path = self.directory / layout.CASES
-        rows, end = read_lines(path, CASE_LINE)
-        AppendFile(path, end=end).close()
-        for folder in (layout.REPETITIONS, layout.RANKS):
-            for unfinished in (self.directory / folder).glob("*" + layout.UNFINISHED):
-                unfinished.unlink()
-        samples_on_disk.convert_streams(self.directory, {row["case"] for row in rows})
-        kept = whole_cases(rows, samples_on_disk.read_repetitions(self.directory))
-        if len(kept) < len(rows):
-            layout.write_whole(path, encode_lines(kept))
-        return {row["case"] for row in kept}
+        rows, damaged = mend_cases(self.directory)
+        self.damaged += damaged
+        return {row["case"] for row in rows}
 
     def _read(self, name: str, kind: Any) -> dict[tuple[object, ...], Any]:
-        items, end = read_lines(self.directory / name, kind)
-        AppendFile(self.directory / name, end=end).close()
+        items, damaged = mend_lines(self.directory, name, kind)
+        self.damaged += damaged
         return {key(item): item for item in items}
+
+    def _judge_again(self) -> None:
+        """Forget the verdicts on algorithms whose own lines were damaged: proving notes both anew."""
+        known = {(one.collective, one.name) for one in self._algorithms.values()}
+        kept = {at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known}
+        if len(kept) < len(self._verdicts):
+            layout.write_whole(self.directory / layout.VERDICTS, encode_lines(list(kept.values())))
+            self._verdicts = kept
 
     def _note(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
         new = [item for item in items if known.get(key(item)) != item]
@@ -230,7 +251,7 @@ class Store:
 
     def _write(self, name: str, content: Mapping[str, object]) -> None:
         try:
-            layout.write_whole(self.directory / name, _pretty(content))
+            layout.write_whole(self.directory / name, sealed_document(content))
         except OSError as error:
             raise layout.disk_failure(self.directory / name, error) from error
 
@@ -319,7 +340,3 @@ def _measures_over_calls(
         "last_delay_high_s": high_s if count else None,
         "total_delay_s": mean_over_calls(total_s, calls) if count else None,
     }
-
-
-def _pretty(content: Mapping[str, object]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
