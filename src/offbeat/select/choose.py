@@ -9,9 +9,11 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.results.plan import CellKey
 from offbeat.select import rules
 from offbeat.select.cautions import comparison_cautions, no_delay_cautions, number_cautions, verdict_cautions
 from offbeat.select.certainty import Repeated, certainty, samples_of
+from offbeat.select.partial import Unfinished, key_of, partial_caution, unfinished
 from offbeat.select.precision import asked_width
 from offbeat.select.replay_cautions import replay_cautions
 from offbeat.select.rules import Rule
@@ -31,7 +33,9 @@ class Choice(Struct, frozen=True, kw_only=True):
     the share of bootstrap resamples with the same choice, None when unknown. The costs are shares: 0.10 means
     that the no-delay winner (the library's default) scores 10% worse than the choice; negative, that it
     scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the no-delay
-    winner; ``alternatives`` those whose score is within the share asked for of the choice's.
+    winner; ``alternatives`` those whose score is within the share asked for of the choice's. ``not_measured``
+    is how many cases of the cell are still to be measured; with any, or without a rival, there is no
+    certainty.
     """
 
     cell: Cell
@@ -50,6 +54,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     alternatives: list[str] = []
     tied: list[str] = []
     no_delay_tied: list[str] = []
+    not_measured: int = 0
 
 
 class LeftOut(Struct, frozen=True):
@@ -75,7 +80,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 class Selection(Struct, frozen=True, kw_only=True):
     """The choices for all cells of some results, and the delays of every cell looked at.
 
-    ``notes`` are the results' own: what was left out when they were read.
+    ``notes`` are the results' own: how far an unfinished study is, and what was left out when they were read.
     """
 
     terms: Terms
@@ -83,6 +88,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     left_out: list[LeftOut]
     tables: dict[Cell, DelayTable]
     notes: list[str] = []
+    unfinished: Unfinished | None = None
 
 
 def choose(
@@ -122,10 +128,12 @@ def select(
         )
     tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
     _refuse_unknown_scenario(terms.rule, tables)
+    study = unfinished(results)
     known = _Known(
         samples=None if results.is_deterministic else samples_of(results.repetitions),
         verdicts=results.verdicts,
         asked=asked_width(results.study),
+        not_measured=study.not_measured if study else {},
     )
     outcomes = [_decide(table, terms, known) for table in tables]
     return Selection(
@@ -133,18 +141,21 @@ def select(
         choices=[outcome for outcome in outcomes if isinstance(outcome, Choice)],
         left_out=[outcome for outcome in outcomes if isinstance(outcome, LeftOut)],
         tables={table.cell: table for table in tables},
-        notes=results.notes,
+        notes=[*([study.sentence] if study else []), *results.notes],
+        unfinished=study,
     )
 
 
 class _Known(Struct, frozen=True, kw_only=True):
     """What is known beside the tables; without ``samples``, numbers are exact and choices are certain.
-    ``asked`` is how well the study wanted its numbers known.
+    ``asked`` is how well the study wanted its numbers known, ``not_measured`` which cases of each cell are
+    still to be measured.
     """
 
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]
     asked: float | None
+    not_measured: dict[CellKey, list[tuple[str, str]]]
 
 
 def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
@@ -157,8 +168,10 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
-    sure: float | None = 1.0
-    if known.samples is not None:
+    lacking = known.not_measured.get(key_of(table.cell), [])
+    can_be_sure = not lacking and len(scores) > 1
+    sure: float | None = 1.0 if can_be_sure else None
+    if can_be_sure and known.samples is not None:
         sure = certainty(table, rule, known.samples, algorithm, terms.bootstrap, terms.seed)
     return Choice(
         cell=table.cell,
@@ -176,10 +189,12 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
         certainty=sure,
         cost_of_no_delay_winner=_cost(scores, no_delay[0], scores[algorithm]) if no_delay else None,
         cost_of_default=_cost(references, DEFAULT, scores[algorithm]),
+        not_measured=len(lacking),
         warnings=[
+            *partial_caution(lacking),
             *comparison_cautions(table, rule, [algorithm, *tied], len(scores)),
             *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
-            *number_cautions(table, rule, algorithm, sure is None and terms.bootstrap > 0),
+            *number_cautions(table, rule, algorithm, can_be_sure and sure is None and terms.bootstrap > 0),
             *replay_cautions(table, rule, known.samples, known.asked),
             *verdict_cautions(algorithm, verdicts_on(table.cell, known.verdicts)),
         ],

@@ -124,7 +124,7 @@ def _columns(choice: Choice) -> list[Text]:
         wording.NOTHING if choice.cell.collective == "barrier" else format_size(choice.cell.bytes),
         _with_ties(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
         _with_ties(choice.algorithm, choice.tied),
-        wording.sureness(choice.certainty),
+        "partial" if choice.not_measured else wording.sureness(choice.certainty),
         wording.cost(choice.cost_of_no_delay_winner),
         wording.cost(choice.cost_of_default),
     ]
