@@ -58,6 +58,11 @@ def write_report(
     page = _page(results, selection, directory, Album(pictures, output.absolute().parent, progress))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
+        if output.is_symlink():
+            raise BadInput(
+                f"{output} is a symbolic link, and the report would overwrite what it leads to;"
+                " remove the link, or give another --output."
+            )
         write_whole_file(output, page.encode())
     except OSError as error:
         reason = error.strerror or error

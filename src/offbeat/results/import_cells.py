@@ -153,10 +153,15 @@ def _says(path: Path, line: int, fields: list[str], columns: Mapping[str, Column
     for name, column in columns.items():
         if fields[column.index]:
             try:
-                says[name] = column.value(fields[column.index])
+                says[name] = column.value(_without_apostrophe(fields[column.index]))
             except BadInput as error:
                 raise BadInput(f"{path}:{line}: column {column.header}: {error}") from error
     return says
+
+
+def _without_apostrophe(text: str) -> str:
+    """A text as it was before 'offbeat results export' kept spreadsheets from computing it."""
+    return text[1:] if re.match(r"'[=+@\t\r-]", text) else text
 
 
 def _refuse_implausible(where: str, says: Mapping[str, Value]) -> None:
