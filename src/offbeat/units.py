@@ -27,6 +27,9 @@ SIZE_UNITS: dict[str, int] = {
 }
 """Unit → bytes."""
 
+MOST_BYTES = 2**63 - 1
+"""The largest size that can be said: what a signed number of 64 bits holds."""
+
 TIME_UNITS: dict[str, Fraction] = {
     "ns": Fraction(1, 10**9),
     "us": Fraction(1, 10**6),
@@ -63,6 +66,8 @@ def parse_size(value: str | int) -> int:
     _refuse_negative(exact, value)
     if exact.denominator != 1:
         raise BadInput(f"{value!r} is not a whole number of bytes")
+    if exact > MOST_BYTES:
+        raise BadInput(f"{value!r} is more than any memory holds")
     return exact.numerator
 
 

@@ -6,7 +6,7 @@ from offbeat.results.provenance import provenance
 
 def test_provenance_says_what_measured_where_and_when():
     facts = provenance({"library": "Open MPI 5.0.6"})
-    assert facts["schema_version"] == 1
+    assert facts["schema_version"] == 2
     assert facts["offbeat_version"] == offbeat.__version__
     assert facts["library"] == "Open MPI 5.0.6"
     assert facts["topology"]["usable_threads"] >= 1

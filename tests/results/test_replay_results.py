@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import msgspec
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
-from sample_cases import FACTS, STUDY, make_case, make_samples
+from sample_cases import FACTS, make_case, make_samples
 
 import offbeat
-from offbeat.results import layout, samples
 from offbeat.results.export import export_file
 from offbeat.results.import_csv import import_csv
 from offbeat.results.schema import CASES
 from offbeat.results.statistics import mean_interval
-from offbeat.results.store import Store
 
 SITE = "MPI_Alltoall of 32 KiB at ft.c:118 in /traces/ft"
 REPLAYED = FACTS | {"pattern_kind": "replay", "source": SITE}
@@ -93,38 +86,3 @@ def test_rows_of_a_replay_measured_elsewhere_are_averaged_by_call(tmp_path, numb
     assert row["last_delay_s"] == pytest.approx(wanted_us * 1e-6)
     assert (row["pattern_kind"], row["skew_policy"]) == ("replay", "replay")
     assert results.repetitions["call"].to_list() == ([0, 0, 1] if numbered else [0, 1, 2])
-
-
-def without_later_columns(directory: Path) -> None:
-    """Makes results what a version before replays wrote."""
-    path = directory / layout.CASES
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text(
-        "".join(json.dumps({k: v for k, v in row.items() if k != "source"}) + "\n" for row in rows)
-    )
-    for part in (directory / layout.REPETITIONS).glob("*.parquet"):
-        pl.read_parquet(part).drop("call").write_parquet(part)
-    for stream in (directory / layout.SAMPLES).glob("*.arrows"):
-        table = pa.Table.from_batches(samples.read_batches(stream)).drop(["call"])
-        with pa.ipc.new_stream(stream, table.schema) as writer:
-            writer.write_table(table)
-
-
-@pytest.mark.parametrize("closed", [False, True])
-def test_results_of_a_version_without_replays_are_read_and_gone_on_with(directory, closed):
-    store = Store.create(directory, study_toml=STUDY, provenance={"host": "here"})
-    store.append(make_case(0), FACTS, make_samples(0))
-    if closed:
-        store.close()
-    else:
-        store._lock.release()
-    without_later_columns(directory)
-    results = offbeat.read_study(directory)
-    assert (results.notes, results.cases["source"].to_list()) == ([], [""])
-    assert results.repetitions["call"].null_count() == 4
-    with Store.open(directory) as again:
-        assert len(again.done) == 1
-        again.append(make_replay(1), REPLAYED, replayed_samples())
-    results = offbeat.read_study(directory)
-    assert (results.notes, results.cases["source"].to_list()) == ([], ["", SITE])
-    assert results.repetitions["call"].null_count() == 4

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 from sample_cases import STUDY
 
 from offbeat.errors import BadInput
-from offbeat.results import layout, samples
+from offbeat.results import layout
 from offbeat.results.import_csv import import_csv
 from offbeat.results.read import read_study
 from offbeat.results.store import Store
@@ -25,21 +24,6 @@ def imported(tmp_path: Path) -> Path:
     csv.write_text(HEADER + "reduce,lin,4,8,no_delay,1\nreduce,lin,4,8,no_delay,2\n", encoding="utf-8")
     import_csv(csv, tmp_path / "made")
     return tmp_path / "made"
-
-
-def test_a_table_with_other_columns_is_damaged(imported: Path) -> None:
-    (part,) = (imported / layout.REPETITIONS).glob("part-*.parquet")
-    pl.DataFrame({"a": [1]}).write_parquet(part)
-    with pytest.raises(BadInput, match=r"part-0001\.parquet is damaged"):
-        read_study(imported)
-
-
-def test_a_damaged_table_of_ranks_is_mended_by_measuring_anew(imported: Path) -> None:
-    """Without the repetitions gone too, nothing would be measured again."""
-    part = imported / layout.RANKS / "part-0001.parquet"
-    part.write_bytes(b"PAR1 cut")
-    with pytest.raises(BadInput, match=r"delete repetitions/part-0001\.parquet and ranks/part-0001\.parquet"):
-        samples.read_ranks(imported)
 
 
 def test_a_file_that_is_none_of_ours_among_the_tables_is_left_alone(imported: Path) -> None:

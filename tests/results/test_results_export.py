@@ -64,7 +64,7 @@ def test_json_gives_every_value_back_with_study_and_provenance(results, name):
     stream = io.BytesIO()
     export_json(results, stream, name)
     content = json.loads(stream.getvalue())
-    assert (content["schema_version"], content["table"]) == (1, name)
+    assert (content["schema_version"], content["table"]) == (2, name)
     assert content["study"] == {"name": "a study"}
     assert content["provenance"]["host"] == "here"
     frame = pl.DataFrame(content["rows"], schema=polars_schema(SCHEMAS[name]))

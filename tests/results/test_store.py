@@ -150,7 +150,7 @@ def test_algorithms_and_verdicts_are_kept_and_the_last_verdict_counts(store, dir
 def test_provenance_can_be_completed_later(store, directory):
     store.update_provenance({"clock_residual_s": 1e-7})
     assert offbeat.read_study(directory).provenance == {
-        "schema_version": 1,
+        "schema_version": 2,
         "host": "here",
         "clock_residual_s": 1e-7,
     }
@@ -238,7 +238,7 @@ def test_another_schema_version_is_refused_with_both_versions(store, directory):
     path = directory / "provenance.json"
     path.write_text(json.dumps({"schema_version": 7, "offbeat_version": "9.1"}))
     for use in (Store.open, offbeat.read_study):
-        with pytest.raises(BadInput, match=r"offbeat 9\.1 in schema version 7; this one reads version 1"):
+        with pytest.raises(BadInput, match=r"offbeat 9\.1 in schema version 7; this one reads version 2"):
             use(directory)
 
 
@@ -257,10 +257,11 @@ def test_the_lock_ends_with_the_run(store, directory):
 def test_a_failed_opening_gives_the_lock_back(store, directory):
     store.close()
     cases = directory / "cases.jsonl"
-    cases.write_text("nonsense\n{}\n")
+    cases.unlink()
+    cases.mkdir()
     with pytest.raises(BadInput):
         Store.open(directory)
-    cases.unlink()
+    cases.rmdir()
     Store.open(directory).close()
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.errors import BadInput
 from offbeat.results.store import Store
 
 COUNT = 5
@@ -117,22 +116,6 @@ def test_a_last_line_of_garbage_does_not_count(left, name):
     with (left / name).open("ab") as file:
         file.write(b"\x00" * 20 + b"\n")
     assert_whole(left, IDS)
-
-
-def test_a_damaged_line_before_the_last_is_named(left):
-    lines = (left / "cases.jsonl").read_text().splitlines(keepends=True)
-    (left / "cases.jsonl").write_text("".join([lines[0], '{"case": 7}\n', *lines[2:]]))
-    for use in (offbeat.read_study, Store.open):
-        with pytest.raises(BadInput, match=r"cases\.jsonl:2: the line is damaged"):
-            use(left)
-
-
-def test_a_damaged_parquet_file_is_named(left):
-    Store.open(left).close()
-    part = left / "repetitions" / "part-0001.parquet"
-    part.write_bytes(part.read_bytes()[:-9])
-    with pytest.raises(BadInput, match=r"part-0001\.parquet is damaged"):
-        offbeat.read_study(left)
 
 
 def test_a_deleted_parquet_file_means_measuring_its_cases_again(left):

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from offbeat.mpi.installation import Installation
+from offbeat.results.append import encode_lines, read_sealed
+from offbeat.results.recorded import CASE_LINE
 from offbeat.tuning.proofs import Proofs, read_proofs
 from offbeat.tuning.verify import DIFFERS, DISOBEYED, OBEYED
 
@@ -72,11 +74,11 @@ def tuned(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFacto
 
 def slow_default(cases: Path) -> None:
     """Which of two algorithms is faster on a crowded machine is chance; whether the file is obeyed is not."""
-    lines = [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines()]
+    lines = read_sealed(cases, CASE_LINE).items
     for line in lines:
         if line["algorithm"] == "default":
             line |= {"last_delay_s": 10.0, "last_delay_low_s": 10.0, "last_delay_high_s": 10.0}
-    cases.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    cases.write_bytes(encode_lines(lines))
 
 
 def proofs_of(results: Path) -> Proofs:

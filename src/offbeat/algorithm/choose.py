@@ -15,6 +15,7 @@ from typing import Any
 
 from offbeat import _simulator
 from offbeat.algorithm.subject import Listed, Subject, Written
+from offbeat.algorithm.watch import StoppedByLimit, limited
 from offbeat.errors import BadInput, RunFailed
 from offbeat.simulation import catalogue
 from offbeat.study.algorithm import split_name
@@ -146,13 +147,20 @@ def _told(function: Callable[[Any], object], path: Path) -> Callable[[Any], obje
 def _faults_of(path: Path, where: str = "") -> Iterator[None]:
     """Exceptions of the user's own code name the line of his file that was running."""
     try:
-        yield
+        with limited():
+            yield
     except NotImplementedError:
         raise
     except SyntaxError as error:
         raise BadInput(f"{error.filename}:{error.lineno}: {error.msg}") from None
+    except StoppedByLimit as error:
+        raise RunFailed(f"{_line_in(path, error)}{where}: {error}") from None
     except Exception as error:
-        own = path.resolve()
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == own]
-        line = f"{path}:{frames[-1].lineno}" if frames else str(path)
-        raise RunFailed(f"{line}: {type(error).__name__}: {error}{where}") from None
+        raise RunFailed(f"{_line_in(path, error)}: {type(error).__name__}: {error}{where}") from None
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """The line of a file that an exception comes from, as far as it is there."""
+    own = path.resolve()
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == own]
+    return f"{path}:{frames[-1].lineno}" if frames else str(path)

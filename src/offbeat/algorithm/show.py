@@ -12,6 +12,13 @@ from offbeat.algorithm.subject import Call, Subject
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load
 from offbeat.study.case import ROOTED
+from offbeat.units import format_size
+
+MOST_RANKS = 1024
+"""Every rank to every other are a million messages then: nobody reads a drawing of more."""
+
+MOST_BYTES = 2**40
+"""No call has a larger message."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -45,6 +52,10 @@ def shown(
     """
     chosen = subject(name, family, collective)
     rooted = chosen.collective in ROOTED
+    if p > MOST_RANKS:
+        raise BadInput(f"--p {p}: at most {MOST_RANKS} processes can be drawn")
+    if max(bytes, element_bytes) > MOST_BYTES:
+        raise BadInput(f"--size and --element: at most {format_size(MOST_BYTES)} can be drawn")
     if not 0 <= root < p:
         raise BadInput(f"--root {root} is no rank of p = {p}; write a rank from 0 to {p - 1}")
     if root and not rooted:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike
 
 from offbeat.errors import BadInput
+from offbeat.reading import decode_json, read_file
 from offbeat.whole_file import refused, write_whole_file
 
 FASTER_HALF = 0.25
@@ -109,7 +110,7 @@ def write(measured: Measurements, path: Path) -> None:
 def read(path: Path) -> Measurements:
     """What :func:`write` wrote. Raises :class:`BadInput`."""
     try:
-        measured = msgspec.json.decode(path.read_bytes(), type=Measurements)
+        measured = decode_json(read_file(path), Measurements)
     except OSError as error:
         raise BadInput(f"{path}: the measurements cannot be read: {error.strerror}") from None
     except msgspec.DecodeError as error:

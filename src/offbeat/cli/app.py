@@ -11,6 +11,7 @@ import typer
 
 import offbeat
 from offbeat.cli.ending import ending
+from offbeat.cli.memory import settle_memory
 from offbeat.cli.surroundings import check_names, settle
 
 VERBS = (
@@ -83,5 +84,6 @@ def main() -> None:
     """Entry point of the ``offbeat`` script: exit status 2 for bad input, 1 for a failed run."""
     settle()
     with ending():
+        settle_memory()
         check_names(sys.argv[1:])
         build(_asked_for(sys.argv))()

@@ -41,6 +41,9 @@ def ending() -> Iterator[None]:
     except OffbeatError as error:
         _say(str(error))
         sys.exit(error.exit_status)
+    except MemoryError:
+        _say("there is not enough memory for this; give it more (see ulimit -v), or less to do")
+        sys.exit(1)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.results.read import read_study
-from offbeat.select.choose import choose
+from offbeat.select.choose import select
 from offbeat.select.reliability import reliability
 from offbeat.tuning.manifest import write_manifest
+from offbeat.tuning.unfinished import marked, settled
 from offbeat.tuning.write import plan_for, write
 from offbeat.units import counted
 
@@ -44,11 +45,18 @@ def command(
             metavar="PREFIX",
         ),
     ] = "",
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial", help="Export choices of an unfinished study as well; the files say that they are."
+        ),
+    ] = False,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     results = read_study(directory)
-    choices = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
-    made, installation = plan_for(results, choices, mpi)
+    selection = select(results, rule, bootstrap=0, include_scenarios=include_scenarios)
+    made, installation = plan_for(results, settled(selection, partial=partial), mpi)
+    made = marked(made, selection, partial=partial)
     folder = output or directory / "tuning"
     files = write(made, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)

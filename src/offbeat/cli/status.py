@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
-from offbeat.results.status import STATUSES, Status, read_status
+from offbeat.results.plausible import STATUSES
+from offbeat.results.status import Status, read_status
 
 
 def command(

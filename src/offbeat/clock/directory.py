@@ -20,6 +20,7 @@ from msgspec import Struct
 from offbeat.clock.rows import Found, Machine, Row
 from offbeat.clock.wanted import Wanted
 from offbeat.errors import BadInput
+from offbeat.reading import decode_json, read_file
 from offbeat.results import layout
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock
@@ -163,7 +164,7 @@ def _make(directory: Path) -> None:
 def _read_head(directory: Path) -> Head:
     path = directory / CHECK
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except FileNotFoundError as error:
         raise BadInput(
             f"{directory} does not hold a check of the clock: it has no {CHECK}; give the directory that"
@@ -172,13 +173,13 @@ def _read_head(directory: Path) -> Head:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
     try:
-        version = msgspec.json.decode(data, type=dict[str, msgspec.Raw]).get("check_version", b"")
+        version = decode_json(data, dict[str, msgspec.Raw]).get("check_version", b"")
         if bytes(version) != str(VERSION).encode():
             raise BadInput(
                 f"{directory} was written by another version of offbeat; this one reads version {VERSION}."
                 " Check again into another directory"
             )
-        return msgspec.json.decode(data, type=Head)
+        return decode_json(data, Head)
     except msgspec.DecodeError as error:
         raise BadInput(
             f"{path} is damaged ({error}); put it back from a copy, or check into another directory"

@@ -45,7 +45,7 @@ def run(
     _warn(loaded, store, engine, told)
     prove(loaded, store, engine, told)
     everything = plan(loaded, store, engine)
-    store.set_total(len(everything))
+    store.set_plan(everything)
     if not everything:
         raise RunFailed(
             "no algorithm could be measured; 'offbeat status' tells what was found out about each"

@@ -11,6 +11,7 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.cores import Cores
+from offbeat.reading import read_file
 
 _NAME_HOSTS = (
     "--host",
@@ -91,7 +92,7 @@ def _hosts(hostfile: Path | None) -> list[str]:
     if hostfile is None:
         return []
     try:
-        lines = hostfile.read_text(encoding="utf-8").splitlines()
+        lines = read_file(hostfile).decode().splitlines()
     except (OSError, UnicodeDecodeError) as reason:
         raise BadInput(f"the hostfile {hostfile} cannot be read: {reason}") from None
     words = [line.split("#")[0].split() for line in lines]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_DELAY_S
+from offbeat.reading import read_file
 from offbeat.units import TIME_UNITS
 from offbeat.whole_file import refused, write_whole_file
 
@@ -24,7 +25,7 @@ def read_lines(path: Path, what: str, line: str) -> list[str]:
     Raises BadInput for a file that cannot be read or is no UTF-8 text.
     """
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise BadInput(f"cannot read the {what} {path}: {error.strerror}") from error
     try:

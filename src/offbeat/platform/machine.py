@@ -25,6 +25,10 @@ FORM = Form(PlatformFile)
 """What a platform file may hold."""
 
 
+MOST_RANKS = 2**24
+"""More processes than any machine runs."""
+
+
 class Platform(Struct, frozen=True, kw_only=True):
     """A checked platform file: ``file`` is all that a simulation depends on, ``path`` is for sentences."""
 
@@ -51,6 +55,8 @@ class Platform(Struct, frozen=True, kw_only=True):
         ranks = self.file.ranks
         if p < 1:
             raise BadInput(f"{self.where(('nodes',))} {p} ranks cannot be placed; write 1 or more")
+        if p > MOST_RANKS:
+            raise BadInput(f"{p} ranks cannot be placed; the most are {MOST_RANKS}")
         if nodes or ppn:
             self._check_nodes(p, nodes, ppn)
         if ranks.mapping == "list":

@@ -25,6 +25,7 @@ from offbeat.report.grids import Grid, grids
 from offbeat.report.palette import TONES
 from offbeat.report.pictures import Album, Link, Progress, Shown
 from offbeat.report.use import Use, use
+from offbeat.results.read import read_study_toml
 from offbeat.select import wording
 from offbeat.select.choose import Selection
 from offbeat.select.render import headline
@@ -57,6 +58,11 @@ def write_report(
     page = _page(results, selection, directory, Album(pictures, output.absolute().parent, progress))
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
+        if output.is_symlink():
+            raise BadInput(
+                f"{output} is a symbolic link, and the report would overwrite what it leads to;"
+                " remove the link, or give another --output."
+            )
         write_whole_file(output, page.encode())
     except OSError as error:
         reason = error.strerror or error
@@ -253,6 +259,6 @@ def _plot(shown: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, Any
 
 def _study_text(directory: Path) -> str:
     try:
-        return (directory / "study.toml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        return f"(study.toml cannot be read: {error})"
+        return read_study_toml(directory / "study.toml")
+    except BadInput as error:
+        return f"({error})"

@@ -15,6 +15,7 @@ from offbeat.report import labels
 from offbeat.report.cells import CellView
 from offbeat.report.use import Use
 from offbeat.select import wording
+from offbeat.select.partial import unfinished
 from offbeat.select.reliability import (
     Measured,
     Notice,
@@ -60,6 +61,19 @@ def nothing_measured(evidence: Evidence) -> Notice | None:
         what="Nothing has been measured yet.",
         why="There is no time to compare, so nothing can be selected.",
         mend="Run the study, or go on with it: ‘offbeat run’. ‘offbeat status’ says how far it is.",
+    )
+
+
+def not_finished(evidence: Evidence) -> Notice | None:
+    """Cases of the study that are still to be measured."""
+    study = unfinished(evidence.results)
+    if study is None:
+        return None
+    return Notice(
+        what=study.sentence,
+        why="A choice among some of the algorithms, or under some of the patterns, may change once all are"
+        " measured. Tuning files leave partial cells out.",
+        mend="Go on with the study: ‘offbeat run’.",
     )
 
 
@@ -218,6 +232,7 @@ def simulated(evidence: Evidence) -> Notice | None:
 
 _JUDGES: tuple[Callable[[Evidence], Notice | None], ...] = (
     nothing_measured,
+    not_finished,
     simulated,
     oversubscribed,
     busy,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from offbeat.errors import BadInput
+from offbeat.reading import RESULT_BYTES, read_file
+from offbeat.results.checksum import Damaged, sealed, unsealed
 from offbeat.results.layout import disk_failure
 
 
@@ -68,32 +70,70 @@ class AppendFile:
             rest, position = rest[written:], position + written
 
 
+class BadLine(NamedTuple):
+    """A line that is damaged: its number from 1, what stands there, and why it cannot be used."""
+
+    number: int
+    content: bytes
+    why: str
+
+
+class Lines(NamedTuple):
+    """The lines of a file: the sound ones decoded, with their numbers, and the damaged ones.
+
+    ``end`` is how many bytes of the file are whole lines.
+    """
+
+    items: list[Any]
+    numbers: list[int]
+    damaged: list[BadLine]
+    end: int
+
+
 def encode_lines(items: Sequence[object]) -> bytes:
-    """JSON lines of structures or dictionaries; NaN becomes null."""
-    return b"".join(msgspec.json.encode(item) + b"\n" for item in items)
+    """JSON lines of structures or dictionaries, each with its checksum; NaN becomes null."""
+    return b"".join(sealed(msgspec.json.encode(item)) + b"\n" for item in items)
+
+
+def read_sealed(path: Path, kind: Any) -> Lines:
+    """The JSON lines of a file as ``kind``; nothing if there is no file.
+
+    A last line without its line end is what a killed writer left, and one of zeros what a power failure left:
+    they count neither as sound nor as damaged. Raises BadInput for a file that cannot be read.
+    """
+    found = Lines([], [], [], 0)
+    try:
+        data = read_file(path, RESULT_BYTES)
+    except FileNotFoundError:
+        return found
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from error
+    decoder = msgspec.json.Decoder(kind)
+    end = data.rfind(b"\n") + 1
+    for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
+        try:
+            found.items.append(decoder.decode(unsealed(line)))
+            found.numbers.append(number)
+        except (Damaged, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            found.damaged.append(BadLine(number, line, str(error)))
+    last = found.damaged[-1:]
+    if last and last[0].number > max(found.numbers, default=0) and not last[0].content.strip(b"\0"):
+        found.damaged.pop()
+        end -= len(last[0].content) + 1
+    return found._replace(end=end)
 
 
 def read_lines(path: Path, kind: Any) -> tuple[list[Any], int]:
     """The JSON lines of a file as ``kind``, and how many bytes of it count; nothing and 0 if there is no
     file.
 
-    A last line that is cut off, or not of this kind, is what a killed writer left: it does not count.
-    Raises BadInput, with the line, for any other line that is not of this kind.
+    A last line that is cut off or damaged is what a killed writer left: it does not count. Raises BadInput,
+    with the line, for any other line that is damaged.
     """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return [], 0
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}") from error
-    decoder, items, end = msgspec.json.Decoder(kind), [], 0
-    whole_lines = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
-    for number, line in enumerate(whole_lines, 1):
-        try:
-            items.append(decoder.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if number == len(whole_lines):
-                break
-            raise BadInput(f"{path}:{number}: the line is damaged ({error}); delete it to go on") from error
-        end += len(line) + 1
-    return items, end
+    found = read_sealed(path, kind)
+    if not found.damaged:
+        return found.items, found.end
+    first = found.damaged[0]
+    if first.number > len(found.items):
+        return found.items, found.end - len(first.content) - 1
+    raise BadInput(f"{path}:{first.number}: the line is damaged ({first.why}); delete it to go on")

@@ -19,6 +19,9 @@ TABLES = ("cases", "repetitions", "ranks")
 
 _SLICE_ROWS = 50_000
 
+_FORMULA = r"^[=+@\t\r-]"
+"""How a text begins that spreadsheets compute instead of showing."""
+
 
 def table(results: Results, name: str) -> pl.DataFrame:
     """One of TABLES as a frame; raises BadInput for another name."""
@@ -32,10 +35,15 @@ def table(results: Results, name: str) -> pl.DataFrame:
 def export_csv(results: Results, stream: BinaryIO, name: str = "cases") -> None:
     """Write a table as CSV in UTF-8: a header line, then one row a line; what is not known is empty.
 
-    Numbers are written such that reading them gives every bit back. Raises BadInput for an unknown table.
+    Numbers are written such that reading them gives every bit back. A text that a spreadsheet would take for
+    a formula gets an apostrophe in front. Raises BadInput for an unknown table.
     """
     for number, rows in enumerate(_slices(table(results, name))):
-        stream.write(rows.write_csv(include_header=number == 0).encode())
+        texts = pl.col(pl.String)
+        safe = rows.with_columns(
+            pl.when(texts.str.contains(_FORMULA)).then(pl.lit("'") + texts).otherwise(texts).name.keep()
+        )
+        stream.write(safe.write_csv(include_header=number == 0).encode())
 
 
 def export_json(results: Results, stream: BinaryIO, name: str = "cases") -> None:

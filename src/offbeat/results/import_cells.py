@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
-from offbeat.results.import_columns import Column, find_columns
+from offbeat.reading import read_file
+from offbeat.results.import_columns import TIMES, Column, find_columns
+from offbeat.results.plausible import implausible_time, outside_interval
 from offbeat.study.case import COLLECTIVES, Case
 from offbeat.study.cases import REPLAY
 
@@ -107,7 +109,7 @@ def _numbered(blocks: list[int]) -> list[int]:
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not blank, with their line numbers; commas, semicolons or tabs between fields."""
     try:
-        data = path.read_bytes()
+        data = read_file(path)
         text = data.decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
@@ -139,6 +141,7 @@ def _take(
     if "last_delay" not in says and not set_aside:
         sheet.left_out["without a last delay"] += 1
         return False
+    _refuse_implausible(f"{path}:{line}", says)
     case = _case(f"{path}:{line}", says)
     library = str(says.get("library", path.stem))
     cell = cells.setdefault((library, case), Cell(case=case, library=library, says=says, line=line))
@@ -162,10 +165,26 @@ def _says(path: Path, line: int, fields: list[str], columns: Mapping[str, Column
     for name, column in columns.items():
         if fields[column.index]:
             try:
-                says[name] = column.value(fields[column.index])
+                says[name] = column.value(_without_apostrophe(fields[column.index]))
             except BadInput as error:
                 raise BadInput(f"{path}:{line}: column {column.header}: {error}") from error
     return says
+
+
+def _without_apostrophe(text: str) -> str:
+    """A text as it was before 'offbeat results export' kept spreadsheets from computing it."""
+    return text[1:] if re.match(r"'[=+@\t\r-]", text) else text
+
+
+def _refuse_implausible(where: str, says: Mapping[str, Value]) -> None:
+    """Refuse times that nothing takes, and an interval that does not hold its own middle."""
+    for name in TIMES:
+        time_s = says.get(name)
+        if fault := implausible_time(None if time_s is None else float(time_s)):
+            raise BadInput(f"{where}: the {name} is {fault}")
+    ends = {f"{name}_s": says.get(name) for name in ("last_delay_low", "last_delay", "last_delay_high")}
+    if fault := outside_interval(ends):
+        raise BadInput(f"{where}: {fault}")
 
 
 def _case(where: str, says: Mapping[str, Value]) -> Case:

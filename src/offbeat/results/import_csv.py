@@ -17,6 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.pattern.shapes import SHAPES
+from offbeat.reading import read_file
 from offbeat.results import samples
 from offbeat.results.blocks import Block, Blocks
 from offbeat.results.import_cells import Cell, Sheet, read_sheet
@@ -56,7 +57,7 @@ def import_csv(
     sheet = read_sheet(Path(csv), columns or {}, settings or {})
     facts = written_by() | {
         "imported_from": csv.name,
-        "imported_sha256": hashlib.sha256(csv.read_bytes()).hexdigest(),
+        "imported_sha256": hashlib.sha256(read_file(csv)).hexdigest(),
         "imported_columns": {name: column.header for name, column in sheet.columns.items()},
         "left_out": dict(sheet.left_out),
         "library": ", ".join(sorted({cell.library for cell in sheet.cells})),

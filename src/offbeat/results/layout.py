@@ -2,7 +2,7 @@
 
 - ``study.toml``: the study as it was resolved when the results began;
 - ``provenance.json``: where and with what it was measured; its ``schema_version`` marks it as ours;
-- ``plan.json``: how many cases the study has;
+- ``plan.json``: which cases the study has;
 - ``algorithms.jsonl``: one line an algorithm of the library;
 - ``verdicts.jsonl``: one line a verdict: what was found out about an algorithm before it was measured;
 - ``cases.jsonl``: one line a finished case;
@@ -10,11 +10,13 @@
 - ``ranks/``: Parquet, one row a repetition and rank;
 - ``samples/``: what the session under way has measured, as Arrow streams; Parquet when it ends;
 - ``logs/``: what the launched programs printed;
+- ``damaged/``: lines and files that were damaged and have been set aside, if there were any;
 - ``offbeat.lock``: held while a run writes here.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from typing import Any
 import msgspec
 
 from offbeat.errors import BadInput, RunFailed
+from offbeat.reading import decode_json, read_file
+from offbeat.results.checksum import Damaged, check_document
 from offbeat.results.schema import SCHEMA_VERSION
 
 STUDY = "study.toml"
@@ -34,6 +38,7 @@ REPETITIONS = "repetitions"
 RANKS = "ranks"
 SAMPLES = "samples"
 LOGS = "logs"
+DAMAGED = "damaged"
 LOCK = "offbeat.lock"
 
 UNFINISHED = ".tmp"
@@ -91,7 +96,7 @@ def read_provenance(directory: Path) -> dict[str, Any]:
         raise BadInput(f"{directory} is a file; give the result directory that 'offbeat run' made")
     path = directory / PROVENANCE
     try:
-        provenance = msgspec.json.decode(path.read_bytes())
+        provenance = decode_json(read_file(path))
     except FileNotFoundError as error:
         raise BadInput(
             f"{directory} does not hold results of offbeat: it has no {PROVENANCE}; give the directory that"
@@ -112,7 +117,12 @@ def read_provenance(directory: Path) -> dict[str, Any]:
             f"{directory} was written by offbeat {writer} in schema version {found}; this one reads"
             f" version {SCHEMA_VERSION}. Use the offbeat that wrote it, or export CSV there to import here"
         )
-    return provenance
+    try:
+        return check_document(provenance)
+    except Damaged as error:
+        raise BadInput(
+            f"{path} is damaged ({error}); put it back from a copy, or measure into another directory"
+        ) from error
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -127,6 +137,18 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def set_aside(directory: Path, path: Path) -> Path:
+    """Move a damaged file of a result directory into its folder for them; where it is now. Raises OSError."""
+    folder = directory / DAMAGED
+    folder.mkdir(exist_ok=True)
+    name = f"{path.parent.name}-{path.name}"
+    taken = (folder / f"{name}.{number}" for number in itertools.count(1))
+    place = next(free for free in taken if not free.exists())
+    path.rename(place)
+    sync_directory(folder)
+    return place
 
 
 def publish(unfinished: Path, path: Path) -> None:

@@ -6,32 +6,34 @@ Reading changes nothing and needs no permission to write.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.reading import TOML_BYTES, read_file
 from offbeat.results import layout, samples
-from offbeat.results.append import read_lines
+from offbeat.results.append import Lines, read_sealed
+from offbeat.results.checksum import of_rows
+from offbeat.results.parts import committed_rows
+from offbeat.results.plan import Plan, read_plan
+from offbeat.results.recorded import (
+    LeftOut,
+    case_words,
+    committed,
+    damage_note,
+    most_rows,
+    read_recorded,
+    stated_sums,
+)
 from offbeat.results.schema import CASES, LATER, polars_schema
 from offbeat.study.algorithm import Algorithm, Verdict
 
-_JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
-
-_LINE_TYPES = {
-    name: NotRequired[_JSON_TYPES[kind]] if name in LATER else _JSON_TYPES[kind]
-    for name, (kind, _) in CASES.items()
-}
-
 LATER_OF_CASES = {name: otherwise for name, otherwise in LATER.items() if name in CASES}
 """What stands in a case's row for columns that an earlier version lacked."""
-
-CASE_LINE: Any = TypedDict("CASE_LINE", _LINE_TYPES)  # type: ignore[misc]
-"""A line of ``cases.jsonl``: the columns of CASES, of which those with fractions can be null."""
 
 
 class Results(Struct, kw_only=True, eq=False):
@@ -39,7 +41,8 @@ class Results(Struct, kw_only=True, eq=False):
 
     ``cases`` and ``repetitions`` are frames with exactly the columns of :mod:`offbeat.results.schema`, in
     the order of measurement; ``study`` is the resolved study file and ``provenance`` where and how it was
-    measured, both as dictionaries. ``notes`` are sentences about what was left out while reading.
+    measured, both as dictionaries. ``notes`` are sentences about what was left out while reading, ``plan``
+    which cases the study has (None where nothing says so), and ``checksums`` those of each case's samples.
     """
 
     directory: Path
@@ -50,6 +53,8 @@ class Results(Struct, kw_only=True, eq=False):
     algorithms: list[Algorithm]
     verdicts: list[Verdict]
     notes: list[str] = []
+    plan: Plan | None = None
+    checksums: dict[str, tuple[int, int]] = {}
 
     @property
     def is_deterministic(self) -> bool:
@@ -57,9 +62,24 @@ class Results(Struct, kw_only=True, eq=False):
         return self.provenance.get("deterministic") is True
 
     def ranks(self) -> pl.DataFrame:
-        """Every rank's times of these cases, read from disk now; empty for imported results."""
-        ranks = samples.read_ranks(self.directory)
-        return ranks.join(self.repetitions, on=["case", "repetition"], how="semi", maintain_order="left")
+        """Every rank's times of these cases, read from disk now; empty for imported results.
+
+        Cases whose times are damaged are left out, and a sentence about them is added to ``notes``.
+        """
+        damage: list[samples.Damage] = []
+        rows = most_rows(self.cases.select("repetitions", "invalid", "p").iter_rows(named=True), ranks=True)
+        counting = committed(self.cases.select("case", "repetitions", "invalid").iter_rows(named=True))
+        frame = committed_rows(samples.read_ranks(self.directory, rows, damage), counting)
+        sums = of_rows(frame)
+        left_out = [LeftOut(f"{one.path.parent.name}/{one.path.name}", one.why) for one in damage]
+        bad = []
+        for row in self.cases.iter_rows(named=True):
+            if row["case"] in self.checksums and sums.get(row["case"], 0) != self.checksums[row["case"]][1]:
+                bad.append(row["case"])
+                left_out.append(LeftOut(case_words(row), "the times of its ranks do not fit their checksum"))
+        if left_out:
+            self.notes.append(damage_note(left_out, self.directory))
+        return frame.filter(~pl.col("case").is_in(bad)) if bad else frame
 
 
 def read_study(path: str | PathLike[str]) -> Results:
@@ -71,55 +91,53 @@ def read_study(path: str | PathLike[str]) -> Results:
     directory = Path(path)
     provenance = layout.read_provenance(directory)
     study = _read_toml(directory / layout.STUDY)
-    # Cases before samples: of a run under way, samples may be ahead of the cases, and never behind.
-    rows, _ = read_lines(directory / layout.CASES, CASE_LINE)
-    repetitions = samples.read_repetitions(directory)
-    kept = whole_cases(rows, repetitions)
-    notes = []
-    lost = len({row["case"] for row in rows}) - len(kept)
-    if lost:
-        notes.append(
-            f"{lost} cases are left out because their samples are missing in {directory};"
-            " 'offbeat run' measures them again"
-        )
-    cases = pl.DataFrame([LATER_OF_CASES | row for row in kept], schema=polars_schema(CASES))
+    recorded = read_recorded(directory)
+    algorithms = read_sealed(directory / layout.ALGORITHMS, Algorithm)
+    verdicts = read_sealed(directory / layout.VERDICTS, Verdict)
+    rows, unjudged = _judged(recorded.rows, verdicts)
+    cases = pl.DataFrame(
+        [LATER_OF_CASES | {name: row[name] for name in CASES if name in row} for row in rows],
+        schema=polars_schema(CASES),
+    )
+    damaged = [
+        LeftOut(f"{name}:{bad.number}", bad.why)
+        for name, lines in ((layout.ALGORITHMS, algorithms), (layout.VERDICTS, verdicts))
+        for bad in lines.damaged
+    ]
+    notes = recorded.notes(directory)
+    if damaged or unjudged:
+        notes.append(damage_note([*damaged, *unjudged], directory))
     return Results(
         directory=directory,
         study=study,
         provenance=provenance,
         cases=cases,
-        repetitions=samples.committed_rows(repetitions, blocks_of_rows(kept)),
-        algorithms=_latest(directory / layout.ALGORITHMS, Algorithm),
-        verdicts=_latest(directory / layout.VERDICTS, Verdict),
+        repetitions=committed_rows(recorded.repetitions, committed(rows)),
+        algorithms=_latest(algorithms),
+        verdicts=_latest(verdicts),
         notes=notes,
+        plan=read_plan(directory),
+        checksums={row["case"]: stated_sums(row) for row in rows},
     )
+
+
+def _judged(rows: list[dict[str, Any]], verdicts: Lines) -> tuple[list[dict[str, Any]], list[LeftOut]]:
+    """The cases without those whose verdict may stand in a damaged line."""
+    if not verdicts.damaged:
+        return rows, []
+    known = {key(verdict) for verdict in verdicts.items}
+    kept, left_out = [], []
+    for row in rows:
+        if (row["collective"], row["algorithm"], row["p"], row["bytes"]) in known:
+            kept.append(row)
+        else:
+            left_out.append(LeftOut(case_words(row), "its verdict is damaged"))
+    return kept, left_out
 
 
 def read_cases(path: str | PathLike[str]) -> pl.DataFrame:
     """The cases of a result directory as one frame, one row a case; raises BadInput as read_study does."""
     return read_study(path).cases
-
-
-def whole_cases(rows: Sequence[dict[str, Any]], repetitions: pl.DataFrame) -> list[dict[str, Any]]:
-    """For each case the last line of which all repetitions are there; an import may know fewer than it
-    counts. A case that lost its last block is what it was before that block."""
-    counts = repetitions.group_by("case", "block").len().iter_rows()
-    found: dict[str, dict[int, int]] = {}
-    for case, block, count in counts:
-        found.setdefault(case, {})[block or 0] = count
-    whole: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        of_case = found.get(row["case"], {})
-        there = sum(count for block, count in of_case.items() if block < row.get("blocks", 1))
-        if row["engine"] == "import" or there >= row["repetitions"] + row["invalid"]:
-            whole[row["case"]] = row
-    return list(whole.values())
-
-
-def blocks_of_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Case → how many of its blocks count, from lines of cases of which the last counts; 1 where a line does
-    not say."""
-    return {row["case"]: row.get("blocks") or 1 for row in rows}
 
 
 def key(item: Algorithm | Verdict) -> tuple[object, ...]:
@@ -129,15 +147,14 @@ def key(item: Algorithm | Verdict) -> tuple[object, ...]:
     return (item.collective, item.algorithm, item.p, item.bytes)
 
 
-def _latest(path: Path, kind: Any) -> list[Any]:
-    items, _ = read_lines(path, kind)
-    return list({key(item): item for item in items}.values())
+def _latest(lines: Lines) -> list[Any]:
+    return list({key(item): item for item in lines.items}.values())
 
 
 def read_study_toml(path: Path) -> str:
     """The text of the resolved study in a result directory; raises BadInput if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_file(path, TOML_BYTES).decode()
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}; put it back from a copy") from error
     except UnicodeDecodeError as error:
@@ -147,5 +164,5 @@ def read_study_toml(path: Path) -> str:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_study_toml(path))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{path} is damaged ({error}); put it back from a copy") from error

@@ -1,8 +1,9 @@
-"""The samples of cases on disk: an Arrow stream while a session measures, Parquet afterwards.
+"""The samples of cases on disk: a stream of records while a session measures, Parquet afterwards.
 
-A session appends record batches, with one row a repetition and the ranks' times as lists, to a
-stream ``samples/session-NNNN.arrows``. When it ends (or when the next one starts) the stream becomes the
-two Parquet files ``repetitions/part-NNNN.parquet`` and ``ranks/part-NNNN.parquet``, and is deleted. While
+A session appends Arrow record batches, with one row a repetition and the ranks' times as lists, to a
+stream ``samples/session-NNNN.records``; each has its length and checksum (:mod:`offbeat.results.frames`), and
+only bytes that fit them are handed to Arrow. When it ends (or when the next one starts) the stream becomes
+the two Parquet files ``repetitions/part-NNNN.parquet`` and ``ranks/part-NNNN.parquet``, and is deleted. While
 the stream exists it is what counts, and Parquet files of its number are ignored: so a kill at any moment
 loses nothing.
 """
@@ -10,9 +11,10 @@ loses nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,10 +23,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from offbeat.errors import BadInput
 from offbeat.results import layout
+from offbeat.results.checksum import Damaged, added, of_rows
+from offbeat.results.frames import framed, read_records, split
+from offbeat.results.parts import read_part, shaped
 from offbeat.results.repetitions import Samples
-from offbeat.results.schema import LATER, RANKS, REPETITIONS, polars_schema
+from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
 
 STREAM = pa.schema(
     {
@@ -42,14 +46,18 @@ STREAM = pa.schema(
 """The stream's columns; the lists are empty where the ranks' times are not known (imports), and there is no
 call where the case is no replay."""
 
-STREAM_HEADER = STREAM.serialize().to_pybytes()
-"""The bytes with which a stream starts."""
-
 _GROUP_ROWS = 1_000_000
 
 
+class Damage(NamedTuple):
+    """A file of samples of which something is left out, and why."""
+
+    path: Path
+    why: str
+
+
 def encode(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
-    """The record batches of blocks, as bytes to append to a stream.
+    """The records of blocks, as bytes to append to a stream.
 
     Each block comes as its case, how many repetitions of that case were measured before, and its samples.
     Neighbours of the same p share a batch; there is nothing for blocks without repetitions.
@@ -126,7 +134,7 @@ def _batch(
         arrivals,
         exits,
     ]
-    return bytes(pa.record_batch(columns, schema=STREAM).serialize())
+    return framed(bytes(pa.record_batch(columns, schema=STREAM).serialize()))
 
 
 def _calls(calls: NDArray[np.int64] | None, count: int) -> pa.Array:
@@ -139,17 +147,48 @@ def _lists(times_s: NDArray[np.float64]) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(times_s).ravel()))
 
 
-def read_batches(stream: Path) -> Iterator[pa.RecordBatch]:
-    """The whole record batches of a stream; a last one that is cut off is left out.
+def read_batches(stream: Path, damage: list[Damage] | None = None) -> Iterator[pa.RecordBatch]:
+    """The sound record batches of a stream; a last one that is cut off is left out.
 
-    Raises FileNotFoundError if the stream has become Parquet in the meantime.
+    Damaged records are left out too, and noted in ``damage``. Raises FileNotFoundError if the stream has
+    become Parquet in the meantime.
     """
-    with stream.open("rb") as file:
-        try:
-            yield from pa.ipc.open_stream(file)
-        except (pa.ArrowInvalid, OSError) as error:
-            if getattr(error, "errno", None):  # the system's error, and not Arrow's word for a cut
-                raise
+    for record in read_records(stream):
+        why = record.why
+        if record.content is not None:
+            try:
+                yield _decoded(record.content)
+                continue
+            except (pa.ArrowException, OSError, ValueError) as error:
+                why = str(error)
+        if damage is not None:
+            damage.append(Damage(stream, f"the record at byte {record.start}: {why}"))
+
+
+def _decoded(content: bytes) -> pa.RecordBatch:
+    """One record batch of a stream; every offset and length in it is checked."""
+    batch = pa.ipc.read_record_batch(pa.py_buffer(content), STREAM)
+    batch.validate(full=True)
+    arrivals, exits = (pc.list_value_length(batch[name]) for name in ("arrivals_s", "exits_s"))
+    if not arrivals.equals(exits):
+        raise ValueError("a repetition does not have as many arrivals as exits")
+    return batch
+
+
+def checksums_of(records: bytes) -> dict[str, tuple[int, int]]:
+    """The checksums of each case's rows, of repetitions and of ranks, in records as :func:`encode` makes
+    them."""
+    repetitions: dict[str, int] = {}
+    ranks: dict[str, int] = {}
+    for record in split(records):
+        batch = _decoded(record)
+        repetitions = added(repetitions, of_rows(_frame(repetition_table(batch), REPETITIONS)))
+        ranks = added(ranks, of_rows(_frame(rank_table(batch), RANKS)))
+    return {case: (value, ranks.get(case, 0)) for case, value in repetitions.items()}
+
+
+def _frame(table: pa.Table, columns: dict[str, tuple[type[pl.DataType], str]]) -> pl.DataFrame:
+    return shaped(pl.DataFrame(pl.from_arrow(table)), polars_schema(columns))
 
 
 def repetition_table(batch: pa.RecordBatch) -> pa.Table:
@@ -174,7 +213,7 @@ def rank_table(batch: pa.RecordBatch) -> pa.Table:
 
 def stream_path(directory: Path, number: int) -> Path:
     """Where the session of this number appends its samples."""
-    return directory / layout.SAMPLES / f"session-{number:04d}.arrows"
+    return directory / layout.SAMPLES / f"session-{number:04d}.records"
 
 
 def next_number(directory: Path) -> int:
@@ -190,33 +229,39 @@ def next_number(directory: Path) -> int:
 def convert_streams(directory: Path, committed: Mapping[str, int]) -> None:
     """Turn every stream into Parquet files, without what belongs to no committed block; raises RunFailed.
 
-    ``committed`` maps a case to the number of its blocks that count: the first ones.
+    ``committed`` maps a case to the number of its repetitions that count: the first ones. A stream with
+    damaged records is kept in the folder for damaged files.
     """
     for number, stream in _numbered(directory / layout.SAMPLES):
         part = f"part-{number:04d}.parquet"
+        damage: list[Damage] = []
         try:
             for folder, table_of in ((layout.RANKS, rank_table), (layout.REPETITIONS, repetition_table)):
-                _write_part(stream, directory / folder / part, committed, table_of)
-            stream.unlink()
+                damage = []
+                write_part(
+                    directory / folder / part,
+                    (table_of(_committed(batch, committed)) for batch in read_batches(stream, damage)),
+                )
+            if damage:
+                layout.set_aside(directory, stream)
+            else:
+                stream.unlink()
             layout.sync_directory(stream.parent)
         except OSError as error:
             raise layout.disk_failure(directory / layout.RANKS / part, error) from error
 
 
-def _write_part(
-    stream: Path, part: Path, committed: Mapping[str, int], table_of: Callable[[pa.RecordBatch], pa.Table]
-) -> None:
-    """Write one Parquet file from a stream; none if nothing of the stream counts. Raises OSError."""
+def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
+    """Write one Parquet file; none if there are no rows. Raises OSError."""
     unfinished = part.with_name(part.name + layout.UNFINISHED)
-    batches = (_committed(batch, committed) for batch in read_batches(stream))
-    tables = (table for batch in batches if (table := table_of(batch)).num_rows)
-    first = next(tables, None)
+    filled = (table for table in tables if table.num_rows)
+    first = next(filled, None)
     if first is None:
         return
     try:
         with unfinished.open("wb") as file:
             with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
-                for group in _grouped(first, tables):
+                for group in _grouped(first, filled):
                     writer.write_table(group)
             file.flush()
             os.fsync(file.fileno())
@@ -228,27 +273,9 @@ def _write_part(
 
 def _committed(batch: pa.RecordBatch, committed: Mapping[str, int]) -> pa.RecordBatch:
     """The rows of committed blocks; a killed writer may have left a batch of which only some are."""
-    keep = [
-        (block or 0) < committed.get(case, 0)
-        for case, block in zip(batch["case"].to_pylist(), _blocks_of(batch), strict=True)
-    ]
+    rows = zip(batch["case"].to_pylist(), batch["repetition"].to_pylist(), strict=True)
+    keep = [repetition < committed.get(case, 0) for case, repetition in rows]
     return batch if all(keep) else batch.filter(pa.array(keep, type=pa.bool_()))
-
-
-def _blocks_of(batch: pa.RecordBatch) -> list[int | None]:
-    """The block of each row of a batch; earlier versions wrote none."""
-    return batch["block"].to_pylist() if "block" in batch.schema.names else [None] * batch.num_rows
-
-
-def committed_rows(repetitions: pl.DataFrame, committed: Mapping[str, int]) -> pl.DataFrame:
-    """The repetitions of committed blocks; ``committed`` is as :func:`convert_streams` takes it."""
-    counting = pl.DataFrame(
-        {"case": list(committed), "counting": list(committed.values())},
-        schema={"case": pl.String, "counting": pl.Int64},
-    )
-    kept = repetitions.join(counting, on="case", how="left", maintain_order="left")
-    is_committed = pl.col("block").fill_null(0) < pl.col("counting").fill_null(0)
-    return kept.filter(is_committed).drop("counting")
 
 
 def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -263,14 +290,23 @@ def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
     yield pa.concat_tables(waiting)
 
 
-def read_repetitions(directory: Path) -> pl.DataFrame:
-    """Every repetition on disk, of committed cases or not, as a frame with the columns of REPETITIONS."""
-    return _read(directory, layout.REPETITIONS, repetition_table, polars_schema(REPETITIONS))
+def read_repetitions(directory: Path, most_rows: int, damage: list[Damage]) -> pl.DataFrame:
+    """Every repetition on disk, of committed cases or not, as a frame with the columns of REPETITIONS.
+
+    Damaged records and files are left out and noted in ``damage``; a file with more than ``most_rows`` rows
+    counts as damaged.
+    """
+    found = _read(directory, layout.REPETITIONS, repetition_table, polars_schema(REPETITIONS), most_rows)
+    damage += found[1]
+    return found[0]
 
 
-def read_ranks(directory: Path) -> pl.DataFrame:
-    """Every rank's times on disk, of committed cases or not, as a frame with the columns of RANKS."""
-    return _read(directory, layout.RANKS, rank_table, polars_schema(RANKS))
+def read_ranks(directory: Path, most_rows: int, damage: list[Damage]) -> pl.DataFrame:
+    """Every rank's times on disk, of committed cases or not, as a frame with the columns of RANKS; as
+    :func:`read_repetitions`."""
+    found = _read(directory, layout.RANKS, rank_table, polars_schema(RANKS), most_rows)
+    damage += found[1]
+    return found[0]
 
 
 def _read(
@@ -278,43 +314,35 @@ def _read(
     folder: str,
     table_of: Callable[[pa.RecordBatch], pa.Table],
     schema: dict[str, type[pl.DataType]],
-) -> pl.DataFrame:
+    most_rows: int,
+) -> tuple[pl.DataFrame, list[Damage]]:
     """Streams and Parquet files together; starts anew when a stream becomes Parquet meanwhile."""
     while True:
+        damage: list[Damage] = []
         streams = _numbered(directory / layout.SAMPLES)
         parts = _numbered(directory / folder)
         in_streams = {number for number, _ in streams}
         try:
-            tables = [table_of(batch) for _, stream in streams for batch in read_batches(stream)]
+            tables = [table_of(batch) for _, stream in streams for batch in read_batches(stream, damage)]
         except FileNotFoundError:
             continue
-        frames = [_read_part(part, schema) for number, part in parts if number not in in_streams]
-        frames += [_shaped(pl.DataFrame(pl.from_arrow(table)), schema) for table in tables]
-        return pl.concat([pl.DataFrame(schema=schema), *frames])
+        frames = [pl.DataFrame(schema=schema)]
+        for part in (part for number, part in parts if number not in in_streams):
+            try:
+                frames.append(read_part(part, schema, most_rows))
+            except Damaged as error:
+                damage.append(Damage(part, str(error)))
+        frames += [shaped(pl.DataFrame(pl.from_arrow(table)), schema) for table in tables]
+        return pl.concat(frames), damage
 
 
-def _read_part(part: Path, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    try:
-        return _shaped(pl.read_parquet(part), schema)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        both = " and ".join(f"{folder}/{part.name}" for folder in (layout.REPETITIONS, layout.RANKS))
-        raise BadInput(
-            f"{part} is damaged ({error}); delete {both} and run the study again, which measures their cases"
-            " anew"
-        ) from error
-
-
-def _shaped(frame: pl.DataFrame, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-    """The columns of a schema, of its types; raises PolarsError where they are not there, unless earlier
-    versions lacked them."""
-    frame = frame.with_columns(
-        pl.lit(LATER[name]).alias(name) for name in schema if name in LATER and name not in frame.columns
-    )
-    return frame.select(list(schema)).cast(schema)  # type: ignore[arg-type]
+def parts_of(directory: Path, folder: str) -> list[Path]:
+    """The Parquet files of a folder, in their order."""
+    return [part for _, part in _numbered(directory / folder)]
 
 
 def _numbered(folder: Path) -> list[tuple[int, Path]]:
     """The sessions' files in a folder, in their order; a folder that is missing holds none."""
-    files = [*folder.glob("session-*.arrows"), *folder.glob("part-*.parquet")]
+    files = [*folder.glob("session-*.records"), *folder.glob("part-*.parquet")]
     numbered = [(file.stem.rpartition("-")[2], file) for file in files]
     return sorted((int(number), file) for number, file in numbered if number.isdecimal())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 UNFINISHED = "unfinished"
 """Status of a case of which some blocks are still to be measured."""

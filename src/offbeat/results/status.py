@@ -6,17 +6,13 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-import msgspec
 import polars as pl
 from msgspec import Struct
 
-from offbeat.results import layout
 from offbeat.results.lock import Holder, holder
-from offbeat.results.read import Results, read_study
+from offbeat.results.plausible import STATUSES
+from offbeat.results.read import read_study
 from offbeat.results.schema import UNFINISHED
-
-STATUSES = ("measured", UNFINISHED, "incomplete", "quarantined")
-"""What a case can be of which anything was measured or tried."""
 
 
 class Status(Struct, kw_only=True):
@@ -45,7 +41,7 @@ def read_status(path: str | PathLike[str]) -> Status:
     return Status(
         directory=results.directory,
         done=results.cases.filter(pl.col("status") != UNFINISHED).height,
-        total=_total(results),
+        total=results.plan.total if results.plan else None,
         counts=_counts(results.cases),
         quarantined=_quarantined(results.cases),
         active=holder(results.directory),
@@ -66,14 +62,6 @@ def _files(directory: Path) -> list[tuple[datetime, int]]:
         if path.is_file():
             found.append((datetime.fromtimestamp(facts.st_mtime, UTC), facts.st_size))
     return found
-
-
-def _total(results: Results) -> int | None:
-    try:
-        plan = msgspec.json.decode((results.directory / layout.PLAN).read_bytes(), type=dict[str, int])
-    except (OSError, msgspec.DecodeError):
-        return None
-    return plan.get("total")
 
 
 def _counts(cases: pl.DataFrame) -> dict[str, dict[str, int]]:

@@ -20,10 +20,15 @@ import polars as pl
 from offbeat.errors import RunFailed
 from offbeat.results import layout
 from offbeat.results import samples as samples_on_disk
-from offbeat.results.append import AppendFile, encode_lines, read_lines
+from offbeat.results.append import AppendFile, encode_lines
 from offbeat.results.blocks import Block, Blocks
+from offbeat.results.checksum import added, sealed_document
 from offbeat.results.lock import Lock
-from offbeat.results.read import CASE_LINE, blocks_of_rows, key, read_study_toml, whole_cases
+from offbeat.results.mend import mend_cases, mend_lines
+from offbeat.results.parts import committed_rows
+from offbeat.results.plan import Plan, plan_of
+from offbeat.results.read import key, read_study_toml
+from offbeat.results.recorded import SAMPLES_KEY, LeftOut, committed, most_rows, stated_sums, sums_text
 from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, SCHEMA_VERSION, UNFINISHED
 from offbeat.stopped import Stopped
@@ -54,8 +59,12 @@ class Store:
         self._stream: AppendFile | None = None
         for folder in (layout.REPETITIONS, layout.RANKS, layout.SAMPLES, layout.LOGS):
             (directory / folder).mkdir(exist_ok=True)
+        self.damaged: list[LeftOut] = []
         self._algorithms = self._read(layout.ALGORITHMS, Algorithm)
+        forgotten = bool(self.damaged)
         self._verdicts = self._read(layout.VERDICTS, Verdict)
+        if forgotten:
+            self._judge_again()
         self.done = self._recover_cases()
         self._cases = AppendFile(directory / layout.CASES)
 
@@ -72,7 +81,7 @@ class Store:
             layout.make_directory(directory)  # it may have become another run's before the lock was taken
             marked = {"schema_version": SCHEMA_VERSION} | dict(provenance)
             layout.write_whole(directory / layout.STUDY, study_toml.encode())
-            layout.write_whole(directory / layout.PROVENANCE, _pretty(marked))
+            layout.write_whole(directory / layout.PROVENANCE, sealed_document(marked))
             return cls(directory, lock)
 
     @classmethod
@@ -110,8 +119,16 @@ class Store:
         self._note(layout.VERDICTS, self._verdicts, verdicts)
 
     def set_total(self, cases: int) -> None:
-        """Note how many cases the whole study has, for 'offbeat status'; raises RunFailed."""
-        self._write(layout.PLAN, {"total": cases})
+        """Note how many cases there are where nothing says which ones are missing (imports); raises
+        RunFailed."""
+        self._write(layout.PLAN, msgspec.to_builtins(Plan(total=cases)))
+
+    def set_plan(self, cases: Iterable[Case]) -> None:
+        """Note every case of the whole study, so that an unfinished one is known as such.
+
+        Raises RunFailed.
+        """
+        self._write(layout.PLAN, msgspec.to_builtins(plan_of(cases)))
 
     def update_provenance(self, facts: Mapping[str, object]) -> None:
         """Add facts that were not known at the start to the provenance, or replace some; raises RunFailed."""
@@ -158,20 +175,38 @@ class Store:
                 raise ValueError(f"case {row['case']} is there already")
             if row.keys() != CASES.keys():
                 raise ValueError(f"a case needs exactly the columns of CASES, not {sorted(row)}")
+        sums = samples_on_disk.checksums_of(batches)
+        sums = {str(row["case"]): self._sums_with(str(row["case"]), sums) for row in rows}
+        lines = [
+            {name: row[name] for name in CASES} | {SAMPLES_KEY: sums_text(*sums[str(row["case"])])}
+            for row in rows
+        ]
         stream = self._open_stream()
         start = stream.end
         try:
             if batches:
                 stream.append(batches)
-            self._cases.append(encode_lines([{name: row[name] for name in CASES} for row in rows]))
+            self._cases.append(encode_lines(lines))
         except BaseException:
             stream.rewind(start)
             raise
+        self._committed |= committed(rows)
         for row in rows:
-            self._blocks |= blocks_of_rows([row])
+            case = str(row["case"])
+            self._blocks[case] = int(str(row["blocks"]))
+            self._sums[case] = sums[case]
             if row["status"] != UNFINISHED:
-                self.done.add(str(row["case"]))
-                self._unfinished.pop(str(row["case"]), None)
+                self.done.add(case)
+                self._unfinished.pop(case, None)
+                self._sums.pop(case)
+
+    def _sums_with(self, case: str, more: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+        """The checksums of a case's rows, of its blocks so far and of those in ``more``."""
+        before, now = self._sums.get(case, (0, 0)), more.get(case, (0, 0))
+        repetitions, ranks = (
+            added({case: one}, {case: other})[case] for one, other in zip(before, now, strict=True)
+        )
+        return repetitions, ranks
 
     @property
     def has_cases(self) -> bool:
@@ -196,7 +231,7 @@ class Store:
             if self._stream is not None:
                 self._stream.close()
                 self._stream = None
-                samples_on_disk.convert_streams(self.directory, self._blocks)
+                samples_on_disk.convert_streams(self.directory, self._committed)
         finally:
             self._cases.close()
             self._lock.release()
@@ -219,7 +254,6 @@ class Store:
         if self._stream is None:
             path = samples_on_disk.stream_path(self.directory, samples_on_disk.next_number(self.directory))
             stream = AppendFile(path, end=0)
-            stream.append(samples_on_disk.STREAM_HEADER)
             try:
                 layout.sync_directory(path.parent)
             except OSError as error:
@@ -229,26 +263,45 @@ class Store:
 
     def _recover_cases(self) -> set[str]:
         """The ids of the cases that count, once everything that does not count is gone."""
-        path = self.directory / layout.CASES
-        rows, end = read_lines(path, CASE_LINE)
-        AppendFile(path, end=end).close()
-        for folder in (layout.REPETITIONS, layout.RANKS):
-            for unfinished in (self.directory / folder).glob("*" + layout.UNFINISHED):
-                unfinished.unlink()
-        samples_on_disk.convert_streams(self.directory, blocks_of_rows(rows))
-        repetitions = samples_on_disk.read_repetitions(self.directory)
-        kept = whole_cases(rows, repetitions)
-        if len(kept) < len(rows):
-            layout.write_whole(path, encode_lines(kept))
-        self._blocks = blocks_of_rows(kept)
-        begun = [row for row in kept if row["status"] == UNFINISHED]
-        self._unfinished = _read_blocks(begun, repetitions)
-        return {row["case"] for row in kept if row["status"] != UNFINISHED}
+        rows, damaged = mend_cases(self.directory)
+        self.damaged += damaged
+        self._blocks = {row["case"]: row["blocks"] for row in rows}
+        self._committed = committed(rows)
+        begun = [row for row in rows if row["status"] == UNFINISHED]
+        self._sums = {row["case"]: stated_sums(row) for row in begun}
+        self._unfinished = self._read_blocks(begun) if begun else {}
+        return {row["case"] for row in rows if row["status"] != UNFINISHED}
+
+    def _read_blocks(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Blocks]:
+        """The blocks of unfinished cases, from their lines and the repetitions on disk."""
+        damage: list[samples_on_disk.Damage] = []
+        repetitions = samples_on_disk.read_repetitions(self.directory, most_rows(rows), damage)
+        known = committed_rows(repetitions, committed(rows)).sort("repetition")
+        by_case = known.partition_by("case", as_dict=True)
+        return {
+            row["case"]: Blocks(
+                tuple(
+                    _read_block(by_case.get((row["case"],), known.clear()), number)
+                    for number in range(row["blocks"])
+                ),
+                overshoot_s=row["overshoot_s"] or 0.0,
+                clock_bound_s=row["clock_bound_s"] or 0.0,
+            )
+            for row in rows
+        }
 
     def _read(self, name: str, kind: Any) -> dict[tuple[object, ...], Any]:
-        items, end = read_lines(self.directory / name, kind)
-        AppendFile(self.directory / name, end=end).close()
+        items, damaged = mend_lines(self.directory, name, kind)
+        self.damaged += damaged
         return {key(item): item for item in items}
+
+    def _judge_again(self) -> None:
+        """Forget the verdicts on algorithms whose own lines were damaged: proving notes both anew."""
+        known = {(one.collective, one.name) for one in self._algorithms.values()}
+        kept = {at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known}
+        if len(kept) < len(self._verdicts):
+            layout.write_whole(self.directory / layout.VERDICTS, encode_lines(list(kept.values())))
+            self._verdicts = kept
 
     def _note(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
         new = [item for item in items if known.get(key(item)) != item]
@@ -263,7 +316,7 @@ class Store:
 
     def _write(self, name: str, content: Mapping[str, object]) -> None:
         try:
-            layout.write_whole(self.directory / name, _pretty(content))
+            layout.write_whole(self.directory / name, sealed_document(content))
         except OSError as error:
             raise layout.disk_failure(self.directory / name, error) from error
 
@@ -309,20 +362,6 @@ def _describe(case: Case, facts: Mapping[str, object], samples: Samples, blocks:
     return {"case": case.id} | msgspec.structs.asdict(case) | defaults | dict(facts)
 
 
-def _read_blocks(rows: Sequence[Mapping[str, Any]], repetitions: pl.DataFrame) -> dict[str, Blocks]:
-    """The blocks of unfinished cases, from their rows and the repetitions on disk."""
-    known = samples_on_disk.committed_rows(repetitions, blocks_of_rows(rows)).sort("repetition")
-    by_case = known.partition_by("case", as_dict=True)
-    return {
-        row["case"]: Blocks(
-            tuple(_read_block(by_case.get((row["case"],), known.clear()), n) for n in range(row["blocks"])),
-            overshoot_s=row["overshoot_s"] or 0.0,
-            clock_bound_s=row["clock_bound_s"] or 0.0,
-        )
-        for row in rows
-    }
-
-
 def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
     """One block of a case from the case's repetitions."""
     of_block = repetitions.filter(pl.col("block") == number)
@@ -333,7 +372,3 @@ def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
         invalid=of_block.height - valid.height,
         calls=None if valid["call"].null_count() else valid["call"].to_numpy(),
     )
-
-
-def _pretty(content: Mapping[str, object]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.results.plan import CellKey
 from offbeat.select import rules
 from offbeat.select.cautions import (
     comparison_cautions,
@@ -19,6 +20,7 @@ from offbeat.select.cautions import (
 )
 from offbeat.select.certainty import EXACT, Certainty, Repeated, certainty, samples_of
 from offbeat.select.control import Control, control
+from offbeat.select.partial import Unfinished, key_of, partial_caution, unfinished
 from offbeat.select.precision import asked_width
 from offbeat.select.reliability import Notice, reliability
 from offbeat.select.replay_cautions import replay_cautions
@@ -39,7 +41,9 @@ class Choice(Struct, frozen=True, kw_only=True):
     what repeated studies would say of the choice, None when unknown. The costs are shares: 0.10 means
     that the no-delay winner (the library's default) scores 10% worse than the choice; negative, that it
     scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the no-delay
-    winner; ``alternatives`` those whose score is within the share asked for of the choice's.
+    winner; ``alternatives`` those whose score is within the share asked for of the choice's. ``not_measured``
+    is how many cases of the cell are still to be measured; with any, or without a rival, there is no
+    certainty.
     """
 
     cell: Cell
@@ -58,6 +62,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     alternatives: list[str] = []
     tied: list[str] = []
     no_delay_tied: list[str] = []
+    not_measured: int = 0
 
 
 class LeftOut(Struct, frozen=True):
@@ -83,7 +88,8 @@ class Terms(Struct, frozen=True, kw_only=True):
 class Selection(Struct, frozen=True, kw_only=True):
     """The choices for all cells of some results, and the delays of every cell looked at.
 
-    ``notes`` are the results' own: what was left out when they were read. ``control`` says how far apart
+    ``notes`` are the results' own: how far an unfinished study is, and what was left out when they were read.
+    ``control`` says how far apart
     cases were that must be equal; None where there are too few. ``reliability`` are warnings about the
     numbers behind the choices.
     """
@@ -95,6 +101,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     control: Control | None = None
     reliability: list[Notice] = []
+    unfinished: Unfinished | None = None
 
 
 def choose(
@@ -136,11 +143,13 @@ def select(
     tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
     _refuse_unknown_scenario(terms.rule, tables)
     samples = None if results.is_deterministic else samples_of(results.repetitions)
+    study = unfinished(results)
     known = _Known(
         samples=samples,
         verdicts=results.verdicts,
         asked=asked_width(results.study),
         control=control(results, samples) if samples else None,
+        not_measured=study.not_measured if study else {},
     )
     outcomes = [_decide(table, terms, known) for table in tables]
     return Selection(
@@ -148,25 +157,29 @@ def select(
         choices=[outcome for outcome in outcomes if isinstance(outcome, Choice)],
         left_out=[outcome for outcome in outcomes if isinstance(outcome, LeftOut)],
         tables={table.cell: table for table in tables},
-        notes=results.notes,
+        notes=[*([study.sentence] if study else []), *results.notes],
         control=known.control,
         reliability=reliability(results),
+        unfinished=study,
     )
 
 
 class _Known(Struct, frozen=True, kw_only=True):
     """What is known beside the tables; without ``samples``, numbers are exact and choices are certain.
-    ``asked`` is how well the study wanted its numbers known.
+    ``asked`` is how well the study wanted its numbers known, ``not_measured`` which cases of each cell are
+    still to be measured.
     """
 
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]
     asked: float | None
+    not_measured: dict[CellKey, list[tuple[str, str]]]
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
-        """How certain the choice of an algorithm is; unknown where it is the only one of those compared."""
-        if compared < 2:
+        """How certain the choice of an algorithm is; unknown in a cell of which some cases are not measured,
+        and where it is the only one of those compared."""
+        if compared < 2 or key_of(table.cell) in self.not_measured:
             return None
         if self.samples is None:
             return EXACT
@@ -192,6 +205,7 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
+    lacking = known.not_measured.get(key_of(table.cell), [])
     sure = known.certainty(table, terms, algorithm, len(scores))
     return Choice(
         cell=table.cell,
@@ -209,11 +223,16 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
         certainty=sure,
         cost_of_no_delay_winner=_cost(scores, no_delay[0], scores[algorithm]) if no_delay else None,
         cost_of_default=_cost(references, DEFAULT, scores[algorithm]),
+        not_measured=len(lacking),
         warnings=[
+            *partial_caution(lacking),
             *comparison_cautions(table, rule, [algorithm, *tied], len(scores)),
             *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
             *number_cautions(
-                table, rule, algorithm, sure is None and len(scores) > 1 and terms.bootstrap > 0
+                table,
+                rule,
+                algorithm,
+                sure is None and not lacking and len(scores) > 1 and terms.bootstrap > 0,
             ),
             *tie_cautions(algorithm, sure),
             *replay_cautions(table, rule, known.samples, known.asked),

@@ -60,7 +60,7 @@ class CellSelection(Struct, frozen=True, kw_only=True):
 
 class SelectionDocument(Struct, frozen=True, kw_only=True):
     """The whole document. ``within`` is a share; ``bootstrap`` the number of resamples behind each
-    certainty."""
+    certainty; ``notes`` say how far an unfinished study is, and what was left out when reading."""
 
     schema_version: int
     rule: str
@@ -70,6 +70,7 @@ class SelectionDocument(Struct, frozen=True, kw_only=True):
     seed: int
     cells: list[CellSelection]
     left_out: list[LeftOut]
+    notes: list[str] = []
 
 
 def document(selection: Selection) -> SelectionDocument:
@@ -87,6 +88,7 @@ def document(selection: Selection) -> SelectionDocument:
             for choice in selection.choices
         ],
         left_out=selection.left_out,
+        notes=selection.notes,
     )
 
 

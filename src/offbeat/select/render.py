@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from offbeat.select import wording
-from offbeat.select.certainty import Certainty
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.table import Cell
@@ -149,20 +148,22 @@ def _table(lead: list[str], within: str, right: str = "") -> Table:
 
 def _columns(choice: Choice) -> list[Text]:
     """The columns of a cell from its size on."""
-    certainty = choice.certainty
     texts = [
         wording.NOTHING if choice.cell.collective == "barrier" else format_size(choice.cell.bytes),
         _with_ties(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
         _with_ties(choice.algorithm, choice.tied),
-        *_certainty_columns(certainty),
+        *_certainty_columns(choice),
         wording.cost(choice.cost_of_no_delay_winner),
         wording.cost(choice.cost_of_default),
     ]
     return [Text(text) for text in texts]
 
 
-def _certainty_columns(certainty: Certainty | None) -> list[str]:
+def _certainty_columns(choice: Choice) -> list[str]:
     """The share of repeated studies with the same choice, that with one as good, and the plausible loss."""
+    certainty = choice.certainty
+    if choice.not_measured:
+        return ["partial", wording.NOTHING, wording.NOTHING]
     if certainty is None:
         return ["unknown", wording.NOTHING, wording.NOTHING]
     loss = certainty.plausible_loss

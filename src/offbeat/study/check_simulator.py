@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from offbeat.errors import BadInput
+from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.platform import presets
 from offbeat.platform.machine import load
 from offbeat.study.tree import placements
@@ -26,6 +27,8 @@ def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:
         faults.add(PLATFORM, str(error))
         return
     for p, nodes, ppn in placements(tree["processes"]):
+        if p > MAX_PROCESSES:
+            continue  # a fault that is told already
         try:
             platform.node_of_rank(p, nodes=nodes, ppn=ppn)
         except BadInput as error:

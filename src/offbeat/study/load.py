@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
+from offbeat.reading import read_file
 from offbeat.study.check_simulator import platform_place
 from offbeat.study.checks import check
 from offbeat.study.choices import VOCABULARY
@@ -76,7 +77,7 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
             names += [str(platform)] if isinstance(platform, Path) else []
         elif self.study.mpi.hostfile:
             names.append(self.study.mpi.hostfile)
-        return {name: hashlib.sha256((self.base / name).read_bytes()).hexdigest() for name in names}
+        return {name: hashlib.sha256(read_file(self.base / name)).hexdigest() for name in names}
 
 
 def simulator_options(

@@ -36,7 +36,7 @@ def read_resolved(text: str) -> Study:
     """
     try:
         return msgspec.convert(tomllib.loads(text), Study)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, and of the study's form
         raise BadInput(
             f"study.toml beside the results is no study as offbeat keeps it ({error}); put it back from"
             " a copy, or measure into another directory with --output"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from offbeat.errors import BadInput
+from offbeat.reading import TOML_BYTES, read_file
 
 _AT_LINE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
 
@@ -22,7 +23,7 @@ def read_text(path: Path, what: str, mend: str) -> str:
     :class:`BadInput`.
     """
     try:
-        data = path.read_bytes()
+        data = read_file(path, TOML_BYTES)
     except FileNotFoundError:
         raise BadInput(f"{path}: there is no such file; {mend}") from None
     except IsADirectoryError:

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput, RunFailed
+from offbeat.reading import decode_json, read_file
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock, holder
 from offbeat.stopped import Stopped
@@ -137,7 +138,7 @@ def _locked(directory: Path) -> Iterator[None]:
 def _same_trial(directory: Path, settings: Settings) -> None:
     path = directory / TRIAL
     try:
-        known = msgspec.json.decode(path.read_bytes(), type=Settings)
+        known = decode_json(read_file(path), Settings)
     except FileNotFoundError:
         try:
             write_whole_file(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")

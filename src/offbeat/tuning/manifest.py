@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
+from offbeat.reading import decode_json, read_file
 from offbeat.tuning.files import TuningFiles, write_file
 
 MANIFEST = "tuning.json"
@@ -49,7 +50,7 @@ def read_manifest(directory: Path) -> Manifest:
     """
     path = directory / MANIFEST
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest, dec_hook=_path)
+        manifest = decode_json(read_file(path), Manifest, dec_hook=_path)
     except OSError:
         raise BadInput(
             f"{directory} holds no tuning files ({MANIFEST} is not there); 'offbeat export' writes them"

@@ -226,6 +226,7 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
     lines = ["rule-file-version-2"] if format_version == 2 else []
     lines += [
         f"# Written by offbeat from {plan.origin}.",
+        *([f"# {plan.partial}"] if plan.partial else []),
         "# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size"
         + (", requests." if format_version == 2 else "."),
         *_warning_lines(rules),

@@ -68,7 +68,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     that was measured, as text, empty if unknown. ``rules`` maps each collective to its rules, ordered by p
     and size, which never overlap. ``several_nodes`` says that processes of more than one node were measured.
     ``notes`` are sentences for the user. ``simulator`` names what simulated the library, and is empty where
-    it was measured.
+    it was measured; ``partial`` is a sentence for the files' headers where the study is not finished.
     """
 
     family: str
@@ -77,6 +77,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     several_nodes: bool = False
     notes: list[str] = []
     simulator: str = ""
+    partial: str = ""
 
     @property
     def origin(self) -> str:

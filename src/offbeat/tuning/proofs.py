@@ -11,6 +11,8 @@ from msgspec import Struct
 from rich.table import Table
 from rich.text import Text
 
+from offbeat.errors import BadInput
+from offbeat.reading import decode_json, read_file
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
 from offbeat.tuning.files import write_file
@@ -48,8 +50,8 @@ def write_proofs(proofs: Proofs, directory: Path) -> Path:
 def read_proofs(directory: Path) -> Proofs | None:
     """The proofs kept in a folder; None where there are none, or none that can be read."""
     try:
-        return msgspec.json.decode((directory / PROOFS).read_bytes(), type=Proofs)
-    except (OSError, msgspec.DecodeError):
+        return decode_json(read_file(directory / PROOFS), Proofs)
+    except (OSError, BadInput, msgspec.DecodeError):
         return None
 
 

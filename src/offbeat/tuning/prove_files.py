@@ -15,7 +15,7 @@ from offbeat.mpi.build import build_native
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
 from offbeat.results import layout
-from offbeat.results.read import Results
+from offbeat.results.read import Results, read_study_toml
 from offbeat.study.evidence import kind
 from offbeat.study.resolved import read_resolved
 from offbeat.tuning.manifest import Manifest
@@ -35,7 +35,7 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, to
     for measurements made elsewhere.
     """
     installation = _installation(results, manifest, mpi)
-    study = read_resolved((results.directory / layout.STUDY).read_text(encoding="utf-8"))
+    study = read_resolved(read_study_toml(results.directory / layout.STUDY))
     with _scratch(folder) as scratch:
         launches = Launches(
             installation,

@@ -44,7 +44,8 @@ def plan_for(
             " names; simulate a library's with --family openmpi or --family mpich"
         )
     installation = _installation(family, wanted)
-    algorithms = named(installation, {(one.cell.collective, one.algorithm) for one in choices})
+    wanted_names = {(one.cell.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT}
+    algorithms = named(installation, wanted_names)
     known, notes = _known(choices, algorithms, installation)
     made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family})
     simulator = str(library.get("name", ""))
@@ -86,7 +87,7 @@ def _known(
     missing: dict[tuple[str, str], list[str]] = {}
     for choice in choices:
         key = (choice.cell.collective, choice.algorithm)
-        if key in there:
+        if key in there or choice.algorithm == DEFAULT:
             kept.append(choice)
             continue
         missing.setdefault(key, []).append(str(choice.cell))

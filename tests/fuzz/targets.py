@@ -1,0 +1,172 @@
+"""Every file that offbeat reads: how a sound one is made, and what reads it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+class Target(NamedTuple):
+    """``make`` puts sound files into a folder; ``use`` reads what became of them."""
+
+    make: Callable[[Path], None]
+    use: Callable[[Path], object]
+
+
+def _copy(name: str) -> Callable[[Path], None]:
+    return lambda folder: shutil.copy(CORPUS / name, folder / name) and None
+
+
+def _study(folder: Path) -> None:
+    from offbeat.study.cases import groups, pattern_rows
+    from offbeat.study.load import load
+
+    loaded = load(folder / "study.toml")
+    groups(loaded.study)
+    pattern_rows(loaded.study)
+    loaded.resolved_toml()
+
+
+def _platform(folder: Path) -> None:
+    from offbeat.platform.machine import load
+
+    load(folder / "platform.toml").node_of_rank(8)
+
+
+def _pattern(folder: Path) -> None:
+    from offbeat.pattern import file
+
+    file.read(folder / "pattern.txt")
+
+
+def _replay(folder: Path) -> None:
+    from offbeat.pattern import sequence
+
+    sequence.read(folder / "calls.replay")
+
+
+def _table(folder: Path) -> None:
+    from offbeat.results.import_csv import import_csv
+
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    import_csv(folder / "table.csv", folder / "out")
+
+
+def _make_results(folder: Path) -> None:
+    from offbeat.results.repetitions import Samples
+    from offbeat.results.store import Store
+    from offbeat.study.algorithm import Algorithm, Verdict
+    from offbeat.study.case import Case
+
+    facts = {"engine": "mpi", "library": "L", "pattern_kind": "shape", "skew_s": 1e-5, "status": "measured"}
+    draw = np.random.default_rng(1)
+    cases = [
+        Case(collective="reduce", algorithm=name, bytes=8, pattern=pattern, shape=pattern, skew_policy="none",
+             skew_factor=1.0, p=3, nodes=0, ppn=0, op="sum", datatype="double")
+        for name in ("a", "b", "default")
+        for pattern in ("no_delay", "ascending")
+    ]  # fmt: skip
+    study = (CORPUS / "study.toml").read_text()
+    for number in range(2):  # one session as Parquet, one as the stream of a killed run
+        make = Store.open if number else Store.create
+        store = make(folder, **({} if number else {"study_toml": study, "provenance": {"library": "L"}}))
+        store.set_plan(cases)
+        for name in ("a", "b", "default"):
+            store.add_algorithms([Algorithm(collective="reduce", name=name, settings={"x": "1"})])
+            store.add_verdicts(
+                [Verdict(collective="reduce", algorithm=name, p=3, bytes=8, status="proved", evidence="f")]
+            )
+        for case in cases[3 * number : 3 * number + 3]:
+            arrivals = draw.random((8, 3)) * 1e-5
+            exits = arrivals.max(axis=1, keepdims=True) + draw.random((8, 3)) * 1e-5
+            samples = Samples(arrivals_s=arrivals, exits_s=exits, valid=np.ones(8, dtype=bool))
+            store.append(case, facts | {"proof": "proved"}, samples)
+        if number:
+            store._lock.release()
+        else:
+            store.close()
+
+
+def _results(folder: Path) -> None:
+    from offbeat.results.read import read_study
+    from offbeat.results.status import read_status
+    from offbeat.results.store import Store
+    from offbeat.select.choose import select
+    from offbeat.select.document import encoded
+
+    read_status(folder)
+    results = read_study(folder)
+    results.ranks()
+    encoded(select(results, bootstrap=20))
+    Store.open(folder).close()
+    assert not read_study(folder).notes, "what was damaged is mended by going on"
+
+
+def _make_trace(folder: Path) -> None:
+    from made_traces import pattern_trace
+
+    pattern_trace(folder, [[0, 5, 9], [3, 0, 1], [1, 2, 0]])
+
+
+def _trace(folder: Path) -> None:
+    from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import as_plain, summarize
+
+    as_plain(summarize(open_trace(folder)))
+
+
+def _make_tuning(folder: Path) -> None:
+    import msgspec
+
+    from offbeat.study.algorithm import Algorithm
+    from offbeat.tuning.files import TuningFiles
+    from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
+    from offbeat.tuning.plan import Rule
+
+    algorithm = Algorithm(collective="reduce", name="a", settings={"coll_tuned_reduce_algorithm": "1"})
+    sizes = {"p": 3, "bytes": 8, "p_low": 3, "p_high": 3, "bytes_low": 8, "bytes_high": 8}
+    rule = Rule(collective="reduce", algorithm=algorithm, **sizes)
+    files = TuningFiles(
+        files=[folder / "x"], environment={"A": "1"}, launch_options=[], usage=[], notes=[], rules=[rule]
+    )
+    manifest = Manifest(schema_version=SCHEMA_VERSION, rule="average", library="L", mpirun="/m", tuning=files)
+    (folder / "tuning.json").write_bytes(msgspec.json.encode(manifest, enc_hook=str))
+
+
+def _tuning(folder: Path) -> None:
+    from offbeat.tuning.manifest import read_manifest
+    from offbeat.tuning.proofs import read_proofs
+
+    read_manifest(folder).tuning.environment_for(3)
+    shutil.copy(folder / "tuning.json", folder / "proofs.json")
+    read_proofs(folder)
+
+
+TARGETS = {
+    "study": Target(_copy("study.toml"), _study),
+    "platform": Target(_copy("platform.toml"), _platform),
+    "pattern": Target(_copy("pattern.txt"), _pattern),
+    "replay": Target(_copy("calls.replay"), _replay),
+    "csv": Target(_copy("table.csv"), _table),
+    "results": Target(_make_results, _results),
+    "trace": Target(_make_trace, _trace),
+    "tuning": Target(_make_tuning, _tuning),
+}
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a target that can be damaged, in a fixed order."""
+    left_alone = {"offbeat.lock"}
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in left_alone)
+
+
+def pick(folder: Path, chance: random.Random) -> Path:
+    """One of them."""
+    return chance.choice(files_of(folder))

@@ -1,0 +1,40 @@
+"""Damaged inputs of every kind end in a sentence, within 2 s of CPU time and 500 MB: a part of the fuzzer.
+
+The same seed every time, and a new one; ``tests/fuzz/fuzz.py`` goes on for as long as it is told to.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+NATIVE = HERE.parents[1] / "native"
+FRESH = random.SystemRandom().randrange(10**6)
+
+
+@pytest.mark.parametrize("seed", [1, FRESH], ids=["kept seed", "fresh seed"])
+def test_every_damaged_file_ends_in_a_sentence_within_limits(seed: int) -> None:
+    words = [sys.executable, str(HERE / "fuzz.py"), "--seconds", "24", "--seed", str(seed)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    print(done.stdout[-4000:], done.stderr[-2000:])
+    assert done.returncode == 0, done.stdout[-4000:]
+    found = re.search(r"seed \d+: (\d+) damaged inputs, 0 failures", done.stdout)
+    assert found is not None
+    assert int(found[1]) > 20
+
+
+@pytest.mark.parametrize("seed", [1, FRESH], ids=["kept seed", "fresh seed"])
+def test_every_damaged_worklist_is_parsed_without_touching_other_memory(tmp_path: Path, seed: int) -> None:
+    program = tmp_path / "worklist_fuzz"
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    sources = [HERE / "worklist_fuzz.c", NATIVE / "benchmark" / "command.c"]
+    subprocess.run(["gcc", "-std=c11", "-g", *sanitizers, f"-I{NATIVE}", *sources, "-o", program], check=True)
+    words = [program, HERE / "corpus" / "worklist.txt", str(seed), "50000"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"seed {seed}: {done.stderr[-3000:]}"

@@ -1,0 +1,232 @@
+"""Damaged records are named, left out, set aside by the next run, and measured again; the others stay."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_cases import FACTS, STUDY, make_case, make_samples
+
+import offbeat
+from offbeat.errors import BadInput
+from offbeat.results import layout
+from offbeat.results.append import encode_lines
+from offbeat.results.import_csv import import_csv
+from offbeat.results.read import read_study
+from offbeat.results.store import Store
+from offbeat.study.algorithm import Algorithm, Verdict
+
+COUNT = 5
+IDS = [make_case(number).id for number in range(COUNT)]
+VERDICTS = [
+    Verdict(collective="reduce", algorithm=f"chain(fanout={number})", p=3, bytes=1024, status="proved")
+    for number in range(COUNT)
+]
+
+
+def made(directory: Path) -> Path:
+    """Five cases with verdicts; their samples still a stream. Its copy as a killed writer leaves it."""
+    with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as store:
+        store.add_algorithms(
+            Algorithm(collective="reduce", name=one.algorithm, settings={"a": "1"}) for one in VERDICTS
+        )
+        store.add_verdicts(VERDICTS)
+        store.set_plan(make_case(number) for number in range(COUNT))
+        for number in range(COUNT):
+            store.append(make_case(number), FACTS, make_samples(number))
+        return Path(shutil.copytree(directory, directory.with_name("killed")))
+
+
+@pytest.fixture(scope="module")
+def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("made") / "results")
+
+
+@pytest.fixture(scope="module")
+def parts(streams: Path) -> Path:
+    return streams.with_name("results")
+
+
+def goes_on(directory: Path) -> set[str]:
+    """Opens as a run does, measures what is not done, and sees that everything is whole; what that was."""
+    with Store.open(directory) as store:
+        todo = set(IDS) - store.done
+        for number in range(COUNT):
+            if make_case(number).id in todo:
+                store.append(make_case(number), FACTS, make_samples(number))
+    results = read_study(directory)
+    ranks = results.ranks()
+    assert set(results.cases["case"]) == set(IDS)
+    assert results.repetitions.height == 4 * COUNT
+    assert ranks.height == 12 * COUNT
+    assert results.notes == []
+    return todo
+
+
+def flip(path: Path, place: float, bit: int = 4) -> None:
+    data = bytearray(path.read_bytes())
+    data[int(place * (len(data) - 1))] ^= 1 << bit
+    path.write_bytes(data)
+
+
+def insert(path: Path, place: float) -> None:
+    data = path.read_bytes()
+    at = int(place * (len(data) - 1))
+    path.write_bytes(data[:at] + b"x" + data[at:])
+
+
+def test_a_changed_digit_in_a_line_is_found_named_set_aside_and_measured_again(
+    parts: Path, tmp_path: Path
+) -> None:
+    """The very case of a flipped bit that changed the winner: 2.4685e-6 became 0.4685e-6."""
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    path = left / layout.CASES
+    lines = path.read_text().splitlines(keepends=True)
+    lines[2] = re.sub(r'("last_delay_s":)[^,]+', r"\g<1>0.4685e-6", lines[2])
+    path.write_text("".join(lines))
+    results = read_study(left)
+    assert results.cases["case"].to_list() == [*IDS[:2], *IDS[3:]]
+    (note,) = results.notes
+    assert "1 damaged record " in note
+    assert "cases.jsonl:3, reduce chain(fanout=2), p = 3, 1024 B, ascending×1.5" in note
+    assert "checksum" in note
+    with Store.open(left) as store:
+        assert [str(one).split(",")[0] for one in store.damaged] == ["cases.jsonl:3"]
+    assert (left / layout.DAMAGED / layout.CASES).read_text() == lines[2]
+    assert goes_on(left) == {IDS[2]}
+
+
+@pytest.mark.parametrize("damage", [flip, insert])
+@settings(max_examples=25, deadline=None)
+@given(place=st.floats(0, 1), kind=st.sampled_from(["stream", "repetitions", "ranks", "cases", "verdicts"]))
+def test_damage_anywhere_is_found_and_mended_by_going_on(
+    streams: Path,
+    parts: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    damage: Callable[[Path, float], None],
+    place: float,
+    kind: str,
+) -> None:
+    left = Path(
+        shutil.copytree(streams if kind == "stream" else parts, tmp_path_factory.mktemp("one") / "left")
+    )
+    (path,) = {
+        "stream": lambda: list((left / layout.SAMPLES).iterdir()),
+        "repetitions": lambda: list((left / layout.REPETITIONS).iterdir()),
+        "ranks": lambda: list((left / layout.RANKS).iterdir()),
+        "cases": lambda: [left / layout.CASES],
+        "verdicts": lambda: [left / layout.VERDICTS],
+    }[kind]()
+    whole = read_study(parts).cases.to_dicts()
+    damage(path, place)
+    results = read_study(left)
+    kept = results.cases.to_dicts()
+    assert all(row in whole for row in kept)
+    ranks = results.ranks()
+    if len(kept) < COUNT:
+        assert results.notes
+    elif ranks.height < 12 * COUNT:
+        assert "do not fit their checksum" in results.notes[-1] or "damaged" in results.notes[-1]
+    goes_on(left)
+
+
+def test_rows_of_a_case_that_is_measured_again_count_once(parts: Path, tmp_path: Path) -> None:
+    """A case with a damaged line has its samples on disk still: they must go before it is measured anew."""
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    flip(left / layout.CASES, 0.01)
+    assert goes_on(left) == {IDS[0]}
+    assert list((left / layout.DAMAGED).glob("repetitions-part-0001.parquet*"))
+
+
+def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_path: Path) -> None:
+    """A few megabytes of Parquet can hold a billion equal rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    (part,) = (left / layout.REPETITIONS).iterdir()
+    table = pq.read_table(part).slice(0, 1)
+    rows = pa.concat_tables([table] * 1000).combine_chunks()
+    with pq.ParquetWriter(part, rows.schema, compression="zstd") as writer:
+        for _ in range(1002):
+            writer.write_table(rows)
+    results = read_study(left)
+    assert results.cases.is_empty()
+    assert any("1002000 rows" in note for note in results.notes)
+    assert goes_on(left) == set(IDS)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"last_delay_s": 4.8e304}, "last_delay_s is 4.8e+304 s, longer than ten days"),
+        ({"last_delay_s": 1e-9}, "is outside of its interval"),
+        ({"last_delay_s": -1.0}, "negative"),
+        ({"repetitions": -1}, "repetitions is -1"),
+        ({"status": "splendid"}, "none of measured, incomplete, quarantined"),
+    ],
+)
+def test_numbers_that_cannot_be_true_together_are_left_out(
+    parts: Path, tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    rows = [json.loads(line) for line in (left / layout.CASES).read_text().splitlines()]
+    rows = [{name: value for name, value in row.items() if name != "checksum"} for row in rows]
+    rows[1] |= change
+    (left / layout.CASES).write_bytes(encode_lines(rows))
+    results = read_study(left)
+    assert len(results.cases) == COUNT - 1
+    assert "cases.jsonl:2, reduce chain(fanout=1)" in results.notes[0]
+    assert words in results.notes[0]
+
+
+def test_a_case_whose_verdict_is_damaged_is_left_out_and_an_algorithm_is_judged_again(
+    parts: Path, tmp_path: Path
+) -> None:
+    """Whether it computes wrongly for some operations stood there."""
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    for name in (layout.VERDICTS, layout.ALGORITHMS):
+        path = left / name
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join([lines[0][:9] + b"#" + lines[0][10:], *lines[1:]]))
+        results = read_study(left)
+    assert IDS[0] not in results.cases["case"].to_list()
+    assert "verdicts.jsonl:1" in results.notes[0]
+    assert "algorithms.jsonl:1" in results.notes[0]
+    shutil.copy(parts / layout.VERDICTS, left / layout.VERDICTS)
+    with Store.open(left) as store:
+        assert store.verdict("reduce", "chain(fanout=0)", 3, 1024) is None
+        assert store.verdict("reduce", "chain(fanout=1)", 3, 1024) is not None
+
+
+@pytest.mark.parametrize("name", [layout.PROVENANCE, layout.PLAN])
+def test_a_changed_document_is_refused(parts: Path, tmp_path: Path, name: str) -> None:
+    left = Path(shutil.copytree(parts, tmp_path / "left"))
+    text = (left / name).read_text()
+    (left / name).write_text(text.replace('"here"', '"there"').replace('"total": 5', '"total": 4'))
+    with pytest.raises(BadInput, match=rf"{name} is damaged \(its checksum does not match\)"):
+        offbeat.read_study(left)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("reduce,lin,4,8,no_delay,4.8e300,1,1,9", "last_delay is 4.8e.*longer than ten days"),
+        ("reduce,lin,4,8,no_delay,5,6,7,9", "outside of its interval"),
+    ],
+)
+def test_an_import_refuses_what_cannot_be_true_with_its_line(tmp_path: Path, row: str, words: str) -> None:
+    csv = tmp_path / "odd.csv"
+    names = (
+        "collective,algorithm,p,bytes,pattern,last_delay_us,last_delay_low_us,last_delay_high_us,repetitions"
+    )
+    csv.write_text(f"{names}\nreduce,ring,4,8,no_delay,5,4,6,9\n{row}\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=rf"odd\.csv:3: .*{words}"):
+        import_csv(csv, tmp_path / "odd")
+    assert not (tmp_path / "odd").exists()
