@@ -123,6 +123,8 @@ def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
         "32 KiB",
         "Pair",
         "unknown",
+        "unknown",
+        "unknown",
         "1.005",
         "Lin ≠",
         "+99%",

@@ -169,7 +169,7 @@ def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_
         ({"last_delay_s": 1e-9}, "is outside of its interval"),
         ({"last_delay_s": -1.0}, "negative"),
         ({"repetitions": -1}, "repetitions is -1"),
-        ({"status": "splendid"}, "none of measured, incomplete, quarantined"),
+        ({"status": "splendid"}, "none of measured, unfinished, incomplete, quarantined"),
     ],
 )
 def test_numbers_that_cannot_be_true_together_are_left_out(

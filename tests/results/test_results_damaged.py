@@ -72,7 +72,7 @@ def test_a_file_where_a_folder_of_results_should_be_is_named(imported: Path) -> 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("reduce,lin,4,99999999999999999999,no_delay,1", "column bytes: .* more than a table of results"),
+        ("reduce,lin,4,99999999999999999999,no_delay,1", "column bytes: .* more than any memory holds"),
         ("reduce,lin,1000000000000,8,no_delay,1", "p = 1000000000000 is more than"),
         ("reduce,l\x1b[31mn,4,8,no_delay,1", "column algorithm: .* cannot be shown in a table"),
         ("reduce,l\x00n,4,8,no_delay,1", "column algorithm: .* cannot be shown in a table"),

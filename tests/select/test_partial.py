@@ -52,9 +52,9 @@ def test_how_far_the_study_is_comes_first_and_only_complete_cells_have_a_certain
         "7 of 12 cases are done, the study is not finished: 1 cell is partial and 1 cell is not begun."
     )
     whole, part = chosen.choices
-    assert (whole.not_measured, whole.certainty) == (0, 1.0)
+    assert (whole.not_measured, whole.certainty.same_choice) == (0, 1.0)
     assert (part.not_measured, part.certainty) == (1, None)
-    assert part.warnings[0].startswith("partial: 1 case is not measured yet (b under ascending)")
+    assert part.warnings[0].startswith("partial: 1 case is not wholly measured yet (b under ascending)")
     assert msgspec.json.decode(encoded(chosen))["notes"][0] == chosen.notes[0]
 
 
@@ -78,7 +78,7 @@ def test_a_finished_study_and_an_import_have_nothing_to_say() -> None:
     for known in (None, Plan(total=4), Plan(total=4, cases=[planned(8)])):
         found.plan = known
         assert unfinished(found) is None
-        assert select(found).choices[0].certainty == 1.0
+        assert select(found).choices[0].certainty.same_choice == 1.0
 
 
 def test_only_complete_cells_are_exported_and_their_rules_do_not_spread_over_the_others() -> None:

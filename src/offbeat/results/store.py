@@ -203,10 +203,7 @@ class Store:
     def _sums_with(self, case: str, more: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
         """The checksums of a case's rows, of its blocks so far and of those in ``more``."""
         before, now = self._sums.get(case, (0, 0)), more.get(case, (0, 0))
-        repetitions, ranks = (
-            added({case: one}, {case: other})[case] for one, other in zip(before, now, strict=True)
-        )
-        return repetitions, ranks
+        return added({case: before[0]}, {case: now[0]})[case], added({case: before[1]}, {case: now[1]})[case]
 
     @property
     def has_cases(self) -> bool:

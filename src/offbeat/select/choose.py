@@ -206,6 +206,7 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
     lacking = known.not_measured.get(key_of(table.cell), [])
+    could_be_known = not lacking and len(scores) > 1 and terms.bootstrap > 0
     sure = known.certainty(table, terms, algorithm, len(scores))
     return Choice(
         cell=table.cell,

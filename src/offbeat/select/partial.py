@@ -78,6 +78,6 @@ def partial_caution(lacking: list[tuple[str, str]]) -> list[str]:
     named = ", ".join(f"{algorithm} under {pattern}" for algorithm, pattern in lacking[:_NAMED])
     more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
     return [
-        f"partial: {counted(len(lacking), 'case')} {'is' if len(lacking) == 1 else 'are'} not wholly measured yet"
-        f" ({named}{more}); the choice may change."
+        f"partial: {counted(len(lacking), 'case')} {'is' if len(lacking) == 1 else 'are'} not wholly measured"
+        f" yet ({named}{more}); the choice may change."
     ]
