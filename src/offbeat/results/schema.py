@@ -42,7 +42,10 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "root": (pl.Int64, "root of a rooted collective"),
     "status": (pl.String, "measured; incomplete (too few valid repetitions); quarantined"),
     "reason": (pl.String, "why a case is not measured"),
-    "proof": (pl.String, "proved, or unproved: whether the algorithm was shown to run (import: proved)"),
+    "proof": (
+        pl.String,
+        "proved, indistinguishable or unproved: whether the algorithm was shown to run (import: proved)",
+    ),
     "evidence": (pl.String, "what was seen to run"),
     "repetitions": (pl.Int64, "valid repetitions"),
     "invalid": (

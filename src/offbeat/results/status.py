@@ -13,6 +13,7 @@ from msgspec import Struct
 from offbeat.results import layout
 from offbeat.results.lock import Holder, holder
 from offbeat.results.read import Results, read_study
+from offbeat.study.algorithm import proof_lines
 
 STATUSES = ("measured", "incomplete", "quarantined")
 """What a finished case can be."""
@@ -23,7 +24,8 @@ class Status(Struct, kw_only=True):
 
     ``total`` is None if the run has not said how many cases there are. ``counts`` maps each collective to the
     number of its cases in each of STATUSES; ``quarantined`` lists the cases that were given up, as (case in
-    words, reason); ``active`` is the process that writes at this moment; ``last_activity`` is in UTC.
+    words, reason); ``proofs`` has a line a collective on what was found out about its algorithms; ``active``
+    is the process that writes at this moment; ``last_activity`` is in UTC.
     """
 
     directory: Path
@@ -31,6 +33,7 @@ class Status(Struct, kw_only=True):
     total: int | None
     counts: dict[str, dict[str, int]]
     quarantined: list[tuple[str, str]]
+    proofs: list[str]
     active: Holder | None
     last_activity: datetime | None
     size_bytes: int
@@ -47,6 +50,7 @@ def read_status(path: str | PathLike[str]) -> Status:
         total=_total(results),
         counts=_counts(results.cases),
         quarantined=_quarantined(results.cases),
+        proofs=proof_lines(results.verdicts),
         active=holder(results.directory),
         last_activity=max((changed for changed, _ in files), default=None),
         size_bytes=sum(size for _, size in files),

@@ -39,6 +39,7 @@ TOLERANCE = 1e-9
 """Relative difference below which two ratios are the same number; binary fractions are not exact."""
 
 BARRING = {
+    "indistinguishable": "not proved: it cannot be told from another algorithm by what was seen to run",
     "unproved": "not proved to have run",
     "fell_back": "the library ran something else",
     "wrong": "computes a wrong result",
