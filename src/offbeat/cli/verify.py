@@ -43,8 +43,8 @@ def command(
         console.print(sentence, soft_wrap=True, markup=False)
     if proofs.changed_files:
         raise RunFailed(
-            f"{', '.join(proofs.changed_files)} changed since 'offbeat export' wrote it; write the files anew with"
-            " 'offbeat export'"
+            f"{', '.join(proofs.changed_files)} changed since 'offbeat export' wrote it; write the files anew"
+            " with 'offbeat export'"
         )
     if not proofs.all_obeyed:
         raise RunFailed(

@@ -18,6 +18,7 @@ class IntelMpiSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = "^MPIR_CVAR_USE_[A-Z_]+$"
+    deciding_regex = "^MPIR_CVAR_(USE_[A-Z_]+|.*DEVICE_COLLECTIVES?|NOLOCAL)$"
     same_functions_are_duplicates = True
 
     def environment(self, installation: Installation) -> dict[str, str]:

@@ -34,6 +34,9 @@ class MpichSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = "^MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM$"
+    deciding_regex = (
+        "^MPIR_CVAR_(.*_ALGORITHM|.*DEVICE_COLLECTIVES?|.*TUNING_JSON_FILE|NOLOCAL|ENABLE_SMP.*)$"
+    )
     same_functions_are_duplicates = False
 
     def environment(self, installation: Installation) -> dict[str, str]:

@@ -66,6 +66,7 @@ class OpenMpiSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = "^coll_tuned_.*_algorithm(_.*)?$"
+    deciding_regex = "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority)$"
     same_functions_are_duplicates = True
 
     def environment(self, installation: Installation) -> dict[str, str]:

@@ -21,6 +21,9 @@ class Steering(Protocol):
     variables_regex: str
     """Which control variables to ask the library for."""
 
+    deciding_regex: str
+    """Which control variables decide what runs, beside what the call itself says."""
+
     same_functions_are_duplicates: bool
     """Whether algorithms that enter the same functions are the same: true where the library merely numbers
     its settings, or where each name is a function of its own; false where a function takes further parameters
