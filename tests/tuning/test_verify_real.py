@@ -1,4 +1,4 @@
-"""Each real library obeys the tuning files written for it, and files that were tampered with are found out."""
+"""Each real library obeys the tuning files written for it, and tampered files are found out."""
 
 from __future__ import annotations
 
