@@ -13,7 +13,7 @@ from offbeat.results.read import read_study
 from offbeat.select.choose import choose
 from offbeat.select.indistinguishable import included, sentences
 from offbeat.tuning.manifest import write_manifest
-from offbeat.tuning.write import plan_for, write
+from offbeat.tuning.write import environment_notes, plan_for, write
 from offbeat.units import counted
 
 
@@ -70,5 +70,5 @@ def command(
     for line in files.usage:
         console.print(f"  {line}", markup=False)
     unclear = sentences(results, are_included=include_indistinguishable)
-    for note in [*files.notes, *unclear]:
+    for note in [*files.notes, *unclear, *environment_notes(results)]:
         console.print(f"Note: {note}", markup=False)
