@@ -4,6 +4,7 @@
 #include "library/functions.h"
 
 #include "library/family.h"
+#include "library/func_texts.h"
 #include "library/symbols.h"
 
 #include <signal.h>
@@ -88,6 +89,8 @@ static void prepare_once(void) {
         return;
     is_prepared = 1;
     functions = offbeat_symbols_find(offbeat_family_holds_algorithms, offbeat_family_is_algorithm);
+    if (!functions.count) /* a library without its symbols */
+        functions = offbeat_func_texts_find(offbeat_family_holds_algorithms, offbeat_family_is_algorithm);
     saved = calloc(functions.count ? functions.count : 1, sizeof *saved);
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESTART};
     if (!functions.count || !saved || sigaction(SIGTRAP, &action, &previous) != 0)

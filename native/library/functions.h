@@ -5,7 +5,8 @@
  *
  * A breakpoint is planted at the beginning of each, and removed the first time it is hit, so that the program
  * runs on undisturbed. Between observations nothing is planted: measurements are not touched. Needs no
- * debugger and no privilege; needs the library's symbols, and x86-64 or aarch64.
+ * debugger and no privilege; needs the library's symbols, or functions that name themselves (func_texts.h),
+ * and x86-64 or aarch64.
  */
 #ifndef OFFBEAT_FUNCTIONS_H
 #define OFFBEAT_FUNCTIONS_H

@@ -4,8 +4,8 @@
  * Proof by messages: who sends how much to whom inside a collective, seen below MPICH at UCX.
  *
  * The driver exports functions of UCX's names; the dynamic linker finds them first, and they pass every call
- * on. Only messages that go through UCX are seen: launch with MPIR_CVAR_NOLOCAL=1, so that processes of one
- * node use it too. Elsewhere than on MPICH over UCX nothing is seen, and offbeat_messages_available() says
+ * on. Only messages that go through UCX are seen: between processes of one node some builds of MPICH use it,
+ * others do not. Elsewhere than on MPICH over UCX nothing is seen, and offbeat_messages_available() says
  * so.
  */
 #ifndef OFFBEAT_MESSAGES_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file mpich.c  What is particular to MPICH: it switches at once, and is shipped without its symbols. */
+/** @file mpich.c  What is particular to MPICH: it switches at once; its functions name themselves in its
+ * texts. */
 #include <mpi.h>
 #if defined(MPICH_VERSION) && !defined(I_MPI_VERSION)
 #include "library/family.h"
@@ -23,9 +24,13 @@ int offbeat_family_holds_algorithms(const char *path) {
     return strstr(path, "/libmpi.so") || strstr(path, "/libmpich.so");
 }
 
-/* Only where a site built MPICH with its symbols: MPIR_Reduce_intra_binomial, MPIR_Reduce_allcomm_nb. */
+/*
+ * MPIR_Reduce_intra_binomial, MPIR_Reduce_allcomm_nb, MPIR_TSP_Ireduce_sched_intra_tree. The device's
+ * compositions (MPIDI_Reduce_intra_composition_alpha) divide a collective and call the algorithms.
+ */
 int offbeat_family_is_algorithm(const char *symbol) {
-    static const char *const choosers[] = {"_check", "_auto", "container", "_cnt", "_inter_", "_json", NULL};
+    static const char *const choosers[] = {"_check",  "_auto", "container",   "_cnt",
+                                           "_inter_", "_json", "composition", NULL};
     return strncmp(symbol, "MPI", 3) == 0 && (strstr(symbol, "_intra_") || strstr(symbol, "_allcomm_")) &&
            !offbeat_contains_any(symbol, choosers);
 }

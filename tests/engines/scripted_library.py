@@ -96,8 +96,3 @@ def preset_of(where: Where) -> str:
 def number_of(forced: tuple[str, ...]) -> str:
     """The number of the algorithm that is forced; 0 for none."""
     return forced[0].split("=")[1] if forced else "0"
-
-
-def is_proof(where: Where) -> bool:
-    """Whether a launch of MPICH is the one for proofs."""
-    return "MPIR_CVAR_NOLOCAL" in dict(where.environment)

@@ -7,12 +7,12 @@ import time
 
 import debug_run
 import pytest
-from debug_engine import DebugEngine
+from debug_engine import NAMES, DebugEngine, Script
 from debug_run import LARGE, SMALL
 from rich.console import Console
 
 from offbeat.engines import dry_run, progress, time_limit
-from offbeat.engines.outcome import Outcome, closing_words
+from offbeat.engines.outcome import Outcome, closing_words, unproved_words
 from offbeat.errors import BadInput
 
 START_S = time.time()
@@ -37,6 +37,22 @@ def test_the_end_says_how_many_cases_there_are_and_what_to_do_next(tmp_path):
 def test_a_run_with_nothing_to_do_says_so(tmp_path):
     said = closing_words(outcome(24, 24, 0), {}, tmp_path)
     assert said.splitlines()[0] == f"24 of 24 cases are in {tmp_path} (they already were)."
+
+
+def test_the_end_counts_what_was_found_out_about_the_algorithms(tmp_path):
+    script = Script(verdicts={"slow": "indistinguishable", "odd": "unproved"})
+    ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
+    assert ended.unproved == []
+    said = closing_words(ended, {}, tmp_path).splitlines()
+    assert "algorithms of reduce: 2 proved, 2 indistinguishable, 2 unproved" in said  # at two sizes each
+
+
+@pytest.mark.parametrize("status", ["unproved", "indistinguishable", "refused"])
+def test_a_run_in_which_no_algorithm_of_a_collective_was_proved_says_so_and_keeps_its_cases(tmp_path, status):
+    script = Script(verdicts=dict.fromkeys(NAMES, status))
+    ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
+    assert ended.unproved == ["reduce"] and ended.done == ended.total > 0
+    assert "no algorithm of reduce could be proved to run" in unproved_words(ended, tmp_path)
 
 
 def test_a_run_that_stopped_in_time_says_how_to_go_on(tmp_path):

@@ -133,9 +133,34 @@ def test_without_any_evidence_nothing_is_proved_but_the_default():
     assert statuses(seen("default"), seen("chain")) == {"default": "proved", "chain": "unproved"}
 
 
-def test_messages_that_differ_prove_that_the_setting_is_obeyed():
-    found = statuses(seen("a", SAME), seen("b", SAME), seen("c", OTHER), steering=MpichSteering())
+def test_messages_that_nothing_else_sends_prove_an_algorithm_and_those_of_two_prove_neither():
+    found = verdicts(seen("a", SAME), seen("b", SAME), seen("c", OTHER), steering=MpichSteering())
+    assert {name: verdict.status for name, verdict in found.items()} == {
+        "a": "indistinguishable",
+        "b": "indistinguishable",
+        "c": "proved",
+    }
+    assert found["a"].reason == "not proved: what was seen is the same for b"
+
+
+def test_an_algorithm_that_looks_like_the_default_is_proved():
+    found = statuses(
+        seen("default", SAME), seen("a", SAME), seen("b", OTHER), seen("c", CHAIN), steering=MpichSteering()
+    )
     assert set(found.values()) == {"proved"}
+
+
+def test_the_same_functions_are_no_duplicates_where_they_take_parameters_from_the_name():
+    found = statuses(seen("a", CHAIN), seen("b", CHAIN), steering=MpichSteering())
+    assert set(found.values()) == {"indistinguishable"}
+    one, other = f"{CHAIN}; late:0>0 1>1", f"{CHAIN}; late:0>0 1>0,1"
+    assert set(statuses(seen("a", one), seen("b", other), steering=MpichSteering()).values()) == {"proved"}
+
+
+def test_parameters_that_functions_do_not_show_are_said_to_be_read_back_alone():
+    found = verdicts(seen("chain", CHAIN), seen("chain(fanout=2)", CHAIN))
+    assert found["chain"].reason == ""
+    assert "parameters were only set and read back" in found["chain(fanout=2)"].reason
 
 
 @pytest.mark.parametrize("evidence", [SAME, "late:0>0 1>0,1"])
@@ -151,7 +176,7 @@ def test_a_setting_that_changes_nothing_visible_is_unproved(evidence):
 def test_a_setting_that_makes_a_call_fail_is_obeyed():
     failed = seen("d", error="not usable", call_failed=True)
     found = statuses(*(seen(name, SAME) for name in "abc"), failed, steering=MpichSteering())
-    assert found == {"a": "proved", "b": "proved", "c": "proved", "d": "refused"}
+    assert found == dict.fromkeys("abc", "indistinguishable") | {"d": "refused"}
 
 
 def test_a_setting_that_could_not_be_written_shows_nothing():
@@ -162,7 +187,7 @@ def test_a_setting_that_could_not_be_written_shows_nothing():
 
 def test_a_setting_under_which_other_messages_run_than_by_default_is_obeyed():
     found = statuses(seen("default", OTHER), *(seen(name, SAME) for name in "abc"), steering=MpichSteering())
-    assert set(found.values()) == {"proved"}
+    assert found == dict.fromkeys("abc", "indistinguishable") | {"default": "proved"}
 
 
 def test_evidence_of_another_kind_does_not_hide_that_messages_are_alike():
@@ -172,10 +197,9 @@ def test_evidence_of_another_kind_does_not_hide_that_messages_are_alike():
 
 
 def test_one_process_or_two_algorithms_are_too_few_to_say_that_a_setting_is_ignored():
-    assert set(statuses(*(seen(n, SAME) for n in "abc"), p=1, steering=MpichSteering()).values()) == {
-        "proved"
-    }
-    assert set(statuses(*(seen(n, SAME) for n in "ab"), steering=MpichSteering()).values()) == {"proved"}
+    for names, p in (("abc", 1), ("ab", 4)):
+        found = statuses(*(seen(name, SAME) for name in names), p=p, steering=MpichSteering())
+        assert set(found.values()) == {"indistinguishable"}
 
 
 def test_renaming_reaches_the_algorithm_its_twin_and_the_reason():

@@ -66,7 +66,7 @@ def hostfile(tmp_path: Path) -> Path:
     [
         ("openmpi4", "-np 4 --bind-to core"),
         ("openmpi5", "-np 4 --bind-to core"),
-        ("mpich4", "-np 4 -bind-to core"),
+        ("mpich4", "-np 4 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4"),
     ],
@@ -81,7 +81,7 @@ def test_on_one_node_each_process_gets_a_core(name: str, golden: str) -> None:
     [
         ("openmpi4", "-np 6 --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none -x OFFBEAT_YIELD=1"),
         ("openmpi5", "-np 6 --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none -x OFFBEAT_YIELD=1"),
-        ("mpich4", "-np 6 -bind-to none -genv OFFBEAT_YIELD 1"),
+        ("mpich4", "-np 6 -bind-to none -genv MPIR_CVAR_DEVICE_COLLECTIVES none -genv OFFBEAT_YIELD 1"),
         ("mpich5", "-np 6 -bind-to none -genv MPIR_CVAR_DEVICE_COLLECTIVES none -genv OFFBEAT_YIELD 1"),
         ("intelmpi", "-np 6 -genv OFFBEAT_YIELD 1"),
     ],
@@ -100,7 +100,7 @@ def test_more_processes_than_cores_yield_and_are_warned_of(name: str, golden: st
     [
         ("openmpi4", "-np 4 --use-hwthread-cpus --bind-to hwthread"),
         ("openmpi5", "-np 4 --use-hwthread-cpus --bind-to hwthread"),
-        ("mpich4", "-np 4 -bind-to hwthread"),
+        ("mpich4", "-np 4 -bind-to hwthread -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -bind-to hwthread -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4"),
     ],
@@ -117,7 +117,7 @@ def test_processes_that_share_a_core_are_bound_to_threads_and_warned_of(name: st
     [
         ("openmpi4", "-np 4 --hostfile HOSTS --map-by ppr:2:node --bind-to core"),
         ("openmpi5", "-np 4 --hostfile HOSTS --map-by ppr:2:node --bind-to core --mca coll_han_priority 0"),
-        ("mpich4", "-np 4 -f HOSTS -ppn 2 -bind-to core"),
+        ("mpich4", "-np 4 -f HOSTS -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -f HOSTS -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4 -f HOSTS -ppn 2"),
     ],
@@ -132,7 +132,7 @@ def test_nodes_and_processes_per_node_with_a_hostfile(name: str, golden: str, tm
     [
         ("openmpi4", "-np 4 --hostfile HOSTS --bind-to core"),
         ("openmpi5", "-np 4 --hostfile HOSTS --bind-to core --mca coll_han_priority 0"),
-        ("mpich4", "-np 4 -f HOSTS -bind-to core"),
+        ("mpich4", "-np 4 -f HOSTS -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -f HOSTS -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4 -f HOSTS"),
     ],
@@ -147,7 +147,7 @@ def test_a_hostfile_alone_leaves_the_placing_to_the_launcher(name: str, golden: 
     [
         ("openmpi4", "-np 16 --map-by ppr:8:node --bind-to core"),
         ("openmpi5", "-np 16 --map-by ppr:8:node --bind-to core --mca coll_han_priority 0"),
-        ("mpich4", "-np 16 -ppn 8 -bind-to core"),
+        ("mpich4", "-np 16 -ppn 8 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 16 -ppn 8 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 16 -ppn 8"),
     ],
@@ -162,7 +162,7 @@ def test_inside_a_slurm_job_the_launcher_takes_its_nodes(name: str, golden: str)
     [
         ("openmpi4", "-np 4 --hostfile NODES --map-by ppr:2:node --bind-to core"),
         ("openmpi5", "-np 4 --hostfile NODES --map-by ppr:2:node --bind-to core --mca coll_han_priority 0"),
-        ("mpich4", "-np 4 -f NODES -ppn 2 -bind-to core"),
+        ("mpich4", "-np 4 -f NODES -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -f NODES -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4 -f NODES -ppn 2"),
     ],
@@ -290,7 +290,8 @@ def test_what_the_user_has_set_for_intel_mpi_is_left_alone() -> None:
 
 def test_options_of_the_user_replace_ours_and_stand_last(tmp_path: Path) -> None:
     assert words("openmpi5", 4, options=["--bind-to", "numa"]) == "-np 4 --bind-to numa"
-    assert words("mpich4", 4, options=["-bind-to", "socket"]) == "-np 4 -bind-to socket"
+    forced = "-genv MPIR_CVAR_DEVICE_COLLECTIVES none"
+    assert words("mpich4", 4, options=["-bind-to", "socket"]) == f"-np 4 {forced} -bind-to socket"
     mapped = words("openmpi4", 4, nodes=2, ppn=2, options=["--host", "a:2,b:2", "--map-by", "node"])
     assert mapped == "-np 4 --bind-to core --host a:2,b:2 --map-by node"
 

@@ -118,10 +118,17 @@ def test_no_algorithm_takes_parameters_and_nb_is_no_parameter(library, tmp_path)
     assert STEERING.with_parameters(one, {"k": "4"}, captured.variables(library)) is None
 
 
-def test_a_forced_algorithm_that_cannot_run_says_so_and_messages_are_seen(library, tmp_path):
+def test_a_forced_algorithm_that_cannot_run_says_so(library, tmp_path):
     here = captured.installation(library, tmp_path)
     assert STEERING.environment(here) == {"MPIR_CVAR_COLLECTIVE_FALLBACK": "error"}
-    assert STEERING.proof_environment(here) == {"MPIR_CVAR_NOLOCAL": "1"}
+
+
+def test_a_nonblocking_algorithm_is_named_by_its_own_function_and_not_by_what_calls_it():
+    passes_on = "MPIR_Reduce_allcomm_nb"
+    for inner in ("MPIR_Ireduce_intra_sched_binomial", "MPIR_TSP_Ireduce_sched_intra_tree"):
+        assert STEERING.what_ran("reduce", [passes_on, inner, "MPIR_Bcast_intra_binomial"]) == inner
+        assert STEERING.own("reduce", [passes_on, inner, "MPIR_Bcast_intra_binomial"]) == [passes_on, inner]
+    assert STEERING.own("reduce", ["MPIR_Ireduce_scatter_intra_sched_pairwise"]) == []
 
 
 def test_a_library_without_symbols_names_nothing_that_ran():

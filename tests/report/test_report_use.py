@@ -119,7 +119,7 @@ def test_proofs_are_counted_and_failures_are_warned_of(tmp_path: Path, outcome: 
     assert f"obeyed in {obeyed} of 2 cells" in found.outcome
     assert (found.proofs[1].expected, found.proofs[1].seen) == (
         "the library’s default",
-        "reduce_intra_binomial, as with 1 other",
+        "reduce_intra_binomial, like 1 other",
     )
     study = made.results(tmp_path, made.made_cases(["chain"], made.SHAPES))
     notices = warnings(study, made.shown(study), found)

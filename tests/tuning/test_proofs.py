@@ -10,8 +10,8 @@ from rich.console import Console
 from test_verify import BINOMIAL, CHAIN, case
 
 from offbeat.study.algorithm import DEFAULT
-from offbeat.tuning.proofs import Proofs, summary, table
-from offbeat.tuning.verify import DIFFERS, FAILED, OBEYED, Proof
+from offbeat.tuning.proofs import Proofs, disobeyed, legend, summary, table
+from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, NOT_TOLD, OBEYED, Proof
 
 
 def shown(*proofs: Proof) -> str:
@@ -42,6 +42,30 @@ def test_a_reason_is_shown_as_it_is(why: str) -> None:
 
 def test_the_summary_counts_what_differs_outside_of_the_tuned_sizes() -> None:
     obeyed, differs = proof(), proof(DIFFERS, expected=DEFAULT, evidence=BINOMIAL)
-    assert summary(Proofs(library="mpi-1", proofs=[obeyed])) == "mpi-1 obeys in 1 of 1 cell."
+    assert summary(Proofs(library="mpi-1", proofs=[obeyed])) == "mpi-1: 1 of 1 rule verified."
     both = summary(Proofs(library="mpi-1", proofs=[obeyed, differs]))
-    assert both == "mpi-1 obeys in 1 of 2 cells; in 1 it differs outside the tuned sizes."
+    assert both == (
+        "mpi-1: 1 of 1 rule verified;"
+        " outside the tuned sizes the library's own decision stands in 0 of 1 cell."
+    )
+
+
+def test_rules_that_cannot_be_told_from_others_are_counted_apart() -> None:
+    told, not_told = proof(), proof(NOT_TOLD, expected="ring", also=["tree"])
+    proofs = Proofs(library="mpi-1", proofs=[told, not_told])
+    assert summary(proofs) == "mpi-1: 1 of 2 rules verified, 1 not distinguishable."
+    assert "proofs.json" in legend(proofs.proofs)[0]
+    assert proofs.all_obeyed and disobeyed(proofs) == []
+
+
+def test_a_rule_that_is_disobeyed_anywhere_is_named_with_the_place() -> None:
+    edge = proof(DISOBEYED, at="lower edge", measured_bytes=2048)
+    proofs = Proofs(library="mpi-1", proofs=[proof(measured_bytes=2048), edge])
+    assert summary(proofs) == "mpi-1: 0 of 1 rule verified."
+    assert disobeyed(proofs) == [
+        "reduce on p=4, rule 'chain' measured at 2 KiB: disobeyed at 64 B (lower edge)"
+    ]
+
+
+def test_files_that_were_changed_are_not_the_exported_ones() -> None:
+    assert not Proofs(library="mpi-1", proofs=[proof()], changed_files=["/x"]).all_obeyed

@@ -105,7 +105,7 @@ def proved(
         timeout_s=1.0,
         is_measured=is_measured,
     )
-    (proof,) = verifier.prove([Probe(case=case(64), expected=expected, evidence=evidence)])
+    (proof,) = verifier.prove([Probe(case=case(64), expected=expected, evidence=evidence, measured_bytes=64)])
     return proof
 
 

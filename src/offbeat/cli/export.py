@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from offbeat.cli.selection_options import IncludeScenarios, Rule
+from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, Rule
 from offbeat.results.read import read_study
 from offbeat.select.choose import select
+from offbeat.select.indistinguishable import included, sentences
 from offbeat.select.reliability import reliability
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.unfinished import marked, settled
-from offbeat.tuning.write import plan_for, write
+from offbeat.tuning.write import environment_notes, plan_for, write
 from offbeat.units import counted
 
 
@@ -22,6 +23,7 @@ def command(
     directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
+    include_indistinguishable: IncludeIndistinguishable = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The folder to write into; DIR/tuning if not given."),
@@ -54,7 +56,12 @@ def command(
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     results = read_study(directory)
-    selection = select(results, rule, bootstrap=0, include_scenarios=include_scenarios)
+    selection = select(
+        included(results) if include_indistinguishable else results,
+        rule,
+        bootstrap=0,
+        include_scenarios=include_scenarios,
+    )
     made, installation = plan_for(results, settled(selection, partial=partial), mpi)
     made = marked(made, selection, partial=partial)
     folder = output or directory / "tuning"
@@ -73,5 +80,6 @@ def command(
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
-    for note in files.notes:
+    unclear = sentences(results, are_included=include_indistinguishable)
+    for note in [*files.notes, *unclear, *environment_notes(results)]:
         console.print(f"Note: {note}", markup=False)

@@ -17,11 +17,11 @@ from offbeat.engines.open import (
     open_engine_of,
     with_mpi,
 )
-from offbeat.engines.outcome import closing_words
+from offbeat.engines.outcome import closing_words, unproved_words
 from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
 from offbeat.engines.time_limit import time_limit
-from offbeat.errors import BadInput
+from offbeat.errors import BadInput, RunFailed
 from offbeat.results.read import read_study
 from offbeat.select.reliability import reliability
 from offbeat.study.load import load, simulator_options
@@ -99,5 +99,7 @@ def command(
     for notice in reliability(read_study(directory)):
         progress.warn(f"{notice.what} {notice.mend}".strip())
     print(closing_words(outcome, progress.counts, directory))
+    if outcome.unproved:
+        raise RunFailed(unproved_words(outcome, directory))
     if outcome.stopped:
         raise typer.Exit(1)

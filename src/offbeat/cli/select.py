@@ -9,11 +9,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
+from offbeat.cli.selection_options import (
+    IncludeIndistinguishable,
+    IncludeScenarios,
+    ResultDirectory,
+    Rule,
+)
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 from offbeat.select import document, wording
 from offbeat.select.choose import select
+from offbeat.select.indistinguishable import included, sentences
 from offbeat.select.render import rendered
 
 
@@ -21,6 +27,7 @@ def command(
     directory: ResultDirectory,
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
+    include_indistinguishable: IncludeIndistinguishable = False,
     within: Annotated[
         str,
         typer.Option(
@@ -52,8 +59,9 @@ def command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated repetitions.")] = 1,
 ) -> None:
     """Choose for every collective, p and size the algorithm that stays good across arrival patterns."""
+    results = read_study(directory)
     selection = select(
-        read_study(directory),
+        included(results) if include_indistinguishable else results,
         rule,
         within=wording.parse_share(within),
         bootstrap=bootstrap,
@@ -66,6 +74,8 @@ def command(
         sys.stdout.write(document.encoded(selection).decode())
     else:
         console.print(rendered(selection, console, with_details))
+        for sentence in sentences(results, are_included=include_indistinguishable):
+            console.print(f"Note: {sentence}", markup=False, soft_wrap=True)
     if json not in ("", "-"):
         document.write(selection, Path(json))
     if not selection.choices:

@@ -24,3 +24,12 @@ IncludeScenarios = Annotated[
     bool,
     typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at scenarios and replays too."),
 ]
+
+IncludeIndistinguishable = Annotated[
+    bool,
+    typer.Option(
+        "--include-indistinguishable",
+        help="Also choose algorithms that were set and computed right, but that nothing seen during the call"
+        " told from another algorithm.",
+    ),
+]

@@ -25,6 +25,8 @@ def command(
         console.print(line, markup=False)
     if status.counts:
         console.print(_table(status, box.SIMPLE if console.is_terminal else None))
+    for line in status.proofs:
+        console.print(f"algorithms of {line}", markup=False)
     for case, reason in status.quarantined:
         console.print(f"quarantined: {case}: {reason}", markup=False)
     for note in status.notes:

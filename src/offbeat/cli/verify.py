@@ -12,7 +12,7 @@ from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 from offbeat.tuning.manifest import read_manifest
-from offbeat.tuning.proofs import legend, summary, table, write_proofs
+from offbeat.tuning.proofs import disobeyed, legend, summary, table, write_proofs
 from offbeat.tuning.prove_files import prove_files
 
 
@@ -39,6 +39,13 @@ def command(
     for sentence in legend(proofs.proofs):
         console.print(sentence, soft_wrap=True)
     console.print(summary(proofs), soft_wrap=True)
+    for sentence in disobeyed(proofs):
+        console.print(sentence, soft_wrap=True, markup=False)
+    if proofs.changed_files:
+        raise RunFailed(
+            f"{', '.join(proofs.changed_files)} changed since 'offbeat export' wrote it; write the files anew"
+            " with 'offbeat export'"
+        )
     if not proofs.all_obeyed:
         raise RunFailed(
             f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere;"

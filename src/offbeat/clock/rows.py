@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from offbeat.study.algorithm import Algorithm, Verdict
+from offbeat.study.algorithm import MEASURED, Algorithm, Verdict
 
 HARMONIZE = "harmonize"
 """The start by a harmonised deadline; all others are algorithms of MPI_Barrier."""
@@ -129,12 +129,12 @@ class Found(Struct, frozen=True, kw_only=True):
         sound = {
             verdict.algorithm
             for verdict in self.verdicts
-            if verdict.collective == collective and verdict.status in ("proved", "unproved")
+            if verdict.collective == collective and verdict.status in MEASURED
         }
         refused = {
             verdict.algorithm
             for verdict in self.verdicts
-            if verdict.collective == collective and verdict.status not in ("proved", "unproved")
+            if verdict.collective == collective and verdict.status not in MEASURED
         }
         return [
             one for one in self.algorithms if one.collective == collective and one.name in sound - refused

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from offbeat.clock.rows import HARMONIZE, Found, Machine
 from offbeat.clock.summary import Aged, Cost, Ratios, Skew, Summary
-from offbeat.study.algorithm import DEFAULT, Verdict
+from offbeat.study.algorithm import DEFAULT, MEASURED, Verdict
 from offbeat.study.evidence import short
 from offbeat.units import counted, format_size, format_time
 
@@ -58,7 +58,7 @@ def left_out(found: Found) -> Table:
     rows = [
         [one.collective, one.algorithm, one.status.replace("_", " "), one.reason]
         for one in found.verdicts
-        if one.status not in ("proved", "unproved")
+        if one.status not in MEASURED
     ]
     return Table(
         name="left-out",
@@ -75,7 +75,7 @@ def proofs(found: Found) -> Table:
         name="proofs",
         title="What was seen to run",
         headings=["collective", "algorithm", "verdict", "seen"],
-        rows=[_proof(one) for one in found.verdicts if one.status in ("proved", "unproved")],
+        rows=[_proof(one) for one in found.verdicts if one.status in MEASURED],
         texts=(0, 1, 2, 3),
     )
 

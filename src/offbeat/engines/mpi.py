@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from offbeat.engines.base import Proved
 from offbeat.engines.launches import Launches, Where
-from offbeat.engines.prove import Look, call_of, fingerprint, no_look, observe, seen_evidence
+from offbeat.engines.prove import call_of, fingerprint, observe
 from offbeat.engines.repeat import ROUNDS, block_rule, repeat
-from offbeat.engines.verdicts import Observation, judge, rename
+from offbeat.engines.verdicts import Observation, judge, look_alikes, rename
 from offbeat.errors import RunFailed
 from offbeat.mpi import launch
 from offbeat.mpi.allocation import current
-from offbeat.mpi.driver import HUNG, DriverLost, Refused
+from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.steer_intelmpi import IntelMpiSteering
 from offbeat.mpi.steer_mpich import MpichSteering
@@ -30,7 +30,7 @@ from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, group_of
-from offbeat.study.evidence import functions
+from offbeat.study.evidence import functions, is_fingerprint, with_fingerprint
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
 STEERING: dict[str, type[Steering]] = {
@@ -55,6 +55,10 @@ messages are cold after another algorithm, and the first repetition took 27% lon
 
 LOSSES_BEFORE_GIVING_UP = 2
 """An algorithm that crashed or hung at so many sizes is not tried at the others."""
+
+
+NEW_LAUNCHES = 3
+"""So many new launches are made for proofs that show nothing; more once one of them has helped."""
 
 
 class MpiEngine:
@@ -84,6 +88,7 @@ class MpiEngine:
         self._algorithms: dict[str, list[Algorithm]] = {}
         self._renamed: dict[tuple[str, str], str] = {}
         self._losses: dict[tuple[object, ...], list[str]] = {}
+        self._new_launches_left = NEW_LAUNCHES
 
     def describe(self) -> dict[str, object]:
         """Facts for the provenance."""
@@ -244,63 +249,87 @@ class MpiEngine:
         shutil.rmtree(self.launches.samples.parent, ignore_errors=True)
 
     def _prove(self, requests: list[tuple[Algorithm, Case]], told: Callable[[str], None]) -> Proved:
-        """Observe everything in the launch for proofs, and then whether it works as it will be measured."""
-        proof = self.steering.proof_environment(self.installation)
+        """Observe every algorithm in the very launches that will measure it."""
         requests = [(self._present(algorithm), case) for algorithm, case in requests]
-        requests.sort(key=lambda request: self._launch_order(request[0], request[1], proof))
+        requests.sort(key=lambda request: self._launch_order(*request))
         seen: list[tuple[Observation, Case]] = []
         for algorithm, case in requests:
             told(f"proving {case.collective} {algorithm.name}, {case.bytes} B")
-            seen.append((self._observe(algorithm, case, proof), case))
-        if proof:
-            seen = [(self._as_measured(one, case), case) for one, case in seen]
+            seen.append((self._observe(algorithm, case, told), case))
         compared: dict[str, list[tuple[Observation, Case]]] = {}
         for one, case in seen:
             compared.setdefault(repr(group_of(case)), []).append((one, case))
         verdicts: list[Verdict] = []
         for group in compared.values():
             observations = sorted((one for one, _ in group), key=lambda one: self._place(one.algorithm))
+            self._tell_apart(observations, group[0][1], told)
             verdicts += judge(observations, self.steering, group[0][1].p, group[0][1].bytes)
         return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
 
-    def _launch_order(self, algorithm: Algorithm, case: Case, more: Mapping[str, str]) -> tuple[object, ...]:
-        where = self._where(algorithm, case, more)
+    def _launch_order(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
+        where = self._where(algorithm, case)
         return where.nodes, where.ppn, where.environment, where.steerable
 
-    def _as_measured(self, seen: Observation, case: Case) -> Observation:
-        """The same algorithm in the launch that measures; messages are seen in the launch for proofs alone.
+    def _tell_apart(self, observations: list[Observation], case: Case, told: Callable[[str], None]) -> None:
+        """Add who leaves late to the evidence of algorithms that enter the same functions.
 
-        What does not work there may work here, with a fingerprint for evidence. What works there may fail
-        here: MPICH 4.0 splits a collective between and within nodes, and calls some algorithms with a single
-        process, which they do not survive. What hung there is left alone: hanging again would cost as long.
+        Two processes would tell nothing: either waits for the other, or does not, in any algorithm.
         """
-        if seen.wrong or seen.lost.startswith(HUNG):
+        alike = look_alikes(observations, self.steering)
+        for one in observations:
+            name = one.algorithm.name
+            if case.p <= 2 or name not in alike or not functions(one.evidence):
+                continue
+            told(f"telling {case.collective} {name}, {case.bytes} B, from {', '.join(alike[name])}")
+            try:
+                driver = self.launches.get(self._where(one.algorithm, case))
+                self.launches.force(driver, self._words(one.algorithm), self._hang_after_s)
+                late = fingerprint(driver, call_of(case), case.p, self._hang_after_s)
+            except DriverLost:
+                self.launches.drop()
+                continue
+            except Refused:
+                continue
+            one.evidence = with_fingerprint(one.evidence, late)
+
+    def _observe(self, algorithm: Algorithm, case: Case, told: Callable[[str], None]) -> Observation:
+        """Observe; where neither functions nor messages are seen, once more in a new launch.
+
+        A library of which new launches show nothing either is not asked again and again: only the first
+        ``NEW_LAUNCHES`` of such looks are taken.
+        """
+        seen = self._observe_once(algorithm, case)
+        if case.p == 1 or algorithm.name == DEFAULT or not seen.is_sound or _is_seen(seen):
             return seen
-        works = not (seen.error or seen.lost)
-        again = self._observe(seen.algorithm, case, {}, no_look if works else fingerprint)
-        if works:
-            again.evidence = seen.evidence
-            again.wrong_noncommutative += seen.wrong_noncommutative
+        if self._new_launches_left == 0:
+            return seen
+        self._new_launches_left -= 1
+        told(f"nothing was seen of {case.collective} {algorithm.name}: looking again in a new launch")
+        self.launches.close()
+        again = self._observe_once(algorithm, case)
+        if _is_seen(again):
+            self._new_launches_left = NEW_LAUNCHES
+            again.looks += seen.looks
         return again
 
-    def _observe(
-        self, algorithm: Algorithm, case: Case, more: Mapping[str, str], look: Look = seen_evidence
-    ) -> Observation:
-        losses = self._losses.setdefault((algorithm.collective, algorithm.name, case.p, bool(more)), [])
+    def _observe_once(self, algorithm: Algorithm, case: Case) -> Observation:
+        losses = self._losses.setdefault((algorithm.collective, algorithm.name, case.p), [])
         if len(losses) >= LOSSES_BEFORE_GIVING_UP:
             return Observation(algorithm=algorithm, lost=f"not tried again: {losses[-1]}")
         seen = observe(
             self.launches,
-            self._where(algorithm, case, more),
+            self._where(algorithm, case),
             self._words(algorithm),
             algorithm,
             case,
             self._hang_after_s,
-            look=look,
         )
         if seen.lost:
             losses.append(seen.lost)
             self._require_launches(case)
+        if seen.call_failed:
+            # some processes may have begun the call: MPICH leaves their messages and receives behind
+            self.launches.close()
         return seen
 
     def _require_launches(self, case: Case) -> None:
@@ -355,8 +384,8 @@ class MpiEngine:
         """What to force in the running launch; nothing where the launch itself forces it."""
         return self._switches(algorithm) or []
 
-    def _where(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> Where:
-        environment = self._environment() | dict(more or {})
+    def _where(self, algorithm: Algorithm, case: Case) -> Where:
+        environment = self._environment()
         if self._switches(algorithm) is None:
             environment |= self.steering.launch_environment(algorithm)
         elif self._section.isolate:
@@ -377,6 +406,11 @@ class MpiEngine:
 
     def _environment(self) -> dict[str, str]:
         return self.steering.environment(self.installation)
+
+
+def _is_seen(seen: Observation) -> bool:
+    """Whether functions or messages were seen."""
+    return bool(seen.evidence) and not is_fingerprint(seen.evidence)
 
 
 def open_engine(

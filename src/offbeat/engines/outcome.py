@@ -9,13 +9,18 @@ from msgspec import Struct
 
 
 class Outcome(Struct, kw_only=True):
-    """How a run ended: cases on disk, cases of the whole study, those of this run, and whether time ran
-    out."""
+    """How a run ended: cases on disk, cases of the whole study, those of this run, and whether time ran out.
+
+    ``unproved`` names collectives of which no algorithm that was asked for could be proved to run; ``proofs``
+    has a line a collective on what was found out about its algorithms.
+    """
 
     done: int
     total: int
     measured_now: int
     stopped: bool
+    unproved: list[str] = []
+    proofs: list[str] = []
 
 
 def closing_words(outcome: Outcome, counts: dict[str, int], directory: Path) -> str:
@@ -23,6 +28,16 @@ def closing_words(outcome: Outcome, counts: dict[str, int], directory: Path) -> 
     parts = [f"{number} {status}" for status, number in sorted(counts.items())]
     said = f"{outcome.done} of {outcome.total} cases are in {directory}"
     said += f" ({', '.join(parts)} now)." if parts else " (they already were)."
+    said = "\n".join([said, *(f"algorithms of {line}" for line in outcome.proofs)])
     if outcome.stopped:
         return f"{said}\nStopped before the job's time limit; the same command goes on from here."
     return f"{said}\nNext: offbeat select {shlex.quote(str(directory))}"
+
+
+def unproved_words(outcome: Outcome, directory: Path) -> str:
+    """What to tell the user where no algorithm of a collective could be proved."""
+    return (
+        f"no algorithm of {', '.join(outcome.unproved)} could be proved to run, so nothing can be selected"
+        f" there; 'offbeat status {shlex.quote(str(directory))}' says what was found out about the"
+        " algorithms, and 'offbeat doctor' what can be proved with this library"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.verdicts import Observation
@@ -18,8 +18,11 @@ LATE_NS = 20_000_000
 """How long a rank is delayed for a fingerprint: far longer than a process waits for a core on a crowded
 node."""
 
-Look = Callable[[Driver, Mapping[str, object], int, float], str]
-"""Sees what one call runs: (driver, words of the call, p, patience in seconds) → evidence."""
+FINGERPRINTS = 4
+"""How many fingerprints are taken at most until two in a row are the same."""
+
+LOOKS = 3
+"""How often a launch whose functions or messages can be seen is looked at, until it shows any."""
 
 
 def observe(
@@ -29,13 +32,10 @@ def observe(
     algorithm: Algorithm,
     case: Case,
     timeout_s: float,
-    *,
-    look: Look | None = None,
 ) -> Observation:
     """Force an algorithm in a launch, call its collective, and note what happens.
 
-    ``look`` sees what runs: :func:`seen_evidence` unless told otherwise. Never raises for what the library
-    does.
+    Never raises for what the library does.
     """
     seen = Observation(algorithm=algorithm)
     try:
@@ -48,7 +48,7 @@ def observe(
         if seen.error or seen.wrong:
             return seen
         seen.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
-        seen.evidence = (look or seen_evidence)(driver, call, case.p, timeout_s)
+        seen.evidence, seen.looks = seen_evidence(driver, call, case.p, timeout_s)
     except DriverLost as lost:
         launches.drop()
         seen.lost = str(lost)
@@ -67,23 +67,41 @@ def call_of(case: Case) -> dict[str, object]:
     return call
 
 
-def seen_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
-    """What the strongest kind of proof shows; a fingerprint where neither functions nor messages can be
-    seen."""
-    seen = evidence.from_observation(driver.ask("observe", timeout_s=timeout_s, **call))
-    return seen or fingerprint(driver, call, p, timeout_s)
+def seen_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> tuple[str, int]:
+    """What the strongest kind of proof shows, and how many looks that took.
 
-
-def no_look(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
-    """No evidence: for a call of which only the result is of interest."""
-    return ""
+    A fingerprint where neither functions nor messages can be seen. A look that shows nothing although it
+    could have is repeated.
+    """
+    looks = 0
+    while looks < LOOKS:
+        looks += 1
+        answer = driver.ask("observe", timeout_s=timeout_s, **call)
+        seen = evidence.from_observation(answer)
+        if seen:
+            return seen, looks
+        if p == 1 or not answer.get("sees_functions"):
+            break
+    return fingerprint(driver, call, p, timeout_s), looks
 
 
 def fingerprint(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
-    """Who leaves late when one rank after another is delayed; nothing for a process alone."""
+    """Who leaves late when one rank after another is delayed, twice in a row the same.
+
+    Empty for a process alone, and where the ranks that leave late keep changing: a process that waits long
+    for a core leaves late as well.
+    """
     if p == 1:
         return ""
-    return evidence.from_fingerprint(driver.ask("fingerprint", timeout_s=timeout_s, delay_ns=LATE_NS, **call))
+    before = ""
+    for _ in range(FINGERPRINTS):
+        late = evidence.from_fingerprint(
+            driver.ask("fingerprint", timeout_s=timeout_s, delay_ns=LATE_NS, **call)
+        )
+        if late == before:
+            return late
+        before = late
+    return ""
 
 
 def _wrong_noncommutative(driver: Driver, case: Case, timeout_s: float) -> int:

@@ -18,12 +18,10 @@ from offbeat.engines.session import Session, algorithm_of
 from offbeat.engines.told import Told
 from offbeat.errors import RunFailed
 from offbeat.results.store import Store
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.algorithm import DEFAULT, MEASURED, Algorithm, Verdict, proof_lines
 from offbeat.study.case import Case
 from offbeat.study.cases import Group, cases, groups
 from offbeat.study.load import LoadedStudy, check_algorithms
-
-MEASURED_STATUSES = ("proved", "unproved")
 
 
 def run(
@@ -58,7 +56,14 @@ def run(
     else:
         _measure_in_rounds(everything, Rounds(loaded, store, engine), session, told, out_of_time)
     now = len(store.done.intersection(case.id for case in everything))
-    return Outcome(done=now, total=len(everything), measured_now=now - done, stopped=now < len(everything))
+    return Outcome(
+        done=now,
+        total=len(everything),
+        measured_now=now - done,
+        stopped=now < len(everything),
+        unproved=unproved_collectives(loaded, store, engine),
+        proofs=proof_lines(store.verdicts),
+    )
 
 
 class Rounds:
@@ -182,6 +187,19 @@ def prove(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None
         store.add_verdicts(worst(proved.verdicts))
 
 
+def unproved_collectives(loaded: LoadedStudy, store: Store, engine: Engine) -> list[str]:
+    """Collectives of which algorithms were asked for, and none of them is proved at any p and size."""
+    proved: dict[str, bool] = {}
+    for group in placed_groups(loaded, engine):
+        for algorithm in asked_algorithms(group, engine):
+            if algorithm.name == DEFAULT:
+                continue
+            verdict = store.verdict(group.collective, algorithm.name, group.p, group.bytes)
+            is_proved = verdict is not None and verdict.status == "proved"
+            proved[group.collective] = proved.get(group.collective, False) or is_proved
+    return [collective for collective, is_proved in proved.items() if not is_proved]
+
+
 def worst(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """One verdict on each algorithm at each p and size: the worst over operations, roots and placements."""
     found: dict[tuple[object, ...], Verdict] = {}
@@ -195,7 +213,7 @@ def worst(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def _badness(verdict: Verdict) -> int:
-    known = MEASURED_STATUSES
+    known = MEASURED
     return known.index(verdict.status) if verdict.status in known else len(known)
 
 
@@ -227,4 +245,4 @@ def asked_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
 
 def _may_be_measured(store: Store, group: Group, name: str) -> bool:
     verdict = store.verdict(group.collective, name, group.p, group.bytes)
-    return verdict is not None and verdict.status in MEASURED_STATUSES
+    return verdict is not None and verdict.status in MEASURED

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from offbeat.mpi.steering import Steering
 from offbeat.study import evidence
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 
 ENOUGH_TO_COMPARE = 3
 """From so many algorithms on, all of them sending the very same messages means that the setting is
@@ -25,7 +25,8 @@ class Observation(Struct, kw_only=True):
 
     ``lost`` is how the launch died or hung; ``error`` what the library answered, to the call itself where
     ``call_failed``; ``wrong`` the number of wrong elements with the study's operation,
-    ``wrong_noncommutative`` with an operation that does not commute.
+    ``wrong_noncommutative`` with an operation that does not commute. ``looks`` is how often it took to see
+    anything.
     """
 
     algorithm: Algorithm
@@ -35,6 +36,31 @@ class Observation(Struct, kw_only=True):
     call_failed: bool = False
     wrong: int = 0
     wrong_noncommutative: int = 0
+    looks: int = 1
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it ran and computed the right result."""
+        return not (self.lost or self.error or self.wrong)
+
+
+def look_alikes(observations: Sequence[Observation], steering: Steering) -> dict[str, list[str]]:
+    """The algorithms whose evidence is that of other algorithms too, with the names of those.
+
+    The library's default is no algorithm of its own. Algorithms with the same functions are left out where
+    that makes them duplicates; but parameters, which functions do not show, make them others.
+    """
+    groups: dict[str, list[str]] = {}
+    for seen in observations:
+        if seen.is_sound and seen.evidence and seen.algorithm.name != DEFAULT:
+            groups.setdefault(evidence.identity(seen.evidence), []).append(seen.algorithm.name)
+    found: dict[str, list[str]] = {}
+    for shown, names in groups.items():
+        by_code = evidence.shows_identity(shown) and steering.same_functions_are_duplicates
+        for name in names:
+            others = [other for other in names if other != name]
+            found[name] = [] if by_code else others
+    return {name: others for name, others in found.items() if others}
 
 
 def judge(observations: Sequence[Observation], steering: Steering, p: int, size: int) -> list[Verdict]:
@@ -46,8 +72,15 @@ def judge(observations: Sequence[Observation], steering: Steering, p: int, size:
     ignored = _setting_is_ignored(observations, p)
     verdicts: list[Verdict] = []
     owners: dict[str, str] = _owners(observations, steering)
+    alike = look_alikes(observations, steering)
     for seen in observations:
         status, reason, same_as = _status(seen, steering, owners, ignored)
+        if status == "proved" and alike.get(seen.algorithm.name):
+            status, reason = "indistinguishable", _not_told_from(alike[seen.algorithm.name])
+        if status == "proved" and seen.looks > 1:
+            reason = f"nothing was seen before look {seen.looks}"
+        elif status == "proved" and split_name(seen.algorithm.name)[1]:
+            reason = "the algorithm was seen to run; its parameters were only set and read back"
         verdicts.append(
             Verdict(
                 collective=seen.algorithm.collective,
@@ -77,6 +110,10 @@ def _renamed(verdict: Verdict, names: dict[tuple[str, str], str]) -> Verdict:
         same_as=same_as,
         reason=_same_code(same_as) if verdict.status == "duplicate" else verdict.reason,
     )
+
+
+def _not_told_from(others: Sequence[str]) -> str:
+    return f"not proved: what was seen is the same for {', '.join(others)}"
 
 
 def _same_code(owner: str) -> str:
@@ -112,6 +149,8 @@ def _status_by_functions(
         instead = ran or evidence.functions(seen.evidence)[-1]
         return "fell_back", f"{instead} ran instead", owners.get(_code(seen), "")
     owner = owners[_code(seen)]
+    if not steering.same_functions_are_duplicates:
+        return "proved", "", ""
     if owner != seen.algorithm.name:
         return "duplicate", _same_code(owner), owner
     return "proved", "", ""
@@ -121,7 +160,7 @@ def _owners(observations: Sequence[Observation], steering: Steering) -> dict[str
     """For each code that ran, the first sound algorithm whose name fits it."""
     owners: dict[str, str] = {}
     for seen in observations:
-        sound = not (seen.lost or seen.error or seen.wrong) and seen.algorithm.name != DEFAULT
+        sound = seen.is_sound and seen.algorithm.name != DEFAULT
         if not sound or not evidence.shows_identity(seen.evidence):
             continue
         ran = steering.what_ran(seen.algorithm.collective, evidence.functions(seen.evidence))
@@ -132,7 +171,7 @@ def _owners(observations: Sequence[Observation], steering: Steering) -> dict[str
 
 def _code(seen: Observation) -> str:
     """What identifies the code that ran: the functions, and the parameters in the algorithm's name."""
-    return seen.evidence + "".join(seen.algorithm.name.partition("(")[1:])
+    return evidence.identity(seen.evidence) + "".join(seen.algorithm.name.partition("(")[1:])
 
 
 def _setting_is_ignored(observations: Sequence[Observation], p: int) -> bool:

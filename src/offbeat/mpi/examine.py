@@ -139,11 +139,15 @@ def _limits_of_installation(installation: Installation, answer: Check | None) ->
 def _limits_of_proof(installation: Installation, answer: Check | None) -> Iterator[str]:
     """Which algorithm ran is seen by its function's name, by its messages (UCX), or by who leaves late."""
     library = installation.library.name
-    named = installation.family == "openmpi" or probe.has_symbols(installation.library)
+    named = (
+        installation.family == "openmpi"
+        or probe.has_symbols(installation.library)
+        or (installation.family == "mpich" and probe.names_its_functions(installation.library))
+    )
     if named and platform.machine() in ("x86_64", "aarch64"):
         return
     why = (
-        f"{library} is without its symbols"
+        f"{library} has neither symbols nor the names of its functions"
         if not named
         else f"functions cannot be watched on {platform.machine()}"
     )

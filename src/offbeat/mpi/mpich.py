@@ -36,11 +36,12 @@ def variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """What lets forced algorithms act: later versions have device collectives that ignore them on one node.
+    """What lets forced algorithms act: the device must not divide collectives, nor use its own.
 
-    Seen to be needed with 5.0.2 and not with 4.0.2; the versions between are treated like the later one.
+    The device collectives of 5.0.2 ignore the settings on one node. Those of 4.0.2 divide a collective into a
+    part inside nodes and one between them, and force the algorithm on each part.
     """
-    return {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"} if installation.is_at_least(4, 1) else {}
+    return {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
 
 
 def environment(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 import shlex
@@ -154,6 +155,15 @@ def has_symbols(library: Path) -> bool:
         struct.unpack_from("<I", sections, i * size + 4)[0] == symbol_table
         for i in range(len(sections) // size)
     )
+
+
+def names_its_functions(library: Path) -> bool:
+    """Whether a stripped MPICH still holds the names of its algorithm functions, for its error messages."""
+    try:
+        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return re.search(rb"\0MPIR_[A-Z][a-z_]+_intra_[a-z_]+\0", data) is not None
+    except (OSError, ValueError):
+        return False
 
 
 def _version(family: str, short: str, said: str = "") -> Version:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steering import first_of
+from offbeat.mpi.steering import own_of
 from offbeat.mpi.variables import Variable, by_name
 from offbeat.study.algorithm import Algorithm
 
@@ -18,13 +18,11 @@ class IntelMpiSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = "^MPIR_CVAR_USE_[A-Z_]+$"
+    deciding_regex = "^MPIR_CVAR_(USE_[A-Z_]+|.*DEVICE_COLLECTIVES?|NOLOCAL)$"
+    same_functions_are_duplicates = True
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """Nothing."""
-        return {}
-
-    def proof_environment(self, installation: Installation) -> dict[str, str]:
-        """Nothing more: the functions are seen in any launch."""
         return {}
 
     def algorithms(
@@ -55,9 +53,13 @@ class IntelMpiSteering:
         """The settings are environment variables already."""
         return dict(algorithm.settings)
 
+    def own(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """By the names that Intel MPI has from MPICH."""
+        return own_of(collective, functions)
+
     def what_ran(self, collective: str, functions: Sequence[str]) -> str:
         """The first one entered of this collective: the others are parts of it."""
-        return first_of(collective, functions)
+        return next(iter(own_of(collective, functions)), "")
 
     def is_by_name(self, algorithm: Algorithm, function: str) -> bool:
         """A preset has no name of its own that could differ."""

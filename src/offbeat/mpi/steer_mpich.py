@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steering import first_of
+from offbeat.mpi.steering import own_of
 from offbeat.mpi.variables import Variable, by_name
 from offbeat.study.algorithm import Algorithm
 
@@ -23,6 +23,9 @@ own choice instead, and does not say so even when told to fail."""
 
 NO_ALGORITHMS = (AUTO, *NEVER_ON_HOST_MEMORY)
 
+PASSES_ON = "_allcomm_nb"
+"""The end of the names of functions that call the nonblocking sibling and wait for it."""
+
 MENTION = re.compile(r"([a-z][a-z0-9_]*)\s+- ")
 FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00")
 
@@ -31,14 +34,14 @@ class MpichSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = "^MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM$"
+    deciding_regex = (
+        "^MPIR_CVAR_(.*_ALGORITHM|.*DEVICE_COLLECTIVES?|.*TUNING_JSON_FILE|NOLOCAL|ENABLE_SMP.*)$"
+    )
+    same_functions_are_duplicates = False
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """A forced algorithm that cannot run shall say so instead of giving way to another."""
         return {"MPIR_CVAR_COLLECTIVE_FALLBACK": "error"}
-
-    def proof_environment(self, installation: Installation) -> dict[str, str]:
-        """Every message goes through UCX, where it is seen, also between processes of one node."""
-        return {"MPIR_CVAR_NOLOCAL": "1"}
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
@@ -83,9 +86,14 @@ class MpichSteering:
         """In the environment the variables take words."""
         return dict(algorithm.settings)
 
+    def own(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """Those of the collective and of its nonblocking sibling."""
+        return own_of(collective, functions)
+
     def what_ran(self, collective: str, functions: Sequence[str]) -> str:
-        """Only where a site's MPICH still has its symbols: the first one entered of this collective."""
-        return first_of(collective, functions)
+        """The first one entered of this collective, behind the function that passes on to the sibling."""
+        own = own_of(collective, functions)
+        return next((name for name in own if not name.endswith(PASSES_ON)), next(iter(own), ""))
 
     def is_by_name(self, algorithm: Algorithm, function: str) -> bool:
         """MPICH was told to fail rather than to fall back, so names are not compared."""

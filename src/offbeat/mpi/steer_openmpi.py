@@ -66,14 +66,12 @@ class OpenMpiSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = "^coll_tuned_.*_algorithm(_.*)?$"
+    deciding_regex = "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority)$"
+    same_functions_are_duplicates = True
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """The component looks at forced algorithms only with dynamic rules switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
-
-    def proof_environment(self, installation: Installation) -> dict[str, str]:
-        """Nothing more: the functions are seen in any launch."""
-        return {}
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
@@ -119,9 +117,13 @@ class OpenMpiSteering:
         """MCA parameters as environment variables."""
         return {f"OMPI_MCA_{name}": value for name, value in algorithm.settings.items()}
 
+    def own(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """Those whose name goes on with the collective behind the component."""
+        return [name for name in functions if _own_part(collective, name) is not None]
+
     def what_ran(self, collective: str, functions: Sequence[str]) -> str:
         """The last one entered of this collective: an algorithm that cannot run calls another of its own."""
-        own = [name for name in functions if _own_part(collective, name) is not None]
+        own = self.own(collective, functions)
         return own[-1] if own else ""
 
     def is_by_name(self, algorithm: Algorithm, function: str) -> bool:

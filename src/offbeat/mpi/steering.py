@@ -21,12 +21,16 @@ class Steering(Protocol):
     variables_regex: str
     """Which control variables to ask the library for."""
 
+    deciding_regex: str
+    """Which control variables decide what runs, beside what the call itself says."""
+
+    same_functions_are_duplicates: bool
+    """Whether algorithms that enter the same functions are the same: true where the library merely numbers
+    its settings, or where each name is a function of its own; false where a function takes further parameters
+    from the name."""
+
     def environment(self, installation: Installation) -> dict[str, str]:
         """Variables under which forced algorithms act, and silent fallbacks show, in every launch."""
-        ...
-
-    def proof_environment(self, installation: Installation) -> dict[str, str]:
-        """Further variables for the launch that proves what runs."""
         ...
 
     def algorithms(
@@ -50,6 +54,11 @@ class Steering(Protocol):
         """The variables that force the algorithm for a whole launch."""
         ...
 
+    def own(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """Those of the functions entered that belong to the collective; parts that other collectives do are
+        left out, as they may be tuned themselves."""
+        ...
+
     def what_ran(self, collective: str, functions: Sequence[str]) -> str:
         """The one of the functions entered that did the collective's work; empty if none of them is its."""
         ...
@@ -63,13 +72,14 @@ class Steering(Protocol):
         ...
 
 
-def first_of(collective: str, functions: Sequence[str]) -> str:
-    """The first function of a collective among names as MPICH and its kin make them; empty if there is none.
+def own_of(collective: str, functions: Sequence[str]) -> list[str]:
+    """The functions of a collective among names as MPICH makes them, its nonblocking form included.
 
-    ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce.
+    ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce;
+    ``MPIR_TSP_Ireduce_sched_intra_tree`` and ``MPIR_Ireduce_intra_sched_binomial`` to reduce.
     """
-    own = re.compile(rf"_{collective.capitalize()}_(intra|allcomm)_")
-    return next((name for name in functions if own.search(name)), "")
+    own = re.compile(rf"_(?:I{collective}|{collective.capitalize()})_(?:sched_)?(?:intra|allcomm)_")
+    return [name for name in functions if own.search(name)]
 
 
 def default_algorithm(collective: str) -> Algorithm:

@@ -134,7 +134,7 @@ def _span(low: str, high: str) -> str:
 
 
 def _proof_line(proof: Proof) -> ProofLine:
-    also = f", as with {labels.count(len(proof.also), 'other')}" if proof.also else ""
+    also = f", like {labels.count(len(proof.also), 'other')}" if proof.also else ""
     return ProofLine(
         collective=proof.case.collective,
         p=str(proof.case.p),

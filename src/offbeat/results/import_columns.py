@@ -64,7 +64,7 @@ WORDS = {
     "pattern_kind": ("shape", "scenario", "replay"),
     "skew_policy": ("mean", "own", "fixed", "file", "replay", "none"),
     "status": ("measured", "unfinished", "incomplete", "quarantined"),
-    "proof": ("proved", "unproved"),
+    "proof": ("proved", "indistinguishable", "unproved"),
 }
 """Columns that hold one of a few words."""
 

@@ -49,7 +49,10 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
         " repetitions); quarantined",
     ),
     "reason": (pl.String, "why a case is not measured"),
-    "proof": (pl.String, "proved, or unproved: whether the algorithm was shown to run (import: proved)"),
+    "proof": (
+        pl.String,
+        "proved, indistinguishable or unproved: whether the algorithm was shown to run (import: proved)",
+    ),
     "evidence": (pl.String, "what was seen to run"),
     "blocks": (
         pl.Int64,

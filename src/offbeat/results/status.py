@@ -13,6 +13,7 @@ from offbeat.results.lock import Holder, holder
 from offbeat.results.plausible import STATUSES
 from offbeat.results.read import read_study
 from offbeat.results.schema import UNFINISHED
+from offbeat.study.algorithm import proof_lines
 
 
 class Status(Struct, kw_only=True):
@@ -20,7 +21,8 @@ class Status(Struct, kw_only=True):
 
     ``total`` is None if the run has not said how many cases there are. ``counts`` maps each collective to the
     number of its cases in each of STATUSES; ``quarantined`` lists the cases that were given up, as (case in
-    words, reason); ``active`` is the process that writes at this moment; ``last_activity`` is in UTC.
+    words, reason); ``proofs`` has a line a collective on what was found out about its algorithms; ``active``
+    is the process that writes at this moment; ``last_activity`` is in UTC.
     """
 
     directory: Path
@@ -28,6 +30,7 @@ class Status(Struct, kw_only=True):
     total: int | None
     counts: dict[str, dict[str, int]]
     quarantined: list[tuple[str, str]]
+    proofs: list[str]
     active: Holder | None
     last_activity: datetime | None
     size_bytes: int
@@ -44,6 +47,7 @@ def read_status(path: str | PathLike[str]) -> Status:
         total=results.plan.total if results.plan else None,
         counts=_counts(results.cases),
         quarantined=_quarantined(results.cases),
+        proofs=proof_lines(results.verdicts),
         active=holder(results.directory),
         last_activity=max((changed for changed, _ in files), default=None),
         size_bytes=sum(size for _, size in files),

@@ -229,12 +229,7 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
             *partial_caution(lacking),
             *comparison_cautions(table, rule, [algorithm, *tied], len(scores)),
             *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
-            *number_cautions(
-                table,
-                rule,
-                algorithm,
-                sure is None and not lacking and len(scores) > 1 and terms.bootstrap > 0,
-            ),
+            *number_cautions(table, rule, algorithm, sure is None and could_be_known),
             *tie_cautions(algorithm, sure),
             *replay_cautions(table, rule, known.samples, known.asked),
             *verdict_cautions(algorithm, verdicts_on(table.cell, known.verdicts)),

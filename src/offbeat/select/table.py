@@ -38,6 +38,7 @@ TOLERANCE = 1e-9
 """Relative difference below which two ratios are the same number; binary fractions are not exact."""
 
 BARRING = {
+    "indistinguishable": "not proved: it cannot be told from another algorithm by what was seen to run",
     "unproved": "not proved to have run",
     "fell_back": "the library ran something else",
     "wrong": "computes a wrong result",
@@ -277,8 +278,8 @@ def _filled(
 
 def _barred(delays: pl.DataFrame, verdicts: Iterable[Verdict]) -> dict[str, str]:
     """Measured algorithms that must not be selected, the library's default aside: name → reason."""
-    unproved = delays.filter(pl.col("proof") != "proved")["algorithm"].unique(maintain_order=True)
-    reasons = {str(name): BARRING["unproved"] for name in unproved}
+    unproved = delays.filter(pl.col("proof") != "proved").select("algorithm", "proof").rows()
+    reasons = {str(name): BARRING.get(proof, BARRING["unproved"]) for name, proof in unproved}
     measured = set(delays["algorithm"])
     for verdict in verdicts:
         if verdict.status in BARRING and verdict.algorithm in measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -22,6 +23,9 @@ class Algorithm(Struct, frozen=True, kw_only=True):
     name: str
     settings: dict[str, str] = {}
 
+
+MEASURED = ("proved", "indistinguishable", "unproved")
+"""Statuses of a verdict with which an algorithm is measured, the best first."""
 
 PARAMETERS = re.compile(r"^(?P<name>[^=]+)\((?P<list>[^()]*)\)$")
 
@@ -49,6 +53,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     - ``proved``: it ran when forced, and computed the right result;
     - ``duplicate``: it ran the same code as ``same_as``, and is not measured again;
     - ``fell_back``: the library silently ran something else (``reason`` names it); not measured;
+    - ``indistinguishable``: it was set and read back, and computed the right result, but what was seen to run
+      would be the same for other algorithms (``reason`` names them); measured, and selected only on request;
     - ``unproved``: it was set and read back, but nothing shows what ran; measured, never selected;
     - ``wrong``: it computed a wrong result; not measured;
     - ``refused``: the library answered with an error (``reason``); not measured;
@@ -68,3 +74,22 @@ class Verdict(Struct, frozen=True, kw_only=True):
     reason: str = ""
     same_as: str = ""
     commutative_only: bool = False
+
+
+def proof_counts(verdicts: Iterable[Verdict]) -> dict[str, dict[str, int]]:
+    """How many verdicts on algorithms of each collective have each status; ``default`` is not counted."""
+    counts: dict[str, dict[str, int]] = {}
+    for verdict in verdicts:
+        if verdict.algorithm != DEFAULT:
+            own = counts.setdefault(verdict.collective, {})
+            own[verdict.status] = own.get(verdict.status, 0) + 1
+    return counts
+
+
+def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
+    """A line for each collective: ``reduce: 12 proved, 2 indistinguishable, 1 refused``."""
+    return [
+        f"{collective}: "
+        + ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in own.items())
+        for collective, own in proof_counts(verdicts).items()
+    ]

@@ -2,8 +2,9 @@
 
 Three kinds, the strongest that a library allows: ``functions:`` names of the library's own algorithm
 functions in the order of entry; ``messages:`` a digest of how many messages and bytes each rank sent to each
-other; ``late:`` who left late when one rank after another was delayed. Of a simulated algorithm there is
-nothing to see: ``schedule:`` names the schedule that was run.
+other; ``late:`` who left late when one rank after another was delayed. Where more than one kind was seen, the
+parts are separated by ``; ``, the strongest first. Of a simulated algorithm there is nothing to see:
+``schedule:`` names the schedule that was run.
 """
 
 from __future__ import annotations
@@ -19,16 +20,19 @@ FUNCTIONS = "functions:"
 MESSAGES = "messages:"
 LATE = "late:"
 SCHEDULE = "schedule:"
+AND = "; "
+"""Stands between the parts of evidence of several kinds."""
+
 EDGES_SHOWN = 8
 
 
 def from_observation(answer: Mapping[str, Any]) -> str:
     """The evidence in the driver's answer to ``observe``; empty where it saw nothing."""
-    if answer["functions"]:
-        return FUNCTIONS + str(answer["functions"])
-    if answer["sees_messages"]:
-        return _messages([tuple(message) for message in answer["messages"] if message])
-    return ""
+    messages = [tuple(message) for message in answer["messages"] if message]
+    parts = [FUNCTIONS + str(answer["functions"])] if answer["functions"] else []
+    if answer["sees_messages"] and messages:
+        parts.append(_messages(messages))
+    return AND.join(parts)
 
 
 def from_fingerprint(answer: Mapping[str, Any]) -> str:
@@ -38,23 +42,35 @@ def from_fingerprint(answer: Mapping[str, Any]) -> str:
     return LATE + " ".join(f"{row[0]}>{','.join(str(rank) for rank in row[1:])}" for row in rows)
 
 
+def part(evidence: str, kind: str) -> str:
+    """The part of one kind (``FUNCTIONS``, ``MESSAGES`` or ``LATE``); empty without such a part."""
+    return next((one for one in evidence.split(AND) if one.startswith(kind)), "")
+
+
 def functions(evidence: str) -> list[str]:
-    """The function names in the evidence; none where it is of another kind."""
-    return evidence.removeprefix(FUNCTIONS).split() if evidence.startswith(FUNCTIONS) else []
+    """The function names in the evidence; none where no functions were seen."""
+    return part(evidence, FUNCTIONS).removeprefix(FUNCTIONS).split()
+
+
+def with_fingerprint(seen: str, late: str) -> str:
+    """Evidence of functions and messages together with who left late."""
+    return AND.join(filter(None, [seen, late]))
 
 
 def identity(evidence: str) -> str:
     """The part that two runs of the same algorithm share."""
-    return " ".join(evidence.split()[:1]) if evidence.startswith(MESSAGES) else evidence
+    return AND.join(
+        " ".join(one.split()[:1]) if one.startswith(MESSAGES) else one for one in evidence.split(AND)
+    )
 
 
 def kind(evidence: str) -> str:
-    """Which of the three kinds the evidence is; empty where nothing was seen, as in a simulation."""
+    """The strongest of the three kinds in the evidence; empty where nothing was seen, as in a simulation."""
     return next((one for one in (FUNCTIONS, MESSAGES, LATE) if evidence.startswith(one)), "")
 
 
 def is_fingerprint(evidence: str) -> bool:
-    """Whether the evidence is about time."""
+    """Whether the evidence is about time alone."""
     return evidence.startswith(LATE)
 
 
@@ -72,7 +88,7 @@ def short(evidence: str) -> str:
 
 
 def shows_identity(evidence: str) -> bool:
-    """Whether equal evidence means equal code: true of functions alone."""
+    """Whether the evidence names the functions that ran."""
     return evidence.startswith(FUNCTIONS)
 
 

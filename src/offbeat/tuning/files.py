@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
@@ -38,6 +40,22 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     by_processes: list[ProcessEnvironment] = []
     every_size: list[str] = []
     exact_default: bool = True
+
+    def as_on_disk(self, read: Callable[[Path], dict[str, str]]) -> TuningFiles:
+        """With the variables of each range of processes as its file has them now.
+
+        ``read`` gives the variables that sourcing a file sets; ``files`` and ``by_processes`` go together.
+        """
+        if not self.by_processes:
+            return self
+        return msgspec.structs.replace(
+            self,
+            by_processes=[
+                msgspec.structs.replace(entry, environment=read(path))
+                for entry, path in zip(self.by_processes, self.files, strict=True)
+            ],
+            environment={},
+        )
 
     def environment_for(self, p: int) -> dict[str, str]:
         """The environment variables that make a launch of ``p`` processes use the files."""

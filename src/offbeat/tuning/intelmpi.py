@@ -117,6 +117,32 @@ def _measured(row: ranges.ProcessRow) -> int:
     return next((rule.p for rule in row.rules if row.p_low <= rule.p <= row.p_high), row.p_low)
 
 
+def exported(path: Path) -> dict[str, str]:
+    """The variables that sourcing one of the files sets.
+
+    Raises :class:`BadInput` for a line that is neither a comment nor an export.
+    """
+    variables: dict[str, str] = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read the tuning file {path}: {error}") from None
+    for number, line in enumerate(lines, start=1):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise BadInput(f"{path}:{number}: {error}; write the file anew with 'offbeat export'") from None
+        if not words:
+            continue
+        if words[0] != "export" or not all("=" in word for word in words[1:]):
+            raise BadInput(
+                f"{path}:{number} is no 'export NAME=VALUE', so offbeat cannot tell what sourcing the file"
+                " sets; write the file anew with 'offbeat export'"
+            )
+        variables |= dict(word.split("=", 1) for word in words[1:])
+    return variables
+
+
 def entries_text(sized: list[ranges.Segment]) -> str:
     """The value of a variable: ascending entries without a gap, preset 0 wherever no rule holds."""
     words = []

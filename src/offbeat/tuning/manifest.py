@@ -3,6 +3,7 @@ report."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """A set of tuning files.
 
     ``rule`` is the selection rule by name; ``library`` the installation's name and ``mpirun`` its launcher.
+    ``checksums`` holds the SHA-256 of each file as it was written, by its path.
     """
 
     schema_version: int
@@ -28,6 +30,19 @@ class Manifest(Struct, frozen=True, kw_only=True):
     library: str
     mpirun: str
     tuning: TuningFiles
+    checksums: dict[str, str] = {}
+
+    def changed_files(self) -> list[Path]:
+        """The files that are not what was exported, in the order in which they were written.
+
+        Of files without a checksum, of an earlier offbeat, nothing is known. Raises :class:`BadInput` for a
+        file that cannot be read.
+        """
+        return [
+            path
+            for path in self.tuning.files
+            if str(path) in self.checksums and checksum(path) != self.checksums[str(path)]
+        ]
 
 
 def write_manifest(files: TuningFiles, rule: str, installation: Installation, directory: Path) -> Path:
@@ -38,6 +53,7 @@ def write_manifest(files: TuningFiles, rule: str, installation: Installation, di
         library=installation.name,
         mpirun=str(installation.mpirun),
         tuning=files,
+        checksums={str(path): checksum(path) for path in files.files},
     )
     text = msgspec.json.format(msgspec.json.encode(manifest, enc_hook=str)).decode()
     return write_file(directory, MANIFEST, text + "\n")
@@ -63,6 +79,14 @@ def read_manifest(directory: Path) -> Manifest:
             " write it anew with 'offbeat export'"
         )
     return manifest
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file; raises :class:`BadInput` for one that cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise BadInput(f"cannot read the tuning file {path}: {error.strerror or error}") from None
 
 
 def _path(kind: type, text: str) -> Path:

@@ -18,6 +18,7 @@ from offbeat.results import layout
 from offbeat.results.read import Results, read_study_toml
 from offbeat.study.evidence import kind
 from offbeat.study.resolved import read_resolved
+from offbeat.tuning import intelmpi
 from offbeat.tuning.manifest import Manifest
 from offbeat.tuning.plan import family_of
 from offbeat.tuning.probes import Probe, probes
@@ -35,6 +36,10 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, to
     for measurements made elsewhere.
     """
     installation = _installation(results, manifest, mpi)
+    changed = manifest.changed_files()
+    for path in changed:
+        told.warn(changed_words(path))
+    tuning = manifest.tuning.as_on_disk(intelmpi.exported)
     study = read_resolved(read_study_toml(results.directory / layout.STUDY))
     with _scratch(folder) as scratch:
         launches = Launches(
@@ -48,7 +53,7 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, to
         )
         try:
             verifier = Verifier(
-                manifest.tuning,
+                tuning,
                 installation,
                 launches,
                 STEERING[installation.family](),
@@ -56,10 +61,15 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, to
                 study.repetitions.hang_after,
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
-            proofs = _proofs(verifier, probes(manifest.tuning, results.cases, results.verdicts), told)
+            proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), told)
         finally:
             launches.close()
-    return Proofs(library=installation.name, proofs=proofs)
+    return Proofs(library=installation.name, proofs=proofs, changed_files=[str(path) for path in changed])
+
+
+def changed_words(path: Path) -> str:
+    """What to tell the user of a tuning file that is not the exported one."""
+    return f"{path} was changed since 'offbeat export' wrote it; what it does now is verified"
 
 
 def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: Told) -> list[Proof]:

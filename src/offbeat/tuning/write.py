@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,6 +69,18 @@ def study_environment(study: Mapping[str, object]) -> dict[str, str]:
         if isinstance(environment, Mapping)
         else {}
     )
+
+
+def environment_notes(results: Results) -> list[str]:
+    """A sentence on the variables that the study set for every launch, which the tuning files do not hold."""
+    variables = study_environment(results.study)
+    if not variables:
+        return []
+    words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    return [
+        f"The study was measured, and 'offbeat verify' launches, with {words}: set the same for your"
+        " programs, or something else may run there."
+    ]
 
 
 def measured_library(provenance: Mapping[str, object]) -> dict[str, object]:

@@ -1,0 +1,45 @@
+"""Launches are compared by what ran in them, and by the variables that the library itself reports."""
+
+from __future__ import annotations
+
+from fake_launches import SOUND
+from scripted_library import case, observed
+
+from offbeat.engines.ran import Ran, different_runs, different_variables, what_ran
+from offbeat.mpi.steer_mpich import MpichSteering
+
+FLAT = Ran(functions=["MPIR_Reduce_intra_binomial"], messages="messages:aa", variables={"NOLOCAL": "0"})
+
+
+class OneDriver:
+    """A driver that answers the two questions."""
+
+    def __init__(self, messages):
+        self.messages = messages
+
+    def ask(self, verb, *, timeout_s, **values):
+        if verb == "variables":
+            one = {"name": "NOLOCAL", "type": "int", "settable": True, "value": "0", "items": []}
+            return SOUND | {"variables": [one | {"description": ""}]}
+        return observed("MPIR_Reduce_intra_binomial", self.messages)
+
+
+def test_what_ran_is_the_functions_the_messages_and_the_variables():
+    ran = what_ran(OneDriver([[1, 0, 8]]), case(), MpichSteering(), 1.0)
+    assert (ran.functions, ran.variables) == (FLAT.functions, FLAT.variables)
+    assert ran.messages.startswith("messages:") and " " not in ran.messages
+    assert what_ran(OneDriver(None), case(), MpichSteering(), 1.0).messages == ""
+
+
+def test_the_same_is_no_difference_and_each_difference_is_a_sentence():
+    assert different_runs(FLAT, FLAT) == different_variables(FLAT, FLAT) == []
+    other = Ran(functions=["MPIR_Reduce_intra_smp"], messages="messages:bb", variables={"NOLOCAL": "1"})
+    functions, messages = different_runs(FLAT, other)
+    assert "MPIR_Reduce_intra_binomial here, MPIR_Reduce_intra_smp there" in functions
+    assert "messages:aa here, messages:bb there" in messages
+    assert different_variables(FLAT, other) == ["NOLOCAL: 0 here, 1 there"]
+
+
+def test_messages_that_only_one_launch_shows_are_no_difference():
+    unseen = Ran(functions=FLAT.functions, messages="", variables=FLAT.variables)
+    assert different_runs(FLAT, unseen) == []
