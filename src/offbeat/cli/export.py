@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,13 @@ from rich.console import Console
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
+from offbeat.study.legal import KINDS
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.write import plan_for, write
 from offbeat.units import counted
+
+Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
+"""Kinds of legal calls as the option's choices."""
 
 
 def command(
@@ -43,11 +48,19 @@ def command(
             metavar="PREFIX",
         ),
     ] = "",
+    allowed: Annotated[
+        list[Kind] | None,
+        typer.Option(
+            "--allow-wrong-results",
+            help="Export algorithms although they are wrong for legal calls of this kind; may be given"
+            " several times. The file repeats it.",
+        ),
+    ] = None,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     results = read_study(directory)
     choices = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
-    made, installation = plan_for(results, choices, mpi)
+    made, installation = plan_for(results, choices, mpi, [kind.value for kind in allowed or []])
     folder = output or directory / "tuning"
     files = write(made, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
@@ -62,5 +75,7 @@ def command(
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
+    for sentence in files.insisted:
+        console.print(f"Warning: {sentence}", markup=False)
     for note in files.notes:
         console.print(f"Note: {note}", markup=False)

@@ -1,8 +1,8 @@
 """The legal calls of a collective that an algorithm must get right: one table, and the calls that follow.
 
 Tried are the calls of the table on all processes of a launch, and its most telling ones on communicators of
-fewer processes and of other ranks: a tuning file's rules match those as well. Extents and counts are such that
-the message has about the size that is asked for.
+fewer processes and of other ranks: a tuning file's rules match those as well. Extents and counts are such
+that the message has about the size that is asked for.
 """
 
 from __future__ import annotations
@@ -73,13 +73,15 @@ TABLE = (
         options={"datatype": "double", "op": "user_sum"},
     ),
     Row(of=REDUCING, kinds=("operations",), words="with MPI_BXOR", options={"datatype": "int", "op": "bxor"}),
-    Row(of=WITH_DATA, kinds=("datatypes",), words="of bytes", options={"datatype": "byte", "op": "max"}),
-    Row(of=MOVING, kinds=("datatypes",), words="of a type of 3 bytes", options={"datatype": "odd"}),
-    Row(of=MOVING, kinds=("datatypes",), words="of a type of 1032 bytes", options={"datatype": "wide"}),
+    Row(
+        of=WITH_DATA, kinds=("datatypes",), words="in single bytes", options={"datatype": "byte", "op": "max"}
+    ),
+    Row(of=MOVING, kinds=("datatypes",), words="in elements of 3 bytes", options={"datatype": "odd"}),
+    Row(of=MOVING, kinds=("datatypes",), words="in elements of 1032 bytes", options={"datatype": "wide"}),
     Row(
         of=WITH_DATA,
         kinds=("datatypes",),
-        words="of a type with gaps",
+        words="in elements with gaps",
         options={"datatype": "gapped", "op": "user_sum"},
     ),
     Row(of=ROOTED, kinds=("roots",), words="", root="middle"),
@@ -120,7 +122,13 @@ TABLE = (
         options={"null_ignored": 1},
         everywhere=True,
     ),
-    Row(of=WITH_DATA, kinds=("zero-counts",), words="of 0 elements", options={"counts": "none"}, count=lambda _: 1),
+    Row(
+        of=WITH_DATA,
+        kinds=("zero-counts",),
+        words="of 0 elements",
+        options={"counts": "none"},
+        count=lambda _: 1,
+    ),
     Row(
         of=IN_PLACE,
         kinds=("zero-counts", "in-place"),
@@ -192,12 +200,17 @@ class Communicator(Struct, frozen=True):
 
 
 def legal_calls(
-    collective: str, p: int, sizes: Sequence[int], datatype: str = "", op: str = ""
+    collective: str,
+    p: int,
+    sizes: Sequence[int],
+    datatype: str = "",
+    op: str = "",
+    more_processes: Sequence[int] = (),
 ) -> list[LegalCall]:
     """The legal calls of a collective to try in a launch of ``p`` processes, each once.
 
-    ``sizes`` are message sizes in bytes as studies count them (bytes per process); ``datatype`` and ``op`` are
-    those of the study.
+    ``sizes`` are message sizes in bytes as studies count them (bytes per process); ``datatype`` and ``op``
+    are those of the study. ``more_processes`` are further sizes of communicators.
     """
     usual: dict[str, object] = {"collective": collective, "datatype": datatype or "double"}
     if collective in REDUCING:
@@ -205,7 +218,7 @@ def legal_calls(
     most = max(ELEMENTS["affine"][0], MOST_BUFFER_BYTES // p)
     bounded = list(dict.fromkeys(min(size, most) for size in sizes))
     found: dict[str, LegalCall] = {}
-    for communicator in communicators(p):
+    for communicator in communicators(p, more_processes):
         for row in TABLE:
             if collective not in row.of or not (communicator.is_whole or row.everywhere):
                 continue
@@ -221,10 +234,10 @@ def few_sizes(sizes: Sequence[int]) -> list[int]:
     return list(dict.fromkeys([ordered[0], ordered[len(ordered) // 2], ordered[-1]])) if ordered else []
 
 
-def communicators(p: int) -> list[Communicator]:
+def communicators(p: int, more: Sequence[int] = ()) -> list[Communicator]:
     """All processes of a launch, fewer of them, every second one, and all in reverse order."""
     found = [Communicator(list(range(p)), f"{p} processes" if p > 1 else "1 process", is_whole=True)]
-    for size in smaller_sizes(p):
+    for size in sorted({*smaller_sizes(p), *(size for size in more if 0 < size < p)}):
         found.append(Communicator(list(range(size)), f"the first {size} of {p} processes"))
     if p > 2:
         found.append(Communicator(list(range(1, p, 2)), f"every second of {p} processes"))
@@ -257,7 +270,11 @@ def _call(row: Row, communicator: Communicator, usual: dict[str, object], size: 
     if not (row.count or is_barrier):
         words.append(f"of {format_size(count * own_bytes)}")
     words += [row.words] if row.words else []
-    words += [f"to root {root}" if asked["collective"] in ("reduce", "gather") else f"from root {root}"] if root else []
+    words += (
+        [f"to root {root}" if asked["collective"] in ("reduce", "gather") else f"from root {root}"]
+        if root
+        else []
+    )
     words.append(f"on {communicator.text}")
     kinds = row.kinds if communicator.is_whole else (*row.kinds, "communicators")
     return LegalCall(kinds=kinds, p=p, text=" ".join(words), asked=asked)

@@ -33,7 +33,9 @@ def try_calls(
     outcomes: list[str] = []
     lost: dict[tuple[str, ...], str] = {}
     for call in calls:
-        before = lost.get(call.kinds) or (list(lost.values())[-1] if len(lost) >= LOSSES_BEFORE_GIVING_UP else "")
+        before = lost.get(call.kinds) or (
+            list(lost.values())[-1] if len(lost) >= LOSSES_BEFORE_GIVING_UP else ""
+        )
         if before:
             outcomes.append(f"{NOT_TRIED}{before}")
             continue
@@ -70,9 +72,7 @@ def wrong_calls(
     return list(found.values())
 
 
-def _try(
-    launches: Launches, where: Where, forced: Sequence[str], call: LegalCall, patience_s: float
-) -> str:
+def _try(launches: Launches, where: Where, forced: Sequence[str], call: LegalCall, patience_s: float) -> str:
     """One call's outcome; raises DriverLost where the launch ends or hangs, which is then dropped."""
     try:
         driver = launches.get(where)
@@ -92,4 +92,6 @@ def _try(
 
 
 def _loss_in_words(loss: str) -> str:
-    return f"it hangs ({loss.removeprefix(HUNG)})" if loss.startswith(HUNG) else f"it ends the program: {loss}"
+    return (
+        f"it hangs ({loss.removeprefix(HUNG)})" if loss.startswith(HUNG) else f"it ends the program: {loss}"
+    )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat.engines.base import Proved
 from offbeat.engines.launches import Launches, Where
+from offbeat.engines.legal_study import with_legal_calls
 from offbeat.engines.prove import Look, call_of, fingerprint, no_look, observe, seen_evidence
 from offbeat.engines.repeat import repeat
 from offbeat.engines.verdicts import Observation, judge, rename
@@ -248,6 +249,7 @@ class MpiEngine:
         for group in compared.values():
             observations = sorted((one for one, _ in group), key=lambda one: self._place(one.algorithm))
             verdicts += judge(observations, self.steering, group[0][1].p, group[0][1].bytes)
+        verdicts = with_legal_calls(verdicts, seen, self.launches, self._as_tuned, self._hang_after_s, told)
         return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
 
     def _launch_order(self, algorithm: Algorithm, case: Case, more: Mapping[str, str]) -> tuple[object, ...]:
@@ -269,6 +271,11 @@ class MpiEngine:
             again.evidence = seen.evidence
             again.wrong_noncommutative += seen.wrong_noncommutative
         return again
+
+    def _as_tuned(self, algorithm: Algorithm, case: Case) -> tuple[Where, list[str]]:
+        """The launch that treats a forced algorithm as it treats one from a tuning file, and what to force in
+        it."""
+        return self._where(algorithm, case, self.steering.tuned_environment()), self._words(algorithm)
 
     def _observe(
         self, algorithm: Algorithm, case: Case, more: Mapping[str, str], look: Look = seen_evidence

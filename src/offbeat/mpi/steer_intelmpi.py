@@ -27,6 +27,10 @@ class IntelMpiSteering:
         """Nothing more: the functions are seen in any launch."""
         return {}
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Nothing more: presets give way silently."""
+        return {}
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

@@ -40,6 +40,10 @@ class MpichSteering:
         """Every message goes through UCX, where it is seen, also between processes of one node."""
         return {"MPIR_CVAR_NOLOCAL": "1"}
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Without this word MPICH gives way silently."""
+        return {"MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

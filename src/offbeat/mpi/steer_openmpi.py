@@ -75,6 +75,10 @@ class OpenMpiSteering:
         """Nothing more: the functions are seen in any launch."""
         return {}
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Nothing more: forced algorithms give way silently."""
+        return {}
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

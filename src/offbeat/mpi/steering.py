@@ -29,6 +29,11 @@ class Steering(Protocol):
         """Further variables for the launch that proves what runs."""
         ...
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Further variables under which a forced algorithm that cannot run gives way, as one from a tuning
+        file does."""
+        ...
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

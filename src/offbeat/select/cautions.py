@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from offbeat.select.rules import Rule, stood_for
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, DelayTable
-from offbeat.study.algorithm import Verdict
 
 
 def comparison_cautions(table: DelayTable, rule: Rule, tied: list[str], compared: int) -> list[str]:
@@ -58,16 +55,6 @@ def number_cautions(table: DelayTable, rule: Rule, algorithm: str, unsure: bool)
             "how sure the choice is cannot be told: a compared case has fewer than two repetitions on record."
         )
     return sentences
-
-
-def verdict_cautions(algorithm: str, verdicts: Iterable[Verdict]) -> list[str]:
-    """What the verdicts on a cell say about using the chosen ``algorithm``."""
-    if not any(verdict.commutative_only for verdict in verdicts if verdict.algorithm == algorithm):
-        return []
-    return [
-        f"{algorithm} computed a wrong result with a non-commutative operation: "
-        "do not use it for applications that reduce with one."
-    ]
 
 
 def _roughness(table: DelayTable, algorithm: str, rough: list[int]) -> list[str]:

@@ -10,13 +10,15 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.select import rules
-from offbeat.select.cautions import comparison_cautions, no_delay_cautions, number_cautions, verdict_cautions
+from offbeat.select.cautions import comparison_cautions, no_delay_cautions, number_cautions
 from offbeat.select.certainty import Repeated, certainty, samples_of
+from offbeat.select.legal import legal_cautions, processes_covered, wrong_between
 from offbeat.select.precision import asked_width
 from offbeat.select.replay_cautions import replay_cautions
 from offbeat.select.rules import Rule
-from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables, verdicts_on
+from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables
 from offbeat.study.algorithm import DEFAULT, Verdict
+from offbeat.study.legal import WrongCall
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -120,12 +122,14 @@ def select(
         raise BadInput(
             f"the share within which algorithms count as equally good must be 0 or more, not {within}."
         )
-    tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
+    every = delay_tables(results.cases, results.algorithms, results.verdicts)
+    tables = _of_collectives(every, collectives)
     _refuse_unknown_scenario(terms.rule, tables)
     known = _Known(
         samples=None if results.is_deterministic else samples_of(results.repetitions),
         verdicts=results.verdicts,
         asked=asked_width(results.study),
+        cells=[table.cell for table in every],
     )
     outcomes = [_decide(table, terms, known) for table in tables]
     return Selection(
@@ -139,12 +143,19 @@ def select(
 
 class _Known(Struct, frozen=True, kw_only=True):
     """What is known beside the tables; without ``samples``, numbers are exact and choices are certain.
-    ``asked`` is how well the study wanted its numbers known.
+    ``asked`` is how well the study wanted its numbers known, ``cells`` are all that were measured.
     """
 
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]
     asked: float | None
+    cells: Sequence[Cell]
+
+    def wrong_calls(self, cell: Cell, algorithm: str) -> list[WrongCall]:
+        """Legal calls of which an algorithm would be wrong as the choice of a cell."""
+        ps = [one.p for one in self.cells if one.collective == cell.collective]
+        low, high = processes_covered(cell.p, ps)
+        return wrong_between(cell.collective, algorithm, low, high, self.verdicts)
 
 
 def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
@@ -181,7 +192,7 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
             *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
             *number_cautions(table, rule, algorithm, sure is None and terms.bootstrap > 0),
             *replay_cautions(table, rule, known.samples, known.asked),
-            *verdict_cautions(algorithm, verdicts_on(table.cell, known.verdicts)),
+            *legal_cautions(algorithm, known.wrong_calls(table.cell, algorithm)),
         ],
     )
 

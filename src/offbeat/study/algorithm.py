@@ -58,9 +58,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     ``commutative_only`` is true when a non-commutative operation gave a wrong result although the commutative
     one was right. ``evidence`` is what was seen to run, for instance
-    ``functions:ompi_coll_base_reduce_intra_binomial`` or ``messages:<digest> 1>0:8 2>0:8 3>2:8``. ``wrong_calls`` are legal calls of the collective at this p and
-    fewer processes of which the algorithm is wrong; ``legal_calls`` is how many were tried (0: none, so nothing
-    is known).
+    ``functions:ompi_coll_base_reduce_intra_binomial`` or ``messages:<digest> 1>0:8 2>0:8 3>2:8``.
+    ``wrong_calls`` are legal calls of the collective, on p and fewer processes, of which the algorithm is
+    wrong; ``legal_calls`` is how many were tried (0: none, so nothing is known).
     """
 
     collective: str

@@ -7,7 +7,7 @@ for is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,7 +30,11 @@ def is_simulated(library: Mapping[str, object]) -> bool:
 
 
 def plan_for(
-    results: Results, choices: Sequence[Choice], library: Mapping[str, object], wanted: str
+    results: Results,
+    choices: Sequence[Choice],
+    library: Mapping[str, object],
+    wanted: str,
+    allowed: Collection[str] = (),
 ) -> tuple[TuningPlan, Installation]:
     """The plan of simulated choices, with the settings of the installation that it is for.
 
@@ -46,7 +50,7 @@ def plan_for(
     installation = _installation(family, wanted)
     algorithms = named(installation, {(one.cell.collective, one.algorithm) for one in choices})
     known, notes = _known(choices, algorithms, installation)
-    made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family})
+    made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family}, allowed=allowed)
     simulator = str(library.get("name", ""))
     caution = (
         f"These choices were simulated ({simulator}), not measured. A study of 'offbeat run"
