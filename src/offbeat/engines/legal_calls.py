@@ -238,7 +238,8 @@ def communicators(p: int, more: Sequence[int] = ()) -> list[Communicator]:
     """All processes of a launch, fewer of them, every second one, and all in reverse order."""
     found = [Communicator(list(range(p)), f"{p} processes" if p > 1 else "1 process", is_whole=True)]
     for size in sorted({*smaller_sizes(p), *(size for size in more if 0 < size < p)}):
-        found.append(Communicator(list(range(size)), f"the first {size} of {p} processes"))
+        first = f"the first {size}" if size > 1 else "1"
+        found.append(Communicator(list(range(size)), f"{first} of {p} processes"))
     if p > 2:
         found.append(Communicator(list(range(1, p, 2)), f"every second of {p} processes"))
     if p > 1:

@@ -53,7 +53,25 @@ def plan_of(results: Results, choices: Sequence[Choice], allowed: Collection[str
         allowed=allowed,
     )
     _refuse_empty(results, made)
-    return made
+    return msgspec.structs.replace(made, notes=[*made.notes, *_untried(results, made)])
+
+
+def _untried(results: Results, made: TuningPlan) -> list[str]:
+    """A sentence on algorithms of which nobody tried other calls than the measured ones."""
+    tried = {(one.collective, one.algorithm) for one in results.verdicts if one.legal_calls}
+    untried = {
+        f"{rule.collective} by {rule.algorithm.name}": None
+        for rules in made.rules.values()
+        for rule in rules
+        if (rule.collective, rule.algorithm.name) not in tried
+    }
+    if not untried:
+        return []
+    return [
+        f"These results do not tell whether {', '.join(untried)} is right for every legal call: they come"
+        " from an earlier version of offbeat or from elsewhere. 'offbeat verify' tries the calls with the"
+        " files."
+    ]
 
 
 def _refuse_empty(results: Results, made: TuningPlan) -> None:
