@@ -8,7 +8,7 @@ import fake_launches
 import pytest
 import scripted_library
 from fake_launches import SOUND, FakeLaunches
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_library import case, number_of, observed
 
@@ -22,6 +22,7 @@ from offbeat.study.legal import KINDS
 SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
 @given(st.sampled_from(COLLECTIVES), st.integers(1, 70), SIZES)
 def test_every_call_can_be_asked_of_the_driver(collective: str, p: int, sizes: list[int]) -> None:
     found = legal_calls(collective, p, [0] if collective == "barrier" else sizes)
