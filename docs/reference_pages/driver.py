@@ -23,17 +23,23 @@ KEYS = {
     "bytes": "message size: bytes per process as the MPI call states it, or of one message",
     "call": "the call of the sequence to begin with, from 0",
     "collective": "the collective, by its MPI name in lower case; for `start` also `none`, its default",
-    "datatype": "element type",
+    "counts": "`even`, `uneven` (0, 1 or 2 times the size, of irregular collectives), `reversed` (blocks in"
+    " descending order with gaps between them, where there are displacements) or `none` (0 for all)",
+    "datatype": "element type; `odd`, `wide` and `gapped` are derived ones: for the check",
     "delay_ns": "how late the delayed process is, at least, in nanoseconds",
     "delays": "one delay a rank, in nanoseconds, separated by commas; a rank without one has 0",
     "duration_ns": "begin no repetition after so many nanoseconds",
     "exchanges": "ping-pongs of one process with its teacher in a sync, at most; 0: the method's own number",
     "from": "the rank that sends, or begins",
+    "in_place": "1: MPI_IN_PLACE wherever the standard allows it, at the root of rooted collectives",
+    "members": "ranks that take part, in this order, separated by commas; all where it is missing",
     "messages": "messages, round trips or pieces of work in a repetition",
     "method": "clock method",
     "methods": "clock methods, separated by commas",
     "most": "at most so many processes are delayed in turn, evenly spread",
-    "op": "reduction operation; `affine`, with the datatype of that name, does not commute: for the check",
+    "null_ignored": "1: what MPI ignores on a process is NULL, 0 and MPI_DATATYPE_NULL there",
+    "op": "reduction operation; `affine`, with the datatype of that name, does not commute, and `user_sum`"
+    " is a user-defined sum of `double` or `gapped`: for the check",
     "processes": "so many processes, the first ones, have the clock",
     "receivers": "the ranks that receive, one for each sender, separated by commas",
     "regex": "extended regular expression that the variables' names match",
@@ -55,6 +61,9 @@ KEYS = {
     "work": "`reduce` or `copy`",
 }
 """What the keys mean."""
+
+DEFAULTS = {"members": "all"}
+"""Defaults that the C source does not say in one word."""
 
 HEAD = """# The driver
 
@@ -153,7 +162,10 @@ def _section(verb: str, function: str) -> str:
     if not function:
         return f"## {verb}\n\nEnds the program.\n"
     lines = [f"## {verb}\n", described()[function] + "\n"]
-    rows = [(code(key), KEYS[key], _default(default)) for key, default in keys_of(function).items()]
+    rows = [
+        (code(key), KEYS[key], DEFAULTS.get(key) or _default(default))
+        for key, default in keys_of(function).items()
+    ]
     if rows:
         lines.append(table(("key", "meaning", "default"), rows))
     answers = ", ".join(map(code, answers_of(function)))

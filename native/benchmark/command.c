@@ -37,6 +37,9 @@ static const struct {
     {"ages", 0, OFFBEAT_LONGEST_NS, 1},
     {"tolerance_bounds", 0, 1000000, 0},
     {"call", 0, INT_MAX, 0},
+    {"members", 0, INT_MAX, 1},
+    {"in_place", 0, 1, 0},
+    {"null_ignored", 0, 1, 0},
 };
 
 int offbeat_command_parse(char *line, offbeat_command *command) {

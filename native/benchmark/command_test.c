@@ -78,6 +78,8 @@ static void numbers_must_be_numbers(void) {
         "senders=0,x",
         "messages=0",
         "from=-1",
+        "members=0,,1",
+        "in_place=2",
     };
     for (size_t i = 0; i < sizeof sound / sizeof *sound; i++)
         expect(fault_of(sound[i]) == NULL, sound[i]);

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
+#include "benchmark/subset.h"
 #include "control/abandon.h"
 #include "control/tree.h"
 #include "library/variables.h"
@@ -112,6 +113,7 @@ static int open_session(offbeat_session *session, FILE *answers) {
 }
 
 static void close_session(offbeat_session *session) {
+    offbeat_subset_free(session);
     offbeat_harmony_free(&session->harmony);
     offbeat_clock_free(&session->clock);
     MPI_Comm_free(&session->test);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
+#include "benchmark/subset.h"
 #include "control/json.h"
 #include "control/tree.h"
 #include "library/functions.h"
@@ -37,18 +38,56 @@ static void gather_error(offbeat_session *session, int error, error_text *first)
     offbeat_gather(text, strlen(text) + 1, keep_first_error, first, session->control);
 }
 
+/*
+ * Prepares the legal call that a command describes, on the processes that it names; NULL on the others.
+ * @return NULL, or on all processes the sentence that says why not
+ */
+static const char *prepare_legal_call(offbeat_session *session, const offbeat_command *command,
+                                      offbeat_call **call) {
+    MPI_Comm comm;
+    const char *why = offbeat_subset_comm(session, command, &comm);
+    *call = NULL;
+    if (why)
+        return why;
+    int64_t failed = 0;
+    if (comm != MPI_COMM_NULL) {
+        offbeat_request request = offbeat_session_request(command, comm);
+        offbeat_variant variant = {
+            .in_place = (int)offbeat_command_number(command, "in_place", 0),
+            .null_ignored = (int)offbeat_command_number(command, "null_ignored", 0),
+            .counts = offbeat_counts_find(offbeat_command_text(command, "counts", "even")),
+        };
+        failed = offbeat_call_create_variant(&request, &variant, call, &why) != MPI_SUCCESS;
+    }
+    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    if (!failed)
+        return NULL;
+    offbeat_call_free(call);
+    return why ? why : "another process could not prepare the call";
+}
+
 void offbeat_check(offbeat_session *session, const offbeat_command *command) {
-    offbeat_call *call = offbeat_session_call(session, command);
-    if (!call)
+    offbeat_call *call;
+    const char *why = prepare_legal_call(session, command, &call);
+    if (why) {
+        offbeat_answer_failure(session, why);
         return;
-    offbeat_call_wipe(call);
-    int error = offbeat_call_run(call);
-    int64_t wrong = error == MPI_SUCCESS ? (int64_t)offbeat_call_check(call) : 0;
-    offbeat_tree_reduce(&wrong, 1, OFFBEAT_SUM, session->control);
+    }
+    int error = MPI_SUCCESS;
+    int64_t wrong[2] = {0, 0}; /* elements, and calls that returned an error */
+    if (call) {
+        offbeat_call_wipe(call);
+        error = offbeat_call_run(call);
+        wrong[0] = error == MPI_SUCCESS ? (int64_t)offbeat_call_check(call) : 0;
+        wrong[1] = error != MPI_SUCCESS;
+    }
+    offbeat_tree_allreduce(wrong, 2, OFFBEAT_SUM, session->control);
     error_text first;
     gather_error(session, error, &first);
+    if (wrong[0] || wrong[1])
+        offbeat_subset_renew(session, command);
     if (session->answers) {
-        fprintf(session->answers, "@offbeat {\"ok\":true,\"wrong\":%lld,\"error\":", (long long)wrong);
+        fprintf(session->answers, "@offbeat {\"ok\":true,\"wrong\":%lld,\"error\":", (long long)wrong[0]);
         offbeat_json_text(first.text, session->answers);
         fputs("}\n", session->answers);
     }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
+#include "benchmark/subset.h"
 #include "control/abandon.h"
 #include "control/json.h"
 #include "control/tree.h"
@@ -23,17 +24,21 @@ void offbeat_answer_failure(offbeat_session *session, const char *why) {
     fflush(session->answers);
 }
 
-/* Whether this process can make the call; the reason is static storage. */
-static int create_call(offbeat_session *session, const offbeat_command *command, offbeat_call **call,
-                       const char **why) {
-    offbeat_request request = {
+offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm comm) {
+    return (offbeat_request){
         .collective = offbeat_command_text(command, "collective", ""),
         .bytes = (size_t)offbeat_command_number(command, "bytes", 0),
         .datatype = offbeat_command_text(command, "datatype", "double"),
         .op = offbeat_command_text(command, "op", "sum"),
         .root = (int)offbeat_command_number(command, "root", 0),
-        .comm = session->test,
+        .comm = comm,
     };
+}
+
+/* Whether this process can make the call; the reason is static storage. */
+static int create_call(offbeat_session *session, const offbeat_command *command, offbeat_call **call,
+                       const char **why) {
+    offbeat_request request = offbeat_session_request(command, session->test);
     return offbeat_call_create(&request, call, why) == MPI_SUCCESS;
 }
 
@@ -68,6 +73,7 @@ static int force_one(offbeat_session *session, char *word, const char **why) {
 }
 
 static void renew_test(offbeat_session *session) {
+    offbeat_subset_free(session);
     MPI_Comm_free(&session->test);
     MPI_Comm_dup(MPI_COMM_WORLD, &session->test);
     MPI_Comm_set_errhandler(session->test, MPI_ERRORS_RETURN);

@@ -16,6 +16,8 @@
 #include <offbeat/harmonize.h>
 #include <stdio.h>
 
+struct offbeat_subset;
+
 /** One driver process. */
 typedef struct offbeat_session {
     int rank, p;
@@ -25,6 +27,7 @@ typedef struct offbeat_session {
     const char *samples; /**< file that measure writes, on rank 0's node; NULL: none */
     offbeat_clock *clock;
     offbeat_harmony *harmony;
+    struct offbeat_subset *subsets; /**< communicators of some of the processes (subset.h) */
 } offbeat_session;
 
 /** Writes {"ok":false,"why":...} on rank 0. */
@@ -33,6 +36,9 @@ void offbeat_answer_failure(offbeat_session *session, const char *why);
 /** Prepares the call that a command names, on every process. Collective. @return NULL on all of them after
  * answering why not */
 offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command);
+
+/** The request of a command, for a communicator. */
+offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm comm);
 
 /** A harmonised start with this process's delay; ends the launch where it fails. Collective. */
 void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start);
@@ -45,7 +51,8 @@ void offbeat_force(offbeat_session *session, const offbeat_command *command);
 void offbeat_list_variables(offbeat_session *session, const offbeat_command *command);
 
 /** "check collective=...": calls the collective, compares results. Answers wrong elements and the MPI error.
- */
+ * Any legal call can be asked for: on some of the processes, in place, with other counts, and with nothing in
+ * the arguments that MPI ignores. */
 void offbeat_check(offbeat_session *session, const offbeat_command *command);
 
 /** "observe collective=...": answers the functions entered and the messages sent in one call. */

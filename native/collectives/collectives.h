@@ -19,7 +19,7 @@
  * scatter, both outside the root) allocate none and pass NULL. alltoallv, allgatherv and reduce_scatter get
  * equal counts for all processes and adjoining blocks, as the usual benchmarks do: libraries decide by
  * averages, and the size then means the same for the regular and the irregular form. MPI_IN_PLACE is not
- * used. Buffers begin at multiples of 4096 bytes.
+ * used. An offbeat_variant asks for other legal calls. Buffers begin at multiples of 4096 bytes.
  */
 #ifndef OFFBEAT_COLLECTIVES_H
 #define OFFBEAT_COLLECTIVES_H
@@ -34,14 +34,36 @@ typedef struct offbeat_call offbeat_call;
 typedef struct offbeat_request {
     const char *collective; /**< name in the table */
     size_t bytes;           /**< message size, see above: a multiple of the extent, not 0; for barrier 0 */
-    const char *datatype;   /**< byte (MPI_UNSIGNED_CHAR) int long float double, or "affine" (a pair of long)
-                               for the   non-commutative check; barrier ignores it */
+    const char *datatype;   /**< byte (MPI_UNSIGNED_CHAR) int long float double; "affine" (a pair of long) for
+                               the non-commutative check; the derived "odd" (3 bytes), "wide" (129 long) and
+                               "gapped" (a pair of long with gaps); barrier ignores it */
     const char *op; /**< sum prod max min, for integer types band bor bxor, or "affine": composition of affine
                          maps mod a prime, associative and not commutative, which goes with the datatype
-                         "affine" only; ignored unless the collective reduces */
+                         "affine" only; "user_sum": a user-defined sum of double or gapped; ignored unless the
+                         collective reduces */
     int root;       /**< ignored unless the collective has a root */
     MPI_Comm comm;  /**< an intra-communicator; not duplicated: it must live as long as the call uses it */
 } offbeat_request;
+
+/** The counts of a call, by the word that asks for them. */
+typedef enum offbeat_counts {
+    OFFBEAT_COUNTS_EVEN,     /**< "even": the same for all */
+    OFFBEAT_COUNTS_UNEVEN,   /**< "uneven": 0, 1 or 2 times the message size; of irregular collectives */
+    OFFBEAT_COUNTS_REVERSED, /**< "reversed": even, and blocks lie in descending order with gaps between them;
+                                  of collectives that take displacements */
+    OFFBEAT_COUNTS_NONE,     /**< "none": 0 for all, whatever the message size */
+    OFFBEAT_COUNTS
+} offbeat_counts;
+
+/** In what a legal call differs from the one that a benchmark makes; all zero: in nothing. */
+typedef struct offbeat_variant {
+    int in_place;     /**< MPI_IN_PLACE wherever the standard allows it: at the root of rooted collectives */
+    int null_ignored; /**< arguments that MPI ignores on this process are NULL, 0 and MPI_DATATYPE_NULL */
+    offbeat_counts counts;
+} offbeat_variant;
+
+/** @return the counts of that name, or OFFBEAT_COUNTS when there are none */
+offbeat_counts offbeat_counts_find(const char *name);
 
 /** Number of collectives in the table, and the i-th name; NULL when i is outside the table. */
 int offbeat_collective_count(void);
@@ -65,6 +87,13 @@ int offbeat_collective_reduces(const char *name);
 int offbeat_call_create(const offbeat_request *request, offbeat_call **call, const char **why);
 
 /**
+ * The same for another legal call of the collective. A call in place must be wiped before each run: its
+ * receive buffer is its input. Refused as MPI_ERR_ARG, too: a variant that the collective does not have.
+ */
+int offbeat_call_create_variant(const offbeat_request *request, const offbeat_variant *variant,
+                                offbeat_call **call, const char **why);
+
+/**
  * Makes the call use another communicator with the same processes in the same order, such as a duplicate for
  * which the library has chosen another algorithm: all algorithms then share the same buffers. Local.
  * @return MPI_SUCCESS, or MPI_ERR_COMM when size or rank differ (the call keeps its communicator)
@@ -77,7 +106,7 @@ int offbeat_call_run(offbeat_call *call);
 /**
  * Overwrites the receive buffer so that a result left over from an earlier call cannot pass as right: each
  * byte becomes the inverse of the right one. The root of bcast, whose buffer is the source, has it filled
- * anew. Local.
+ * anew, and so have calls in place. Local.
  */
 void offbeat_call_wipe(offbeat_call *call);
 

@@ -72,6 +72,27 @@ static void try_case(const offbeat_request *request) {
     expect(call == NULL, request, "free leaves NULL", 0);
 }
 
+/** The same for a variant of the call, where the collective has it. */
+static void try_variant(const offbeat_request *request, const offbeat_variant *variant) {
+    offbeat_call *call = NULL;
+    const char *why = "";
+    if (offbeat_call_create_variant(request, variant, &call, &why) != MPI_SUCCESS)
+        return;
+    cases++;
+    int code = offbeat_call_run(call);
+    size_t wrong = offbeat_call_check(call);
+    expect(code == MPI_SUCCESS && wrong == 0, request, "the result of another legal call is right", wrong);
+    offbeat_call_free(&call);
+}
+
+/** In place or not, with or without what MPI ignores, with every kind of counts. */
+static void try_variants(const offbeat_request *request) {
+    for (int in_place = 0; in_place < 2; in_place++)
+        for (int null_ignored = 0; null_ignored < 2; null_ignored++)
+            for (offbeat_counts counts = OFFBEAT_COUNTS_EVEN; counts < OFFBEAT_COUNTS; counts++)
+                try_variant(request, &(offbeat_variant){in_place, null_ignored, counts});
+}
+
 static int has_root(const char *collective) {
     return offbeat_collective_find(collective)->has_root;
 }
@@ -110,6 +131,43 @@ static void every_collective_is_right(int argc, char **argv, MPI_Comm comm) {
                     continue;
                 try_sizes_and_roots(request);
             }
+}
+
+/** Other legal calls: the last root, and elements that commute, that do not, and that have gaps. */
+static void every_variant_is_right(MPI_Comm comm) {
+    static const char *const elements[][2] = {
+        {"double", "sum"}, {"affine", "affine"}, {"gapped", "user_sum"}};
+    int p = 0;
+    MPI_Comm_size(comm, &p);
+    for (int c = 0; c < offbeat_collective_count(); c++)
+        for (int e = 0; e < 3 && strcmp(offbeat_collective_name(c), "barrier") != 0; e++) {
+            size_t extent = offbeat_datatype_extent(offbeat_datatype_find(elements[e][0]));
+            offbeat_request request = {
+                offbeat_collective_name(c), 5 * extent, elements[e][0], elements[e][1], p - 1, comm};
+            try_variants(&request);
+        }
+}
+
+/** A variant that a collective does not have. */
+static void variants_that_no_program_can_call_are_refused(MPI_Comm comm) {
+    const offbeat_request bcast = {"bcast", 8, "double", "sum", 0, comm};
+    const offbeat_request gather = {"gather", 8, "double", "sum", 0, comm};
+    const struct {
+        const offbeat_request *request;
+        offbeat_variant variant;
+        const char *words;
+    } bad[] = {
+        {&bcast, {.in_place = 1}, "MPI defines no call in place"},
+        {&gather, {.counts = OFFBEAT_COUNTS_UNEVEN}, "its counts are the same"},
+        {&gather, {.counts = OFFBEAT_COUNTS_REVERSED}, "its counts are the same"},
+        {&gather, {.counts = offbeat_counts_find("odd")}, "must be even, uneven, reversed or none"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        offbeat_call *call = NULL;
+        const char *why = "";
+        int code = offbeat_call_create_variant(bad[i].request, &bad[i].variant, &call, &why);
+        expect(code == MPI_ERR_ARG && strstr(why, bad[i].words) != NULL, bad[i].request, bad[i].words, 0);
+    }
 }
 
 /** Sizes at which libraries change to segmented and rendezvous protocols. */
@@ -258,6 +316,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     every_collective_is_right(argc, argv, MPI_COMM_WORLD);
     if (argc == 1) {
+        every_variant_is_right(MPI_COMM_WORLD);
+        variants_that_no_program_can_call_are_refused(MPI_COMM_WORLD);
         large_messages_are_right(MPI_COMM_WORLD);
         barrier_runs_and_has_nothing_to_check(MPI_COMM_WORLD);
         a_call_can_change_its_communicator(MPI_COMM_WORLD);

@@ -19,11 +19,15 @@ static const offbeat_traits traits[OFFBEAT_DATATYPES] = {
     [OFFBEAT_FLOAT] = {"float", sizeof(float), 24, 0},
     [OFFBEAT_DOUBLE] = {"double", sizeof(double), 53, 0},
     [OFFBEAT_AFFINE] = {"affine", 2 * sizeof(long), 31, 0},
+    [OFFBEAT_ODD] = {"odd", 3, 24, 0},
+    [OFFBEAT_WIDE] = {"wide", OFFBEAT_WIDE_LONGS * sizeof(long), (int)(CHAR_BIT * sizeof(long)) - 1, 0},
+    [OFFBEAT_GAPPED] = {"gapped", 4 * sizeof(long), (int)(CHAR_BIT * sizeof(long)) - 1, 0},
 };
 
 static const char *const op_names[OFFBEAT_OPS] = {
-    [OFFBEAT_SUM] = "sum",   [OFFBEAT_PROD] = "prod", [OFFBEAT_MAX] = "max",   [OFFBEAT_MIN] = "min",
-    [OFFBEAT_BAND] = "band", [OFFBEAT_BOR] = "bor",   [OFFBEAT_BXOR] = "bxor", [OFFBEAT_COMPOSE] = "affine",
+    [OFFBEAT_SUM] = "sum",   [OFFBEAT_PROD] = "prod",      [OFFBEAT_MAX] = "max",
+    [OFFBEAT_MIN] = "min",   [OFFBEAT_BAND] = "band",      [OFFBEAT_BOR] = "bor",
+    [OFFBEAT_BXOR] = "bxor", [OFFBEAT_COMPOSE] = "affine", [OFFBEAT_USER_SUM] = "user_sum",
 };
 
 /**
@@ -61,6 +65,10 @@ const char *offbeat_op_name(offbeat_op op) {
 int offbeat_op_fits(offbeat_op op, offbeat_datatype datatype) {
     if (op == OFFBEAT_COMPOSE || datatype == OFFBEAT_AFFINE)
         return op == OFFBEAT_COMPOSE && datatype == OFFBEAT_AFFINE;
+    if (op == OFFBEAT_USER_SUM)
+        return datatype == OFFBEAT_DOUBLE || datatype == OFFBEAT_GAPPED;
+    if (datatype == OFFBEAT_ODD || datatype == OFFBEAT_WIDE || datatype == OFFBEAT_GAPPED)
+        return 0;
     if (op == OFFBEAT_BAND || op == OFFBEAT_BOR || op == OFFBEAT_BXOR)
         return traits[datatype].is_integer;
     return 1;
@@ -168,6 +176,9 @@ offbeat_value offbeat_term(offbeat_datatype datatype, offbeat_op op, int p, int 
     case OFFBEAT_BXOR:
         number = positive(noise(rank, residue), largest(datatype));
         break;
+    case OFFBEAT_USER_SUM:
+        return (offbeat_value){summand(datatype, p, rank, residue),
+                               summand(datatype, p, rank, (residue + 1) % OFFBEAT_PERIOD)};
     default:
         return affine_map(rank, residue);
     }
@@ -197,6 +208,8 @@ offbeat_value offbeat_fold(offbeat_op op, offbeat_value left, offbeat_value righ
         return (offbeat_value){a | b, 0};
     case OFFBEAT_BXOR:
         return (offbeat_value){a ^ b, 0};
+    case OFFBEAT_USER_SUM:
+        return (offbeat_value){a + b, left.second + right.second};
     default:
         return compose(left, right);
     }
@@ -219,8 +232,29 @@ void offbeat_store(offbeat_datatype datatype, offbeat_value value, void *element
     case OFFBEAT_DOUBLE:
         *(double *)element = (double)value.first;
         break;
+    case OFFBEAT_ODD:
+        for (int i = 0; i < 3; i++)
+            ((unsigned char *)element)[i] = (unsigned char)(value.first >> CHAR_BIT * i);
+        break;
+    case OFFBEAT_WIDE:
+        for (int i = 0; i < OFFBEAT_WIDE_LONGS; i++)
+            ((long *)element)[i] = (long)value.first ^ i;
+        break;
+    case OFFBEAT_GAPPED:
+        ((long *)element)[0] = (long)value.first;
+        ((long *)element)[2] = (long)value.second;
+        offbeat_fill_gaps(datatype, OFFBEAT_GAP_RECEIVED, element, 1);
+        break;
     default:
         ((long *)element)[0] = (long)value.first;
         ((long *)element)[1] = (long)value.second;
+    }
+}
+
+void offbeat_fill_gaps(offbeat_datatype datatype, unsigned char byte, void *elements, size_t count) {
+    long *numbers = elements;
+    for (size_t i = 0; datatype == OFFBEAT_GAPPED && i < count; i++) {
+        memset(&numbers[4 * i + 1], byte, sizeof *numbers);
+        memset(&numbers[4 * i + 3], byte, sizeof *numbers);
     }
 }

@@ -13,6 +13,50 @@ static void compose_affine(void *in, void *inout, int *count, MPI_Datatype *type
     }
 }
 
+/** The user-defined operation "user_sum" on double. */
+static void add_doubles(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    const double *left = in;
+    double *right = inout;
+    for (int i = 0; i < *count; i++)
+        right[i] += left[i];
+}
+
+/** The user-defined operation "user_sum" on gapped. */
+static void add_gapped(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    const long *left = in;
+    long *right = inout;
+    for (int i = 0; i < *count; i++, left += 4, right += 4) {
+        right[0] += left[0];
+        right[2] += left[2];
+    }
+}
+
+/** Two long integers, a gap of one behind each. */
+static int create_gapped(MPI_Datatype *type) {
+    MPI_Datatype without_end;
+    int code = MPI_Type_vector(2, 1, 2, MPI_LONG, &without_end);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = MPI_Type_create_resized(without_end, 0, (MPI_Aint)offbeat_datatype_extent(OFFBEAT_GAPPED), type);
+    MPI_Type_free(&without_end);
+    return code;
+}
+
+static int create_derived(offbeat_datatype datatype, MPI_Datatype *type) {
+    switch (datatype) {
+    case OFFBEAT_ODD:
+        return MPI_Type_contiguous(3, MPI_UNSIGNED_CHAR, type);
+    case OFFBEAT_WIDE:
+        return MPI_Type_contiguous(OFFBEAT_WIDE_LONGS, MPI_LONG, type);
+    case OFFBEAT_GAPPED:
+        return create_gapped(type);
+    default:
+        return MPI_Type_contiguous(2, MPI_LONG, type);
+    }
+}
+
 static int create_type(offbeat_datatype datatype, MPI_Datatype *type) {
     switch (datatype) {
     case OFFBEAT_BYTE:
@@ -31,13 +75,13 @@ static int create_type(offbeat_datatype datatype, MPI_Datatype *type) {
         *type = MPI_DOUBLE;
         return MPI_SUCCESS;
     default: {
-        int code = MPI_Type_contiguous(2, MPI_LONG, type);
+        int code = create_derived(datatype, type);
         return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
     }
     }
 }
 
-static int create_operation(offbeat_op op, MPI_Op *operation) {
+static int create_operation(offbeat_op op, offbeat_datatype datatype, MPI_Op *operation) {
     switch (op) {
     case OFFBEAT_SUM:
         *operation = MPI_SUM;
@@ -62,6 +106,8 @@ static int create_operation(offbeat_op op, MPI_Op *operation) {
         return MPI_SUCCESS;
     case OFFBEAT_COMPOSE:
         return MPI_Op_create(compose_affine, 0, operation);
+    case OFFBEAT_USER_SUM:
+        return MPI_Op_create(datatype == OFFBEAT_GAPPED ? add_gapped : add_doubles, 1, operation);
     default: /* the collective takes none */
         return MPI_SUCCESS;
     }
@@ -71,12 +117,13 @@ int offbeat_handles_create(offbeat_call *call) {
     call->type = MPI_DATATYPE_NULL;
     call->operation = MPI_OP_NULL;
     int code = create_type(call->datatype, &call->type);
-    return code == MPI_SUCCESS ? create_operation(call->op, &call->operation) : code;
+    return code == MPI_SUCCESS ? create_operation(call->op, call->datatype, &call->operation) : code;
 }
 
 void offbeat_handles_free(offbeat_call *call) {
-    if (call->datatype == OFFBEAT_AFFINE && call->type != MPI_DATATYPE_NULL)
+    if (call->datatype >= OFFBEAT_AFFINE && call->datatype < OFFBEAT_DATATYPES &&
+        call->type != MPI_DATATYPE_NULL)
         MPI_Type_free(&call->type);
-    if (call->op == OFFBEAT_COMPOSE && call->operation != MPI_OP_NULL)
+    if ((call->op == OFFBEAT_COMPOSE || call->op == OFFBEAT_USER_SUM) && call->operation != MPI_OP_NULL)
         MPI_Op_free(&call->operation);
 }

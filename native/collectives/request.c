@@ -46,9 +46,10 @@ static int resolve_processes(const offbeat_request *request, offbeat_call *call,
 static int resolve_element(const offbeat_request *request, offbeat_call *call, const char **why) {
     call->datatype = offbeat_datatype_find(request->datatype);
     if (call->datatype == OFFBEAT_DATATYPES)
-        return offbeat_refuse(MPI_ERR_ARG, why,
-                              "%s: '%s' is not a datatype; give byte, int, long, float, double or affine",
-                              request->collective, shown(request->datatype));
+        return offbeat_refuse(
+            MPI_ERR_ARG, why,
+            "%s: '%s' is not a datatype; give byte, int, long, float, double, affine, odd, wide or gapped",
+            request->collective, shown(request->datatype));
     call->op = OFFBEAT_OPS;
     if (!offbeat_collective_folds(call->collective))
         return MPI_SUCCESS;
@@ -56,7 +57,7 @@ static int resolve_element(const offbeat_request *request, offbeat_call *call, c
     if (call->op == OFFBEAT_OPS)
         return offbeat_refuse(
             MPI_ERR_ARG, why,
-            "%s: '%s' is not an operation; give sum, prod, max, min, band, bor, bxor or affine",
+            "%s: '%s' is not an operation; give sum, prod, max, min, band, bor, bxor, affine or user_sum",
             request->collective, shown(request->op));
     if (!offbeat_op_fits(call->op, call->datatype))
         return offbeat_refuse(
@@ -64,7 +65,31 @@ static int resolve_element(const offbeat_request *request, offbeat_call *call, c
             request->datatype,
             call->op == OFFBEAT_COMPOSE || call->datatype == OFFBEAT_AFFINE
                 ? "the operation affine and the datatype affine go together and with nothing else"
+            : call->op == OFFBEAT_USER_SUM ? "user_sum needs double or gapped"
+            : call->datatype > OFFBEAT_AFFINE
+                ? "the datatypes odd and wide have no operation, gapped has user_sum"
                 : "bitwise operations need byte, int or long");
+    return MPI_SUCCESS;
+}
+
+/** Whether the collective has calls of this variant, and what follows from the variant for this process. */
+static int resolve_variant(const offbeat_variant *variant, offbeat_call *call, const char **why) {
+    const offbeat_collective *row = call->collective;
+    int moves_between_buffers = row->send != OFFBEAT_NO_BLOCK && row->receive != OFFBEAT_NO_BLOCK;
+    int takes_displacements = row->is_irregular && row->receive == OFFBEAT_BLOCK_PER_RANK;
+    call->variant = *variant;
+    if (variant->in_place && !moves_between_buffers)
+        return offbeat_refuse(MPI_ERR_ARG, why, "%s: MPI defines no call in place", row->name);
+    if (variant->counts >= OFFBEAT_COUNTS)
+        return offbeat_refuse(MPI_ERR_ARG, why, "%s: counts must be even, uneven, reversed or none",
+                              row->name);
+    if ((variant->counts == OFFBEAT_COUNTS_UNEVEN && !row->is_irregular) ||
+        (variant->counts == OFFBEAT_COUNTS_REVERSED && !takes_displacements))
+        return offbeat_refuse(MPI_ERR_ARG, why,
+                              "%s: its counts are the same for all processes, and blocks adjoin", row->name);
+    int takes_part = variant->in_place && (!row->has_root || call->rank == call->root);
+    call->keeps_own_block = takes_part && row->sends_at_root;
+    call->is_in_place = takes_part && !row->sends_at_root;
     return MPI_SUCCESS;
 }
 
@@ -106,23 +131,28 @@ static int resolve_size(const offbeat_request *request, offbeat_call *call, cons
                               "%s: %zu bytes are no whole number of %s elements; give a multiple of %zu",
                               request->collective, request->bytes, datatype, extent);
     size_t count = request->bytes / extent;
-    if (count > (size_t)INT_MAX / longest(call))
+    size_t room = (size_t)INT_MAX / longest(call);
+    if (call->variant.counts == OFFBEAT_COUNTS_UNEVEN || call->variant.counts == OFFBEAT_COUNTS_REVERSED)
+        room /= 2;
+    if (count > room)
         return offbeat_refuse(
             MPI_ERR_ARG, why,
             "%s: %zu bytes with %d processes need a buffer of more than %d %s elements; give at most"
             " %zu bytes",
-            request->collective, request->bytes, call->p, INT_MAX, datatype,
-            (size_t)INT_MAX / longest(call) * extent);
-    call->count = (int)count;
+            request->collective, request->bytes, call->p, INT_MAX, datatype, room * extent);
+    call->count = call->variant.counts == OFFBEAT_COUNTS_NONE ? 0 : (int)count;
     call->send_blocks = blocks(call->collective->send, call->collective->sends_at_root, call);
     call->receive_blocks = blocks(call->collective->receive, call->collective->receives_at_root, call);
     return check_memory(call, why);
 }
 
-int offbeat_request_resolve(const offbeat_request *request, offbeat_call *call, const char **why) {
+int offbeat_request_resolve(const offbeat_request *request, const offbeat_variant *variant,
+                            offbeat_call *call, const char **why) {
     int code = resolve_collective(request, call, why);
     if (code == MPI_SUCCESS)
         code = resolve_processes(request, call, why);
+    if (code == MPI_SUCCESS)
+        code = resolve_variant(variant, call, why);
     if (code != MPI_SUCCESS)
         return code;
     if (call->collective->content == OFFBEAT_NOTHING) {

@@ -6,57 +6,61 @@
 #include "call.h"
 
 static int run_allreduce(offbeat_call *c) {
-    return MPI_Allreduce(c->send, c->receive, c->count, c->type, c->operation, c->comm);
+    return MPI_Allreduce(c->with.send, c->with.receive, c->count, c->type, c->operation, c->comm);
 }
 
 static int run_alltoall(offbeat_call *c) {
-    return MPI_Alltoall(c->send, c->count, c->type, c->receive, c->count, c->type, c->comm);
+    return MPI_Alltoall(c->with.send, c->with.send_count, c->with.send_type, c->with.receive, c->count,
+                        c->type, c->comm);
 }
 
 static int run_alltoallv(offbeat_call *c) {
-    return MPI_Alltoallv(c->send, c->counts, c->displacements, c->type, c->receive, c->counts,
-                         c->displacements, c->type, c->comm);
+    return MPI_Alltoallv(c->with.send, c->with.send_counts, c->with.send_displacements, c->with.send_type,
+                         c->with.receive, c->counts, c->displacements, c->type, c->comm);
 }
 
 static int run_allgather(offbeat_call *c) {
-    return MPI_Allgather(c->send, c->count, c->type, c->receive, c->count, c->type, c->comm);
+    return MPI_Allgather(c->with.send, c->with.send_count, c->with.send_type, c->with.receive, c->count,
+                         c->type, c->comm);
 }
 
 static int run_allgatherv(offbeat_call *c) {
-    return MPI_Allgatherv(c->send, c->count, c->type, c->receive, c->counts, c->displacements, c->type,
-                          c->comm);
+    return MPI_Allgatherv(c->with.send, c->with.send_count, c->with.send_type, c->with.receive, c->counts,
+                          c->displacements, c->type, c->comm);
 }
 
 static int run_bcast(offbeat_call *c) {
-    return MPI_Bcast(c->receive, c->count, c->type, c->root, c->comm);
+    return MPI_Bcast(c->with.receive, c->count, c->type, c->root, c->comm);
 }
 
 static int run_reduce(offbeat_call *c) {
-    return MPI_Reduce(c->send, c->receive, c->count, c->type, c->operation, c->root, c->comm);
+    return MPI_Reduce(c->with.send, c->with.receive, c->count, c->type, c->operation, c->root, c->comm);
 }
 
 static int run_reduce_scatter(offbeat_call *c) {
-    return MPI_Reduce_scatter(c->send, c->receive, c->counts, c->type, c->operation, c->comm);
+    return MPI_Reduce_scatter(c->with.send, c->with.receive, c->counts, c->type, c->operation, c->comm);
 }
 
 static int run_reduce_scatter_block(offbeat_call *c) {
-    return MPI_Reduce_scatter_block(c->send, c->receive, c->count, c->type, c->operation, c->comm);
+    return MPI_Reduce_scatter_block(c->with.send, c->with.receive, c->count, c->type, c->operation, c->comm);
 }
 
 static int run_gather(offbeat_call *c) {
-    return MPI_Gather(c->send, c->count, c->type, c->receive, c->count, c->type, c->root, c->comm);
+    return MPI_Gather(c->with.send, c->with.send_count, c->with.send_type, c->with.receive,
+                      c->with.receive_count, c->with.receive_type, c->root, c->comm);
 }
 
 static int run_scatter(offbeat_call *c) {
-    return MPI_Scatter(c->send, c->count, c->type, c->receive, c->count, c->type, c->root, c->comm);
+    return MPI_Scatter(c->with.send, c->with.send_count, c->with.send_type, c->with.receive,
+                       c->with.receive_count, c->with.receive_type, c->root, c->comm);
 }
 
 static int run_scan(offbeat_call *c) {
-    return MPI_Scan(c->send, c->receive, c->count, c->type, c->operation, c->comm);
+    return MPI_Scan(c->with.send, c->with.receive, c->count, c->type, c->operation, c->comm);
 }
 
 static int run_exscan(offbeat_call *c) {
-    return MPI_Exscan(c->send, c->receive, c->count, c->type, c->operation, c->comm);
+    return MPI_Exscan(c->with.send, c->with.receive, c->count, c->type, c->operation, c->comm);
 }
 
 static int run_barrier(offbeat_call *c) {

@@ -27,10 +27,16 @@ void offbeat_tile_folded(offbeat_tile *tile, offbeat_datatype datatype, offbeat_
     }
 }
 
+void offbeat_tile_copy(const offbeat_tile *from, offbeat_tile *to) {
+    begin(to, from->datatype, from->elements);
+    memcpy(to->bytes, from->bytes, from->elements * offbeat_datatype_extent(from->datatype));
+}
+
 void offbeat_tile_invert(offbeat_tile *tile) {
     size_t bytes = tile->elements * offbeat_datatype_extent(tile->datatype);
     for (size_t i = 0; i < bytes; i++)
         tile->bytes[i] = (unsigned char)~tile->bytes[i];
+    offbeat_fill_gaps(tile->datatype, OFFBEAT_GAP_RECEIVED, tile->bytes, tile->elements);
 }
 
 /** Elements of the tile that fit into what is left of a buffer. */

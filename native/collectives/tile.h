@@ -15,7 +15,7 @@
 typedef struct offbeat_tile {
     offbeat_datatype datatype;
     size_t elements;
-    _Alignas(OFFBEAT_LARGEST_EXTENT) unsigned char bytes[OFFBEAT_PERIOD * OFFBEAT_LARGEST_EXTENT];
+    _Alignas(16) unsigned char bytes[OFFBEAT_PERIOD * OFFBEAT_LARGEST_EXTENT];
 } offbeat_tile;
 
 /** What @p rank sends from index @p first on, when data are only moved; for a buffer of @p count elements. */
@@ -28,7 +28,10 @@ void offbeat_tile_moved(offbeat_tile *tile, offbeat_datatype datatype, int rank,
 void offbeat_tile_folded(offbeat_tile *tile, offbeat_datatype datatype, offbeat_op op, int p, int low,
                          int high, size_t first, size_t count);
 
-/** Inverts every bit, so that every byte of every element is wrong. */
+/** Copies a tile: only what is used of it. */
+void offbeat_tile_copy(const offbeat_tile *from, offbeat_tile *to);
+
+/** Inverts every bit outside gaps, so that every byte of every element is wrong. */
 void offbeat_tile_invert(offbeat_tile *tile);
 
 /** Lays the tile over @p count elements. */

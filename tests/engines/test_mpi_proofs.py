@@ -125,7 +125,7 @@ def test_an_algorithm_with_a_wrong_result_or_an_error_is_not_looked_at_further(m
     found = prove(engine, case())
     assert found["chain", 4, 8].status == status
     verbs = [verb for _, forced, verb, _ in engine.launches.asked if number_of(forced) == "2"]
-    assert verbs == ["check"]
+    assert verbs.count("check") == 1 and "observe" not in verbs
 
 
 def test_a_noncommutative_operation_that_fails_is_no_wrong_result(make):

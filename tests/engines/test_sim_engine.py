@@ -28,6 +28,8 @@ from offbeat.engines.sim import LANES
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
+from offbeat.simulation import catalogue
+from offbeat.simulation.order import keeps_order
 from offbeat.study.case import Case
 from offbeat.study.load import loads, simulator_options
 
@@ -292,3 +294,15 @@ def test_one_case_alone_is_measured_too(tmp_path):
     engine.close()
     assert samples.exits_s.shape == samples.arrivals_s.shape == (1, 8)
     assert samples.valid.tolist() == [True]
+
+
+def test_algorithms_whose_schedule_mixes_the_order_of_ranks_up_are_marked() -> None:
+    """With them the real Open MPI computes wrong results where an operation does not commute."""
+    mixing = {
+        name
+        for name in catalogue.catalogue()["reduce", "openmpi"]
+        if not keeps_order("reduce", "openmpi", name, 8)
+    }
+    assert mixing == {"chain", "pipeline", "binary", "binomial"}
+    assert not keeps_order("reduce", "openmpi", "chain(fanout=2)", 8)
+    assert keeps_order("bcast", "openmpi", "chain", 8)

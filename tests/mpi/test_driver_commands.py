@@ -77,6 +77,25 @@ def test_what_cannot_be_measured_is_refused_and_the_launch_goes_on(
     assert ask(driver, "check")["wrong"] == 0
 
 
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"members": "0,3"}, "members must be ranks of the launch"),
+        ({"members": "1,0,1"}, "members must be different ranks"),
+        ({"members": "0,1", "root": 2}, "root 2 is not a rank of 2 processes"),
+        ({"collective": "bcast", "in_place": 1}, "MPI defines no call in place"),
+        ({"counts": "odd"}, "counts must be even, uneven, reversed or none"),
+    ],
+)
+def test_calls_that_no_program_can_make_are_refused_and_legal_ones_are_checked(
+    driver: Driver, values: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(Refused, match=sentence):
+        ask(driver, "check", **values)
+    assert ask(driver, "check", members="2,0", root=1, in_place=1)["wrong"] == 0
+    assert ask(driver, "check", members="2", root=0, counts="none")["wrong"] == 0
+
+
 def test_any_number_of_attempts_may_be_allowed(driver: Driver, samples: Path) -> None:
     answer = ask(driver, "measure", repetitions=600, attempts=2**62, delays="0,1000,2000")
     taken = read_samples(samples, P)

@@ -6,6 +6,7 @@ from measured import case, matrix, results
 from offbeat.errors import BadInput
 from offbeat.select.choose import choose, select
 from offbeat.study.algorithm import Verdict
+from offbeat.study.legal import WrongCall
 
 ROWS = matrix(
     {
@@ -98,13 +99,23 @@ def test_an_algorithm_that_a_verdict_speaks_against_is_never_selected(status):
     assert "pair" not in [*choice.winners.values(), *choice.scores]
 
 
-def test_a_choice_that_is_wrong_for_non_commutative_operations_says_so():
+def test_a_choice_that_is_wrong_for_a_legal_call_says_that_it_is_not_exported():
     verdict = Verdict(
         collective="reduce", algorithm="pair", p=4, bytes=8, status="proved", commutative_only=True
     )
     choice = only(results(ROWS, verdicts=[verdict]))
     assert choice.algorithm == "pair"
-    assert any("non-commutative" in warning for warning in choice.warnings)
+    (warning,) = [one for one in choice.warnings if "export" in one]
+    assert "wrong for operations that are not commutative" in warning
+    assert "unless --allow-wrong-results noncommutative is given" in warning
+
+
+def test_wrong_calls_of_processes_that_the_choice_does_not_cover_are_not_said():
+    wrong = WrongCall(kind="communicators", p=3, call="MPI_Reduce on 3 processes", result="it hangs")
+    verdict = Verdict(
+        collective="reduce", algorithm="pair", p=4, bytes=8, status="proved", wrong_calls=[wrong]
+    )
+    assert not any("export" in one for one in only(results(ROWS, verdicts=[verdict])).warnings)
 
 
 def test_an_algorithm_with_a_gap_is_left_out_with_the_pattern_and_the_reason():

@@ -11,6 +11,7 @@ from real_libraries import real_installation
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
+from offbeat.study.legal import KINDS
 from offbeat.tuning import openmpi
 from offbeat.tuning.write import plan_for, write
 
@@ -53,8 +54,10 @@ def test_rules_name_the_simulated_choices_by_the_librarys_settings(simulated):
     installation = real_installation(f"{family}5")
     results = read_study(directory)
     choices = choose(results, bootstrap=0)
-    made, used = plan_for(results, choices, str(installation.prefix))
+    made, used = plan_for(results, choices, str(installation.prefix), KINDS)
     assert used.identity == installation.identity
+    safe, _ = plan_for(results, choices, str(installation.prefix))
+    assert not safe.insisted and len(made.insisted) == (1 if family == "openmpi" else 0)
     chosen = {(one.cell.collective, one.cell.bytes): one.algorithm for one in choices}
     ruled = {
         (rule.collective, rule.bytes): rule.algorithm.name for own in made.rules.values() for rule in own

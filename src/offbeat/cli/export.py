@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,14 @@ from offbeat.results.read import read_study
 from offbeat.select.choose import select
 from offbeat.select.indistinguishable import included, sentences
 from offbeat.select.reliability import reliability
+from offbeat.study.legal import KINDS
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.unfinished import marked, settled
 from offbeat.tuning.write import environment_notes, plan_for, write
 from offbeat.units import counted
+
+Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
+"""Kinds of legal calls as the option's choices."""
 
 
 def command(
@@ -47,6 +52,14 @@ def command(
             metavar="PREFIX",
         ),
     ] = "",
+    allowed: Annotated[
+        list[Kind] | None,
+        typer.Option(
+            "--allow-wrong-results",
+            help="Export algorithms although they are wrong for legal calls of this kind; may be given"
+            " several times. The file repeats it.",
+        ),
+    ] = None,
     partial: Annotated[
         bool,
         typer.Option(
@@ -62,7 +75,9 @@ def command(
         bootstrap=0,
         include_scenarios=include_scenarios,
     )
-    made, installation = plan_for(results, settled(selection, partial=partial), mpi)
+    made, installation = plan_for(
+        results, settled(selection, partial=partial), mpi, [kind.value for kind in allowed or []]
+    )
     made = marked(made, selection, partial=partial)
     folder = output or directory / "tuning"
     files = write(made, installation, folder, format_version)
@@ -80,6 +95,8 @@ def command(
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
+    for sentence in files.insisted:
+        console.print(f"Warning: {sentence}", markup=False)
     unclear = sentences(results, are_included=include_indistinguishable)
     for note in [*files.notes, *unclear, *environment_notes(results)]:
         console.print(f"Note: {note}", markup=False)

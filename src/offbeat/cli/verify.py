@@ -14,6 +14,8 @@ from offbeat.results.read import read_study
 from offbeat.tuning.manifest import read_manifest
 from offbeat.tuning.proofs import disobeyed, legend, summary, table, write_proofs
 from offbeat.tuning.prove_files import prove_files
+from offbeat.tuning.verify_calls import sentences, write_tried
+from offbeat.units import counted
 
 
 def command(
@@ -29,17 +31,21 @@ def command(
         ),
     ] = "",
 ) -> None:
-    """Launch the MPI library with its tuning files and prove, cell by cell, which algorithm runs."""
+    """Prove, cell by cell, which algorithm runs with the tuning files, and that they break no legal call."""
     folder = tuning or directory / "tuning"
     with RunProgress(doing="look at") as progress:
-        proofs = prove_files(read_study(directory), read_manifest(folder), mpi, folder, progress)
+        manifest = read_manifest(folder)
+        proofs, tried = prove_files(read_study(directory), manifest, mpi, folder, progress)
     write_proofs(proofs, folder)
+    write_tried(tried, folder)
     console = Console(highlight=False)
     console.print(table(proofs.proofs))
     for sentence in legend(proofs.proofs):
         console.print(sentence, soft_wrap=True)
     console.print(summary(proofs), soft_wrap=True)
     for sentence in disobeyed(proofs):
+        console.print(sentence, soft_wrap=True, markup=False)
+    for sentence in [*manifest.tuning.insisted, *sentences(tried)]:
         console.print(sentence, soft_wrap=True, markup=False)
     if proofs.changed_files:
         raise RunFailed(
@@ -50,4 +56,10 @@ def command(
         raise RunFailed(
             f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere;"
             " the table above says where, and what ran instead"
+        )
+    if tried.broken:
+        raise RunFailed(
+            f"the tuning files in {folder} break {counted(len(tried.broken), 'legal call')} that"
+            f" {tried.library} gets right without them: {tried.broken[0].call}:"
+            f" {tried.broken[0].with_files}. 'offbeat export' writes files without what is known to be wrong"
         )

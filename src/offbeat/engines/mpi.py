@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat.engines.base import Proved
 from offbeat.engines.launches import Launches, Where
+from offbeat.engines.legal_study import with_legal_calls
 from offbeat.engines.prove import call_of, fingerprint, observe
 from offbeat.engines.repeat import ROUNDS, block_rule, repeat
 from offbeat.engines.verdicts import Observation, judge, look_alikes, rename
@@ -264,6 +265,7 @@ class MpiEngine:
             observations = sorted((one for one, _ in group), key=lambda one: self._place(one.algorithm))
             self._tell_apart(observations, group[0][1], told)
             verdicts += judge(observations, self.steering, group[0][1].p, group[0][1].bytes)
+        verdicts = with_legal_calls(verdicts, seen, self.launches, self._as_tuned, self._hang_after_s, told)
         return self._named_by_proof([algorithm for algorithm, _ in requests], verdicts)
 
     def _launch_order(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
@@ -311,6 +313,11 @@ class MpiEngine:
             self._new_launches_left = NEW_LAUNCHES
             again.looks += seen.looks
         return again
+
+    def _as_tuned(self, algorithm: Algorithm, case: Case) -> tuple[Where, list[str]]:
+        """The launch that treats a forced algorithm as it treats one from a tuning file, and what to force in
+        it."""
+        return self._where(algorithm, case, self.steering.tuned_environment()), self._words(algorithm)
 
     def _observe_once(self, algorithm: Algorithm, case: Case) -> Observation:
         losses = self._losses.setdefault((algorithm.collective, algorithm.name, case.p), [])
@@ -384,8 +391,8 @@ class MpiEngine:
         """What to force in the running launch; nothing where the launch itself forces it."""
         return self._switches(algorithm) or []
 
-    def _where(self, algorithm: Algorithm, case: Case) -> Where:
-        environment = self._environment()
+    def _where(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> Where:
+        environment = self._environment() | dict(more or {})
         if self._switches(algorithm) is None:
             environment |= self.steering.launch_environment(algorithm)
         elif self._section.isolate:

@@ -208,7 +208,12 @@ def worst(verdicts: Iterable[Verdict]) -> list[Verdict]:
         before = found.setdefault(key, verdict)
         worse = verdict if _badness(verdict) > _badness(before) else before
         only = before.commutative_only or verdict.commutative_only
-        found[key] = msgspec.structs.replace(worse, commutative_only=only)
+        found[key] = msgspec.structs.replace(
+            worse,
+            commutative_only=only,
+            wrong_calls=before.wrong_calls or verdict.wrong_calls,
+            legal_calls=max(before.legal_calls, verdict.legal_calls),
+        )
     return list(found.values())
 
 

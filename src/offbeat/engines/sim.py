@@ -20,6 +20,7 @@ from offbeat.platform.machine import Platform
 from offbeat.results.repetitions import Samples
 from offbeat.simulation import catalogue
 from offbeat.simulation.exits import Job, refusal
+from offbeat.simulation.order import keeps_order
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.cases import Group
@@ -165,7 +166,12 @@ class SimEngine:
             status="refused" if refused else "proved",
             reason=refused,
             evidence="" if refused else f"{SCHEDULE}{self.family} {algorithm.name}",
+            commutative_only=not refused and not self._keeps_order(algorithm, case),
         )
+
+    def _keeps_order(self, algorithm: Algorithm, case: Case) -> bool:
+        extent = EXTENTS.get(case.datatype, 1)
+        return keeps_order(case.collective, self.family, algorithm.name, extent)
 
     def _job(self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64]) -> Job:
         return Job(

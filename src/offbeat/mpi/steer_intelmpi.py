@@ -25,6 +25,10 @@ class IntelMpiSteering:
         """Nothing."""
         return {}
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Nothing more: presets give way silently."""
+        return {}
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

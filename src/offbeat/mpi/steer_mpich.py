@@ -43,6 +43,10 @@ class MpichSteering:
         """A forced algorithm that cannot run shall say so instead of giving way to another."""
         return {"MPIR_CVAR_COLLECTIVE_FALLBACK": "error"}
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Without this word MPICH gives way silently."""
+        return {"MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

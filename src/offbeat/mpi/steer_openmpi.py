@@ -73,6 +73,10 @@ class OpenMpiSteering:
         """The component looks at forced algorithms only with dynamic rules switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Nothing more: forced algorithms give way silently."""
+        return {}
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

@@ -33,6 +33,11 @@ class Steering(Protocol):
         """Variables under which forced algorithms act, and silent fallbacks show, in every launch."""
         ...
 
+    def tuned_environment(self) -> dict[str, str]:
+        """Further variables under which a forced algorithm that cannot run gives way, as one from a tuning
+        file does."""
+        ...
+
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from offbeat.study.algorithm import Verdict
+from offbeat.study.legal import in_words, kinds_of
 from offbeat.units import format_size
 
 if TYPE_CHECKING:
@@ -110,8 +111,9 @@ def _lines(name: str, settings: str, verdicts: list[Verdict]) -> list[Line]:
 
 def _reason(verdict: Verdict) -> str:
     parts = [f"same as {verdict.same_as}" if verdict.same_as else "", verdict.reason]
-    if verdict.commutative_only:
-        parts.append("wrong with a non-commutative operation")
+    kinds = kinds_of(verdict.wrong_calls) or (["noncommutative"] if verdict.commutative_only else [])
+    if kinds:
+        parts.append(f"wrong for {in_words(kinds)}")
     return "; ".join(part for part in parts if part)
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from offbeat.select.certainty import Certainty
 from offbeat.select.rules import Rule, stood_for
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, DelayTable
-from offbeat.study.algorithm import Verdict
 
 
 def comparison_cautions(table: DelayTable, rule: Rule, tied: list[str], compared: int) -> list[str]:
@@ -71,16 +68,6 @@ def tie_cautions(algorithm: str, certainty: Certainty | None) -> list[str]:
     return [
         f"{algorithm} ties with {names}{more}: its lead is below the noise floor of"
         f" {certainty.noise_floor:.1%}."
-    ]
-
-
-def verdict_cautions(algorithm: str, verdicts: Iterable[Verdict]) -> list[str]:
-    """What the verdicts on a cell say about using the chosen ``algorithm``."""
-    if not any(verdict.commutative_only for verdict in verdicts if verdict.algorithm == algorithm):
-        return []
-    return [
-        f"{algorithm} computed a wrong result with a non-commutative operation: "
-        "do not use it for applications that reduce with one."
     ]
 
 

@@ -16,17 +16,18 @@ from offbeat.select.cautions import (
     no_delay_cautions,
     number_cautions,
     tie_cautions,
-    verdict_cautions,
 )
 from offbeat.select.certainty import EXACT, Certainty, Repeated, certainty, samples_of
 from offbeat.select.control import Control, control
+from offbeat.select.legal import legal_cautions, processes_covered, wrong_between
 from offbeat.select.partial import Unfinished, key_of, partial_caution, unfinished
 from offbeat.select.precision import asked_width
 from offbeat.select.reliability import Notice, reliability
 from offbeat.select.replay_cautions import replay_cautions
 from offbeat.select.rules import Rule
-from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables, verdicts_on
+from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables
 from offbeat.study.algorithm import DEFAULT, Verdict
+from offbeat.study.legal import WrongCall
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -140,7 +141,8 @@ def select(
         raise BadInput(
             f"the share within which algorithms count as equally good must be 0 or more, not {within}."
         )
-    tables = _of_collectives(delay_tables(results.cases, results.algorithms, results.verdicts), collectives)
+    every = delay_tables(results.cases, results.algorithms, results.verdicts)
+    tables = _of_collectives(every, collectives)
     _refuse_unknown_scenario(terms.rule, tables)
     samples = None if results.is_deterministic else samples_of(results.repetitions)
     study = unfinished(results)
@@ -150,6 +152,7 @@ def select(
         asked=asked_width(results.study),
         control=control(results, samples) if samples else None,
         not_measured=study.not_measured if study else {},
+        cells=[table.cell for table in every],
     )
     outcomes = [_decide(table, terms, known) for table in tables]
     return Selection(
@@ -167,13 +170,14 @@ def select(
 class _Known(Struct, frozen=True, kw_only=True):
     """What is known beside the tables; without ``samples``, numbers are exact and choices are certain.
     ``asked`` is how well the study wanted its numbers known, ``not_measured`` which cases of each cell are
-    still to be measured.
+    still to be measured, ``cells`` all that were measured.
     """
 
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]
     asked: float | None
     not_measured: dict[CellKey, list[tuple[str, str]]]
+    cells: Sequence[Cell]
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
@@ -193,6 +197,12 @@ class _Known(Struct, frozen=True, kw_only=True):
             seed=terms.seed,
             widening=self.control.widening if self.control else 1.0,
         )
+
+    def wrong_calls(self, cell: Cell, algorithm: str) -> list[WrongCall]:
+        """Legal calls of which an algorithm would be wrong as the choice of a cell."""
+        ps = [one.p for one in self.cells if one.collective == cell.collective]
+        low, high = processes_covered(cell.p, ps)
+        return wrong_between(cell.collective, algorithm, low, high, self.verdicts)
 
 
 def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
@@ -232,7 +242,7 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
             *number_cautions(table, rule, algorithm, sure is None and could_be_known),
             *tie_cautions(algorithm, sure),
             *replay_cautions(table, rule, known.samples, known.asked),
-            *verdict_cautions(algorithm, verdicts_on(table.cell, known.verdicts)),
+            *legal_cautions(algorithm, known.wrong_calls(table.cell, algorithm)),
         ],
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from offbeat.study.legal import WrongCall
+
 DEFAULT = "default"
 """Name of the pseudo-algorithm that leaves the choice to the library; a reference, never selected."""
 
@@ -63,6 +65,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     ``commutative_only`` is true when a non-commutative operation gave a wrong result although the commutative
     one was right. ``evidence`` is what was seen to run, for instance
     ``functions:ompi_coll_base_reduce_intra_binomial`` or ``messages:<digest> 1>0:8 2>0:8 3>2:8``.
+    ``wrong_calls`` are legal calls of the collective, on p and fewer processes, of which the algorithm is
+    wrong; ``legal_calls`` is how many were tried (0: none, so nothing is known).
     """
 
     collective: str
@@ -74,6 +78,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     reason: str = ""
     same_as: str = ""
     commutative_only: bool = False
+    wrong_calls: list[WrongCall] = []
+    legal_calls: int = 0
 
 
 def proof_counts(verdicts: Iterable[Verdict]) -> dict[str, dict[str, int]]:

@@ -28,7 +28,8 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     alone (words for the launcher, empty where it has none for the purpose). Where a library's settings must
     differ with the number of processes, ``by_processes`` holds what belongs to each; :meth:`environment_for`
     puts both together. ``rules`` are those of the plan that stand in the files. ``usage`` are lines to copy
-    into a terminal or job script, ``notes`` sentences to read before.
+    into a terminal or job script, ``notes`` sentences to read before. ``insisted`` are sentences on rules
+    that are wrong for a legal call and that the user asked for nevertheless.
     """
 
     files: list[Path]
@@ -40,6 +41,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     by_processes: list[ProcessEnvironment] = []
     every_size: list[str] = []
     exact_default: bool = True
+    insisted: list[str] = []
 
     def as_on_disk(self, read: Callable[[Path], dict[str, str]]) -> TuningFiles:
         """With the variables of each range of processes as its file has them now.

@@ -168,6 +168,7 @@ def _text(plan: TuningPlan, environment: dict[str, str], row: ranges.ProcessRow)
         f"# Written by offbeat from measurements with {plan.library}.",
         f"# Source it before launching {_span(row, ' to ')} processes:  . intelmpi-p{_span(row, '-')}.env",
         "# Preset 0 is the library's built-in decision.",
+        *(f"# {sentence}" for sentence in plan.insisted),
         *(f"export {name}={shlex.quote(value)}" for name, value in environment.items()),
     ]
     return "\n".join(lines) + "\n"

@@ -229,7 +229,7 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         *([f"# {plan.partial}"] if plan.partial else []),
         "# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size"
         + (", requests." if format_version == 2 else "."),
-        *_warning_lines(rules),
+        *(f"# {sentence}" for sentence in plan.insisted),
         f"{len(rules)} # collectives",
     ]
     for collective, own in sorted(rules.items(), key=lambda item: COLLECTIVE_IDS[item[0]]):
@@ -237,22 +237,6 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         lines += ["", f"{COLLECTIVE_IDS[collective]} # {collective}", f"{len(blocks)} # communicator sizes"]
         lines += [line for block in blocks for line in block]
     return "\n".join(lines) + "\n"
-
-
-def _warning_lines(rules: dict[str, list[Rule]]) -> list[str]:
-    return [
-        f"# WRONG RESULTS with operations that are not commutative: {collective} by {', '.join(names)}."
-        for collective, names in commutative_only(rules).items()
-    ]
-
-
-def commutative_only(rules: dict[str, list[Rule]]) -> dict[str, list[str]]:
-    """Collective → its algorithms in ``rules`` that compute wrongly unless the operation is commutative."""
-    found = {
-        collective: sorted({rule.algorithm.name for rule in own if rule.commutative_only})
-        for collective, own in rules.items()
-    }
-    return {collective: names for collective, names in found.items() if names}
 
 
 def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[list[str]]:
@@ -306,12 +290,7 @@ def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
 
 def _notes(plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]]) -> list[str]:
     """What the user of the file must know."""
-    notes = [
-        f"{collective} by {', '.join(names)} computes wrong results with operations that are not commutative,"
-        " and Open MPI does not guard them (open-mpi/ompi issue 7765): do not use the file with a program"
-        " that has such operations, or take the collective out of it."
-        for collective, names in commutative_only(rules).items()
-    ]
+    notes = []
     if any(collective in rules for collective in ("allgather", "alltoall")):
         notes.append(
             "Open MPI takes the size of allgather and alltoall from the send arguments: calls with"

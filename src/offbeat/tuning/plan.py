@@ -9,7 +9,7 @@ stays.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +19,7 @@ from offbeat.errors import BadInput
 from offbeat.select.coverage import process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
+from offbeat.tuning.safety import Wrongs, make_safe
 from offbeat.units import format_size
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     ``family`` is ``openmpi``, ``mpich`` or ``intelmpi`` (empty without any rule); ``version`` the version
     that was measured, as text, empty if unknown. ``rules`` maps each collective to its rules, ordered by p
     and size, which never overlap. ``several_nodes`` says that processes of more than one node were measured.
-    ``notes`` are sentences for the user. ``simulator`` names what simulated the library, and is empty where
+    ``notes`` are sentences for the user, ``insisted`` those on rules that stand although they are wrong for
+    a legal call. ``simulator`` names what simulated the library, and is empty where
     it was measured; ``partial`` is a sentence for the files' headers where the study is not finished.
     """
 
@@ -76,6 +78,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     rules: dict[str, list[Rule]]
     several_nodes: bool = False
     notes: list[str] = []
+    insisted: list[str] = []
     simulator: str = ""
     partial: str = ""
 
@@ -97,6 +100,7 @@ def plan(
     verdicts: Iterable[Verdict] = (),
     library: Mapping[str, object] | None = None,
     environment: Mapping[str, str] | None = None,
+    allowed: Collection[str] = (),
 ) -> TuningPlan:
     """Make the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
     ``algorithms``.
@@ -105,12 +109,18 @@ def plan(
     the study's provenance (keys ``family`` and ``version``), ``environment`` the variables that the study
     set. A tuning file cannot tell operations, data types, roots or placements apart: where cells that differ
     in nothing else chose differently, the algorithm chosen most often stands (of equals, the one with the
-    smaller mean score). Raises :class:`BadInput` when the library settings of a chosen algorithm are unknown,
-    as they are for measurements made elsewhere.
+    smaller mean score). Algorithms that are wrong for a legal call give way to others, unless all that they
+    are wrong for is among the ``allowed`` kinds (:mod:`offbeat.tuning.safety`). Raises :class:`BadInput` when
+    the library settings of a chosen algorithm are unknown, as they are for measurements made elsewhere.
     """
     known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
+    verdicts = list(verdicts)
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
-    settled, notes = _worth_changing(choices)
+    family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
+    kept = {key for key, algorithm in known.items() if keeps_to_measured_p(algorithm)}
+    safe = make_safe(choices, Wrongs(choices, known, verdicts, family, kept), allowed)
+    settled, notes = _worth_changing(safe.choices)
+    notes = safe.notes + notes
     chosen, more = _agree(settled)
     notes += more
     rules: dict[str, list[Rule]] = {}
@@ -125,6 +135,7 @@ def plan(
         rules=rules,
         several_nodes=any(choice.cell.nodes > 1 for choice in choices),
         notes=notes,
+        insisted=safe.insisted,
     )
 
 

@@ -25,11 +25,14 @@ from offbeat.tuning.probes import Probe, probes
 from offbeat.tuning.proofs import Proofs
 from offbeat.tuning.simulated import is_simulated
 from offbeat.tuning.verify import Proof, Verifier
+from offbeat.tuning.verify_calls import TriedCalls, try_with_and_without
 from offbeat.tuning.write import measured_library
 
 
-def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told) -> Proofs:
-    """Launch the library with its tuning files and look at every cell that they change.
+def prove_files(
+    results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told
+) -> tuple[Proofs, TriedCalls]:
+    """Launch the library with its tuning files: look at every cell that they change, and try legal calls.
 
     ``told`` hears how it goes on; ``mpi`` names another installation than the one that the files were written
     for. Raises :class:`BadInput` where files are missing, where the installation is of another family, and
@@ -62,9 +65,15 @@ def prove_files(results: Results, manifest: Manifest, mpi: str, folder: Path, to
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
             proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), told)
+            hang_after = study.repetitions.hang_after
+            tried = list(try_with_and_without(tuning, launches, results.cases, hang_after, told.say))
         finally:
             launches.close()
-    return Proofs(library=installation.name, proofs=proofs, changed_files=[str(path) for path in changed])
+    name = installation.name
+    return (
+        Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed]),
+        TriedCalls(library=name, calls=tried),
+    )
 
 
 def changed_words(path: Path) -> str:

@@ -7,7 +7,7 @@ for is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,7 +30,11 @@ def is_simulated(library: Mapping[str, object]) -> bool:
 
 
 def plan_for(
-    results: Results, choices: Sequence[Choice], library: Mapping[str, object], wanted: str
+    results: Results,
+    choices: Sequence[Choice],
+    library: Mapping[str, object],
+    wanted: str,
+    allowed: Collection[str] = (),
 ) -> tuple[TuningPlan, Installation]:
     """The plan of simulated choices, with the settings of the installation that it is for.
 
@@ -47,7 +51,7 @@ def plan_for(
     wanted_names = {(one.cell.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT}
     algorithms = named(installation, wanted_names)
     known, notes = _known(choices, algorithms, installation)
-    made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family})
+    made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family}, allowed=allowed)
     simulator = str(library.get("name", ""))
     caution = (
         f"These choices were simulated ({simulator}), not measured. A study of 'offbeat run"

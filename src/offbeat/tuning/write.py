@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,23 +22,25 @@ if TYPE_CHECKING:
 
 
 def plan_for(
-    results: Results, choices: Sequence[Choice], wanted: str = ""
+    results: Results, choices: Sequence[Choice], wanted: str = "", allowed: Collection[str] = ()
 ) -> tuple[TuningPlan, Installation]:
     """The plan of ``choices``, and the installation that it is for: ``wanted``, as ``--mpi`` takes it, or the
     measured one.
 
+    ``allowed`` are kinds of legal calls (:data:`offbeat.study.legal.KINDS`) for which its algorithms may be
+    wrong.
     Raises what :func:`plan_of` and :func:`installation_for` raise.
     """
     library = measured_library(results.provenance)
     if simulated.is_simulated(library):
-        made, installation = simulated.plan_for(results, choices, library, wanted)
+        made, installation = simulated.plan_for(results, choices, library, wanted, allowed)
         _refuse_empty(results, made)
         return made, installation
-    made = plan_of(results, choices)
+    made = plan_of(results, choices, allowed)
     return made, installation_for(made, library, wanted)
 
 
-def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
+def plan_of(results: Results, choices: Sequence[Choice], allowed: Collection[str] = ()) -> TuningPlan:
     """The plan of ``choices`` made from ``results``.
 
     Raises :class:`RunFailed` when nothing was selected and :class:`BadInput` for measurements made elsewhere.
@@ -49,9 +51,28 @@ def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
         verdicts=results.verdicts,
         library=measured_library(results.provenance),
         environment=study_environment(results.study),
+        allowed=allowed,
     )
     _refuse_empty(results, made)
-    return made
+    return msgspec.structs.replace(made, notes=[*made.notes, *_untried(results, made)])
+
+
+def _untried(results: Results, made: TuningPlan) -> list[str]:
+    """A sentence on algorithms of which nobody tried other calls than the measured ones."""
+    tried = {(one.collective, one.algorithm) for one in results.verdicts if one.legal_calls}
+    untried = {
+        f"{rule.collective} by {rule.algorithm.name}": None
+        for rules in made.rules.values()
+        for rule in rules
+        if (rule.collective, rule.algorithm.name) not in tried
+    }
+    if not untried:
+        return []
+    return [
+        f"These results do not tell whether {', '.join(untried)} is right for every legal call: they come"
+        " from an earlier version of offbeat or from elsewhere. 'offbeat verify' tries the calls with the"
+        " files."
+    ]
 
 
 def _refuse_empty(results: Results, made: TuningPlan) -> None:
@@ -146,6 +167,7 @@ def write(
             f"nothing of the selection can be said in the tuning files of {installation.name}: "
             + " ".join(files.notes)
         )
+    files = msgspec.structs.replace(files, insisted=made.insisted)
     version = ".".join(str(part) for part in installation.version)
     if made.version and made.version != version:
         files = msgspec.structs.replace(

@@ -1,0 +1,137 @@
+"""Exported files and legal programs, with the real Open MPI: its known traps stay closed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from real_libraries import real_installation
+
+from offbeat.mpi.installation import Installation
+from offbeat.results.read import read_study
+
+STUDY = """\
+[processes]
+p = [4]
+[[collective]]
+names = {names}
+sizes = [64, 2048]
+algorithms = {algorithms}
+[patterns]
+shapes = ["no_delay"]
+[repetitions]
+minimum = 2
+maximum = 2
+time_cap = "100 ms"
+[start]
+tolerance = "1 s"
+"""
+
+
+def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "offbeat", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=os.environ | {"COLUMNS": "200"},
+        check=False,
+    )
+
+
+def study(folder: Path, installation: Installation, fastest: dict[str, str], names: list[str]) -> Path:
+    """A measured study of some algorithms, with the fastest of each collective decided beforehand."""
+    algorithms = json.dumps(sorted({*names, *fastest.values()}))
+    text = STUDY.format(names=json.dumps(list(fastest)), algorithms=algorithms)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    ran = offbeat("run", folder / "study.toml", "--mpi", installation.mpirun)
+    assert ran.returncode == 0, ran.stderr
+    results = folder / "study-results"
+    lines = [json.loads(line) for line in (results / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        seconds = 1e-6 if line["algorithm"] == fastest[line["collective"]] else 2e-6
+        seconds = 1.0 if line["algorithm"] == "default" else seconds
+        line |= {"last_delay_s": seconds, "last_delay_low_s": seconds, "last_delay_high_s": seconds}
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (results / "cases.jsonl").write_text(text, encoding="utf-8")
+    return results
+
+
+@pytest.fixture(scope="module")
+def binomial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of Open MPI 4 that chooses a reduce that is wrong for operations that are not commutative."""
+    folder = tmp_path_factory.mktemp("binomial")
+    return study(folder, real_installation("openmpi4"), {"reduce": "binomial"}, ["linear"])
+
+
+def test_a_choice_that_breaks_legal_programs_is_said_and_not_exported(binomial: Path) -> None:
+    verdicts = {verdict.algorithm: verdict for verdict in read_study(binomial).verdicts}
+    assert {call.kind for call in verdicts["binomial"].wrong_calls} == {"noncommutative"}
+    assert {call.p for call in verdicts["binomial"].wrong_calls} == {2, 3, 4}
+    assert not verdicts["linear"].wrong_calls and verdicts["linear"].legal_calls > 40
+    selected = offbeat("select", binomial)
+    assert "binomial is wrong for operations that are not commutative" in selected.stdout
+    exported = offbeat("export", binomial)
+    assert exported.returncode == 0, exported.stderr
+    assert "reduce by binomial is not exported" in exported.stdout
+    assert "linear for reduce of 64 B on p=4, +100.0%" in exported.stdout
+    assert "binomial" not in (binomial / "tuning" / "openmpi.rules").read_text(encoding="utf-8")
+    verified = offbeat("verify", binomial)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "legal calls are right with the files" in verified.stdout
+
+
+def test_who_insists_gets_it_with_a_warning_in_the_file_and_a_verify_that_fails(binomial: Path) -> None:
+    folder = binomial.parent / "insisted"
+    words = ["--allow-wrong-results", "noncommutative", "--output", folder]
+    exported = offbeat("export", binomial, *words)
+    assert exported.returncode == 0, exported.stderr
+    said = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
+    assert f"# {said}" in (folder / "openmpi.rules").read_text(encoding="utf-8")
+    assert said in exported.stdout
+    assert said in (folder / "tuning.json").read_text(encoding="utf-8")
+    verified = offbeat("verify", binomial, "--tuning", folder)
+    assert verified.returncode == 1
+    assert "break" in verified.stderr and "with an operation that is not commutative" in verified.stderr
+    tried = json.loads((folder / "legal-calls.json").read_text(encoding="utf-8"))["calls"]
+    broken = [call for call in tried if call["with_files"] and not call["without"]]
+    assert broken and all("noncommutative" in call["kinds"] for call in broken)
+
+
+@pytest.mark.parametrize("name", ["openmpi4", "openmpi5"])
+def test_files_for_gather_and_scatter_are_right_in_place_and_with_null_arguments(
+    name: str, tmp_path: Path
+) -> None:
+    """Size-dependent rules would hang or compute wrongly there."""
+    fastest = {"gather": "binomial", "scatter": "binomial"}
+    results = study(tmp_path, real_installation(name), fastest, ["basic_linear"])
+    assert offbeat("export", results).returncode == 0
+    assert "binomial" in (results / "tuning" / "openmpi.rules").read_text(encoding="utf-8")
+    verified = offbeat("verify", results)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    tried = json.loads((results / "tuning" / "legal-calls.json").read_text(encoding="utf-8"))["calls"]
+    kinds = {kind for call in tried for kind in call["kinds"]}
+    assert {"in-place", "null-arguments"} <= kinds
+    assert not [call for call in tried if call["with_files"]]
+
+
+def test_a_gather_rule_that_depends_on_the_size_is_found_out(tmp_path: Path) -> None:
+    """What the library does with such a rule: some processes wait for others that choose differently."""
+    results = study(tmp_path, real_installation("openmpi4"), {"gather": "binomial"}, ["basic_linear"])
+    assert offbeat("export", results).returncode == 0
+    rules = results / "tuning" / "openmpi.rules"
+    text = rules.read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.endswith("# binomial")]
+    at_each_size = f"2 # message sizes\n0 1 0 0 # linear\n100 {line.split()[1]} 0 0 # binomial"
+    before = f"1 # message sizes\n{line}"
+    assert before in text
+    rules.write_text(text.replace(before, at_each_size), encoding="utf-8")
+    verified = offbeat("verify", results)
+    assert verified.returncode == 1
+    tried = json.loads((results / "tuning" / "legal-calls.json").read_text(encoding="utf-8"))["calls"]
+    broken = [call for call in tried if call["with_files"] and not call["without"]]
+    assert {"in-place", "null-arguments"} & {kind for call in broken for kind in call["kinds"]}
