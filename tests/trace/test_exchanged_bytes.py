@@ -72,7 +72,7 @@ def test_otf2_has_what_each_role_sends_and_receives(trace: Trace, tmp_path: Path
         r"MPI_COLLECTIVE_END +(\d+) +\d+ +Operation: (\w+),.*Sent: (\d+), Received: (\d+)", done.stdout
     )
     found: dict[str, list[tuple[int, int]]] = {}
-    for location, operation, sent, received in sorted(ends, key=lambda end: int(end[0])):
+    for _, operation, sent, received in sorted(ends, key=lambda end: int(end[0])):
         found.setdefault(operation, []).append((int(sent), int(received)))
     assert found == EXCHANGED
 

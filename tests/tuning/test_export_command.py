@@ -107,10 +107,41 @@ def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
 ) -> None:
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
     path = measured.absolute() / "tuning" / "openmpi.rules"
-    assert "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0" in path.read_text(encoding="utf-8")
+    assert "46 1 4 0 # way1\n256 2 4 0 # way2\n1449 0 0 0" in path.read_text(encoding="utf-8")
     out = capsys.readouterr().out
     assert "2 measured cells of reduce, for openmpi-5.0.11:" in out
     assert f"--mca coll_tuned_dynamic_rules_filename {path} -n P ./application" in out
+
+
+def test_how_far_the_end_sizes_speak_for_others_can_be_chosen_and_stands_in_the_file(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = measured / "tuning" / "openmpi.rules"
+    for factor, lines, said in (
+        ("1", "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0", "neither below the smallest"),
+        ("2", "32 1 4 0 # way1\n256 2 4 0 # way2\n2049 0 0 0", "divided by 2 to the largest times 2"),
+    ):
+        assert export(measured, "--rule", "no_delay", "--beyond", factor, monkeypatch=monkeypatch) == 0
+        text = path.read_text(encoding="utf-8")
+        assert lines in text
+        assert said in text
+    assert export(measured, "--rule", "no_delay", "--beyond", "0.5", monkeypatch=monkeypatch) == 2
+    assert "--beyond" in capsys.readouterr().err
+
+
+def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        row("way1", 512, 1e-6),
+        row("way2", 512, 2e-6),
+        row("way1", 1024, 2e-6),
+        row("way2", 1024, 2.1e-6),
+    ]
+    directory = study(tmp_path / "results", rows)
+    assert export(directory, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
+    text = (directory / "tuning" / "openmpi.rules").read_text(encoding="utf-8")
+    assert "363 1 4 0 # way1\n1025 0 0 0" in text
 
 
 def test_the_folder_and_the_format_can_be_chosen(

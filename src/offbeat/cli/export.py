@@ -9,8 +9,12 @@ import typer
 from rich.console import Console
 
 from offbeat.cli.selection_options import IncludeScenarios, Rule
+from offbeat.cli.trace_options import TraceOption, summed_up
+from offbeat.predict.reach import reach_of_files
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
+from offbeat.select.coverage import BEYOND
+from offbeat.trace.read import open_trace
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.write import plan_for, write
 from offbeat.units import counted
@@ -43,11 +47,24 @@ def command(
             metavar="PREFIX",
         ),
     ] = "",
+    beyond: Annotated[
+        float,
+        typer.Option(
+            min=1.0,
+            max=1024.0,
+            help="The smallest and the largest measured size speak for sizes up to so many times smaller and"
+            " larger; 1: for themselves alone.",
+            metavar="FACTOR",
+            show_default="the square root of 2",
+        ),
+    ] = BEYOND,
+    trace: TraceOption = None,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
+    summary = summed_up(open_trace(trace)) if trace is not None else None
     results = read_study(directory)
     choices = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
-    made, installation = plan_for(results, choices, mpi)
+    made, installation = plan_for(results, choices, mpi, beyond)
     folder = output or directory / "tuning"
     files = write(made, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
@@ -62,5 +79,8 @@ def command(
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
+    console.print(made.extent, markup=False)
+    if summary is not None:
+        console.print(f"The file {reach_of_files(files, summary).words}.", markup=False)
     for note in files.notes:
         console.print(f"Note: {note}", markup=False)

@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from offbeat.cli.trace_options import TraceOption, summed_up
 from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
+from offbeat.predict.reach import reach_of_files
 from offbeat.results.read import read_study
+from offbeat.trace.read import open_trace
 from offbeat.tuning.manifest import read_manifest
-from offbeat.tuning.proofs import legend, summary, table, write_proofs
+from offbeat.tuning.proofs import legend, table, write_proofs
+from offbeat.tuning.proofs import summary as summary_of
 from offbeat.tuning.prove_files import prove_files
 
 
@@ -28,9 +32,11 @@ def command(
             "--mpi", help="The MPI installation to launch. [default: the one written for]", metavar="PREFIX"
         ),
     ] = "",
+    trace: TraceOption = None,
 ) -> None:
     """Launch the MPI library with its tuning files and prove, cell by cell, which algorithm runs."""
     folder = tuning or directory / "tuning"
+    summary = summed_up(open_trace(trace)) if trace is not None else None
     with RunProgress(doing="look at") as progress:
         proofs = prove_files(read_study(directory), read_manifest(folder), mpi, folder, progress)
     write_proofs(proofs, folder)
@@ -38,7 +44,10 @@ def command(
     console.print(table(proofs.proofs))
     for sentence in legend(proofs.proofs):
         console.print(sentence, soft_wrap=True)
-    console.print(summary(proofs), soft_wrap=True)
+    console.print(summary_of(proofs), soft_wrap=True)
+    if summary is not None:
+        reach = reach_of_files(read_manifest(folder).tuning, summary)
+        console.print(f"The file {reach.words}.", soft_wrap=True, markup=False)
     if not proofs.all_obeyed:
         raise RunFailed(
             f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere;"

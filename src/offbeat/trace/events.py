@@ -35,14 +35,15 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "bound_ns": (pl.Float64, "largest error of these times against the other ranks', in ns"),
     "bytes": (
         pl.Int64,
-        "message size as studies state it: bytes per process as the MPI call states it. Whole vector of bcast,"
-        " reductions and scans; one block of gather, scatter, allgather, alltoall and reduce_scatter_block;"
-        " mean block of alltoallv, alltoallw and reduce_scatter",
+        "message size as studies state it: bytes per process as the MPI call states it. Whole vector of"
+        " bcast, reductions and scans; one block of gather, scatter, allgather, alltoall and"
+        " reduce_scatter_block; mean block of alltoallv, alltoallw and reduce_scatter",
     ),
     "sent_bytes": (
         pl.Int64,
         "bytes of all blocks of this process's send vector: bytes × processes of alltoall and"
-        " reduce_scatter_block, the sum of the counts of alltoallv, alltoallw and reduce_scatter; else as bytes",
+        " reduce_scatter_block, the sum of the counts of alltoallv, alltoallw and reduce_scatter; else as"
+        " bytes",
     ),
     "datatype": (pl.String, "element type; empty if there is none"),
     "operation": (pl.String, "of reductions: the operation; empty for one of the program's own"),

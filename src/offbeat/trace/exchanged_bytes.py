@@ -73,7 +73,7 @@ def exchanged(role: Role) -> tuple[int, int]:
 
 
 class Totals:
-    """The sum of all processes' blocks of each uneven call; read ahead, as it takes the files of all ranks."""
+    """The sum of all processes' blocks of each uneven call, read ahead from the files of all ranks."""
 
     def __init__(self, trace: Trace) -> None:
         self._of_call: dict[tuple[Any, ...], int] = {}

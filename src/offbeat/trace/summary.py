@@ -24,10 +24,11 @@ class Summary(Struct, kw_only=True, eq=False):
     """A whole trace.
 
     ``run_s`` is the time from MPI_Init to the end, summed over ranks, ``thread_run_s`` the same times the
-    number of each rank's threads that call MPI at the same time: shares are of that, so that they never add up
-    to more than all. ``rows`` are sorted by ``spent_s``, the largest first. ``families`` are the same with one row for communicators that are alike. ``words`` is what
-    must be known to judge the numbers; ``sampling`` is what was left out on purpose, empty where nothing was.
-    ``labels`` are the words for each communicator of the trace, by its index.
+    number of each rank's threads that call MPI at the same time: shares are of that, so that they never add
+    up to more than all. ``rows`` are sorted by ``spent_s``, the largest first. ``families`` are the same with
+    one row for communicators that are alike. ``words`` is what must be known to judge the numbers;
+    ``sampling`` is what was left out on purpose, empty where nothing was. ``labels`` are the words for each
+    communicator of the trace, by its index.
     """
 
     directory: str
@@ -97,8 +98,8 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
 
 
 def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
-    """From MPI_Init to the end, or to the last record of what did not end in order; summed over ranks, and over
-    the lanes of each rank: threads that call MPI at the same time have one each.
+    """From MPI_Init to the end, or to the last record of what did not end in order; summed over ranks, and
+    over the lanes of each rank: threads that call MPI at the same time have one each.
     """
     total = of_threads = 0
     for number, file in enumerate(trace.files):

@@ -58,8 +58,8 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
     if summary.thread_run_s > summary.run_s:
         threads = summary.thread_run_s / summary.run_s
         notes.append(
-            f"{threads:.3g} threads of each rank call MPI at the same time: shares are of the run's time of all"
-            " of them"
+            f"{threads:.3g} threads of each rank call MPI at the same time: shares are of the run's time of"
+            " all of them"
         )
     notes.append(
         "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"

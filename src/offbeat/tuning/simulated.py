@@ -16,6 +16,7 @@ from offbeat.engines.catalogue import named
 from offbeat.errors import BadInput
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
+from offbeat.select.coverage import BEYOND
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
 
@@ -30,7 +31,11 @@ def is_simulated(library: Mapping[str, object]) -> bool:
 
 
 def plan_for(
-    results: Results, choices: Sequence[Choice], library: Mapping[str, object], wanted: str
+    results: Results,
+    choices: Sequence[Choice],
+    library: Mapping[str, object],
+    wanted: str,
+    beyond: float = BEYOND,
 ) -> tuple[TuningPlan, Installation]:
     """The plan of simulated choices, with the settings of the installation that it is for.
 
@@ -46,7 +51,7 @@ def plan_for(
     installation = _installation(family, wanted)
     algorithms = named(installation, {(one.cell.collective, one.algorithm) for one in choices})
     known, notes = _known(choices, algorithms, installation)
-    made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family})
+    made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family}, beyond=beyond)
     simulator = str(library.get("name", ""))
     caution = (
         f"These choices were simulated ({simulator}), not measured. A study of 'offbeat run"

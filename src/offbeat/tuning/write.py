@@ -11,6 +11,7 @@ import msgspec
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
+from offbeat.select.coverage import BEYOND
 from offbeat.tuning import intelmpi, mpich, openmpi, simulated
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
@@ -21,24 +22,24 @@ if TYPE_CHECKING:
 
 
 def plan_for(
-    results: Results, choices: Sequence[Choice], wanted: str = ""
+    results: Results, choices: Sequence[Choice], wanted: str = "", beyond: float = BEYOND
 ) -> tuple[TuningPlan, Installation]:
     """The plan of ``choices``, and the installation that it is for: ``wanted``, as ``--mpi`` takes it, or the
-    measured one.
+    measured one. ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
     Raises what :func:`plan_of` and :func:`installation_for` raise.
     """
     library = measured_library(results.provenance)
     if simulated.is_simulated(library):
-        made, installation = simulated.plan_for(results, choices, library, wanted)
+        made, installation = simulated.plan_for(results, choices, library, wanted, beyond)
         _refuse_empty(results, made)
         return made, installation
-    made = plan_of(results, choices)
+    made = plan_of(results, choices, beyond)
     return made, installation_for(made, library, wanted)
 
 
-def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
-    """The plan of ``choices`` made from ``results``.
+def plan_of(results: Results, choices: Sequence[Choice], beyond: float = BEYOND) -> TuningPlan:
+    """The plan of ``choices`` made from ``results``; ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
     Raises :class:`RunFailed` when nothing was selected and :class:`BadInput` for measurements made elsewhere.
     """
@@ -48,6 +49,7 @@ def plan_of(results: Results, choices: Sequence[Choice]) -> TuningPlan:
         verdicts=results.verdicts,
         library=measured_library(results.provenance),
         environment=study_environment(results.study),
+        beyond=beyond,
     )
     _refuse_empty(results, made)
     return made
