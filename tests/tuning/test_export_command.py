@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import made_traces as made
 import pytest
 from made_plans import algorithms, installation
 
@@ -127,6 +128,30 @@ def test_how_far_the_end_sizes_speak_for_others_can_be_chosen_and_stands_in_the_
         assert said in text
     assert export(measured, "--rule", "no_delay", "--beyond", "0.5", monkeypatch=monkeypatch) == 2
     assert "--beyond" in capsys.readouterr().err
+
+
+def test_with_a_trace_it_says_which_calls_the_file_acts_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = study(tmp_path / "results", [row("way1", 1536 * 1024, 1e-6), row("way2", 1536 * 1024, 2e-6)])
+    calls = [(2**21, "MPI_Reduce"), (2**22, "MPI_Reduce"), (2**21, "MPI_Bcast")]
+    files = made.files(4)
+    for one in files:
+        for sequence, (size, function) in enumerate(calls):
+            begin = 1 + 1000 * sequence
+            one.call(begin, begin + 500, sequence=sequence, function=function, root=0, bytes=size)
+    made.write(tmp_path / "t", files)
+    words = (measured, "--rule", "no_delay", "--trace", tmp_path / "t")
+    assert export(*words, monkeypatch=monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert (
+        "The file acts on 1 of 3 collective calls, 33.3% of the time in collectives: MPI_Reduce of 2 MiB"
+        in out
+    )
+    assert export(*words, "--beyond", "1", monkeypatch=monkeypatch) == 0
+    assert "The file covers none of the 3 collective calls of the trace: it cannot have an effect" in (
+        capsys.readouterr().out
+    )
 
 
 def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(

@@ -87,8 +87,8 @@ def cell_for(calls: Calls, source: Source) -> Found:
         )
     if max(answers, calls.size_bytes) > FARTHEST * min(answers, calls.size_bytes):
         raise BadInput(
-            f"{calls.words}: a tuning file covers this call with what is chosen at {format_size(answers)}, but"
-            f" that is too far away to predict its time (more than a factor of {FARTHEST:g}); measure it"
+            f"{calls.words}: a tuning file covers this call with what is chosen at {format_size(answers)},"
+            f" which is too far away to predict its time (more than a factor of {FARTHEST:g}); measure it"
             f" with {format_size(calls.size_bytes)}"
         )
     alike = [table for table in fitting if table.cell.bytes == answers]
