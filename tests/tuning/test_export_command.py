@@ -10,7 +10,7 @@ import made_traces as made
 import pytest
 from made_plans import algorithms, installation
 
-from offbeat.cli import app
+from offbeat.cli import app, verify
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.results.import_csv import import_csv
@@ -18,6 +18,7 @@ from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
 from offbeat.study.template import TEMPLATE
+from offbeat.tuning.proofs import Proofs
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 HERE = {
@@ -152,6 +153,23 @@ def test_with_a_trace_it_says_which_calls_the_file_acts_on(
     assert "The file covers none of the 3 collective calls of the trace: it cannot have an effect" in (
         capsys.readouterr().out
     )
+
+
+def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
+    measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = made.files(4)
+    for one in files:
+        one.call(1, 501, function="MPI_Reduce", root=0, bytes=100)
+    made.write(tmp_path / "t", files)
+    assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
+    seen = Proofs(library="openmpi-5.0.11", proofs=[])
+    monkeypatch.setattr(verify, "prove_files", lambda *_: seen)  # what the library runs is proved elsewhere
+    monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert not ended.value.code
+    assert "The file acts on 1 of 1 collective call" in capsys.readouterr().out
 
 
 def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(

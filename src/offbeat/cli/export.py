@@ -48,23 +48,22 @@ def command(
         ),
     ] = "",
     beyond: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=1.0,
             max=1024.0,
             help="The smallest and the largest measured size speak for sizes up to so many times smaller and"
-            " larger; 1: for themselves alone.",
+            " larger; 1: for themselves alone. [default: the square root of 2]",
             metavar="FACTOR",
-            show_default="the square root of 2",
         ),
-    ] = BEYOND,
+    ] = None,
     trace: TraceOption = None,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     summary = summed_up(open_trace(trace)) if trace is not None else None
     results = read_study(directory)
     choices = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
-    made, installation = plan_for(results, choices, mpi, beyond)
+    made, installation = plan_for(results, choices, mpi, beyond or BEYOND)
     folder = output or directory / "tuning"
     files = write(made, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
