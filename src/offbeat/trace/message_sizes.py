@@ -51,9 +51,9 @@ class MessageSizes:
     def sizes(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """The message size of each record in bytes, (n,); a mean block is rounded up."""
         stated = records["bytes"].astype(np.int64)
-        is_summed = self._of_function(self._is_summed, records)
-        if not is_summed.any():
+        if not self._is_summed.any():
             return stated
+        is_summed = self._of_function(self._is_summed, records)
         return np.where(is_summed, -(-stated // self._of_communicator(records)), stated)
 
     def sent(self, records: NDArray[Any]) -> NDArray[np.int64]:
