@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 from rich.console import Console
 
 from offbeat.cli.predict import drawn
@@ -17,19 +16,15 @@ from offbeat.cli.trace_options import summed_up
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.errors import BadInput
 from offbeat.mpi.hand_on import processes
-from offbeat.predict.cells import Source, source
+from offbeat.predict.cells import source
 from offbeat.predict.conditions import Estimate
-from offbeat.predict.predict import covered_parts
-from offbeat.predict.prediction import Part, Prediction, by_choice, chosen_for, common
+from offbeat.predict.prediction import Prediction
 from offbeat.predict.reach import Reach, reach_of_files
-from offbeat.predict.recorded import Recorded
+from offbeat.predict.traced_program import TracedProgram, traced_program
 from offbeat.results.layout import CASES, PROVENANCE
 from offbeat.results.read import Results, read_study
-from offbeat.select.choose import Choice
-from offbeat.select.table import RECORDED
 from offbeat.trace.read import open_trace
 from offbeat.trace.run import find_installation
-from offbeat.trace.summary import Summary
 from offbeat.trial import journal, launch, wording
 from offbeat.trial.choices import Planned, Tried, check_processes, planned, written
 from offbeat.trial.judge import judge, mean_interval, mean_s
@@ -101,7 +96,7 @@ def command(
         installation,
         rule,
         include_scenarios=include_scenarios,
-        predicted=traced.predicted(measured) if traced is not None else None,
+        predicted=traced.predicted() if traced is not None else None,
     )
     settings = journal.Settings(
         command=words,
@@ -119,7 +114,8 @@ def command(
     with journal.opened(output, settings) as kept:
         tried = list(written(choices, installation, output / journal.TUNING))
         reaches = _said_reaches(said, tried, traced)
-        expected = traced.expected(tried) if traced is not None else None
+        algorithms = {one.name: one.algorithm for one in tried}
+        expected = traced.expected(algorithms) if traced is not None else None
         names = [one.name for one in tried]
         left = len(list(missing(kept, names, rounds, seed)))
         with TrialProgress(rounds * len(names) - left, rounds * len(names)) as progress:
@@ -148,46 +144,12 @@ def _only_results() -> Path:
     )
 
 
-class Traced(Struct, kw_only=True, eq=False):
-    """What a trace says of the program: its calls, and those that a prediction can be made of.
-
-    Without ``parts``, ``why_not`` says why nothing can be predicted.
-    """
-
-    summary: Summary
-    source: Source
-    run: Recorded | None = None
-    parts: list[Part] = []
-    notes: list[str] = []
-    why_not: str = ""
-
-    def predicted(self, results: Results) -> dict[str, list[Choice]]:
-        """What 'offbeat predict' names: the fastest as the ranks arrive, where the results hold that."""
-        telling = common(self.parts)[-1] if self.parts else ""
-        return {telling: chosen_for(self.source, self.parts, telling)} if telling in RECORDED else {}
-
-    def expected(self, tried: Sequence[Tried]) -> Prediction | None:
-        """The run time that is expected of each choice; None where nothing can be."""
-        if self.run is None:
-            return None
-        launched = self.summary.processes
-        chosen = {one.name: [one.algorithm(part.calls, launched) for part in self.parts] for one in tried}
-        return by_choice(self.run, self.parts, chosen, notes=self.notes)
-
-
-def _traced(trace: Path, results: Results) -> Traced:
+def _traced(trace: Path, results: Results) -> TracedProgram:
     opened = open_trace(trace)
-    summary = summed_up(opened)
-    of = source(results, opened.headers[0].library)
-    try:
-        run, parts, notes = covered_parts(opened, summary, of)
-        common(parts)
-    except BadInput as reason:
-        return Traced(summary=summary, source=of, why_not=str(reason))
-    return Traced(summary=summary, source=of, run=run, parts=parts, notes=notes)
+    return traced_program(opened, summed_up(opened), source(results, opened.headers[0].library))
 
 
-def _said_reaches(said: Console, tried: Sequence[Tried], traced: Traced | None) -> dict[str, Reach]:
+def _said_reaches(said: Console, tried: Sequence[Tried], traced: TracedProgram | None) -> dict[str, Reach]:
     """Which calls of the trace each choice's files act on, said and returned by name."""
     if traced is None:
         return {}
