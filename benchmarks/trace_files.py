@@ -22,6 +22,12 @@ FUNCTIONS = {
     "MPI_Comm_split": (4, form.CONSTRUCTOR, 4),
     "MPI_Alltoall": (5, form.BLOCKING, 5),
     "MPI_Bcast": (6, form.BLOCKING, 6),
+    "MPI_Reduce": (7, form.BLOCKING, 7),
+    "MPI_Alltoallv": (8, form.BLOCKING, 8),
+    "MPI_Allgatherv": (9, form.BLOCKING, 9),
+    "MPI_Gather": (10, form.BLOCKING, 10),
+    "MPI_Reduce_scatter": (11, form.BLOCKING, 11),
+    "MPI_Scan": (12, form.BLOCKING, 12),
 }
 """The functions that made calls can be of: name → id, mode, collective."""
 

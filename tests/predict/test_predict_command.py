@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import made_results
+import made_traces as made
 import pytest
 from made_runs import RUN_S, US, alltoalls, predicted
 from matplotlib.container import BarContainer
@@ -58,19 +59,52 @@ def test_the_table_has_every_algorithm_under_every_condition(here: Here) -> None
     for algorithm, delays in (
         ("pairwise", (60, 60, 65, 66)),
         ("linear", (40, 67, 120, 130)),
-        ("default†", (65, 67.5, 70, 71)),
+        ("▸default†", (65, 67.5, 70, 71)),
     ):
         expected = [f"{1e3 * (RUN_S + 50 * (delay - 70) * US):.2f}" for delay in delays]
         numbers = r"(?: ±[\d.]+)? +".join(map(re.escape, expected))
         assert re.search(rf"^{algorithm} +{numbers}", here.out, re.MULTILINE), here.out
-    assert "Expected fastest in the replay: pairwise with 999.8 ms" in here.out
-    assert "The usual benchmark, without delays, would choose linear: 1.003 s in the replay." in here.out
+    assert "Expected fastest in the replay: pairwise, 0.0% less than default, taken for what ran:" in here.out
+    assert "about 999.7 ms instead of the recorded 1 s" in here.out
+    assert "The usual benchmark, without delays, would choose linear: +0.3% in the replay." in here.out
 
 
 def test_what_the_trace_ran_with_is_marked_and_compared(here: Here) -> None:
     assert here.run("--ran", "default") == 0
     assert "▸default†" in here.out
-    assert "It was recorded with default; what would be expected of that is off by" in here.out
+    assert "the prediction for default, which ran, is off the recorded time by" in here.out
+    assert here.run("--ran", "linear") == 0
+    assert "pairwise, 0.3% less than linear, which ran: about 996.8 ms" in here.out
+
+
+def test_the_bias_of_the_prediction_is_no_gain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Here(tmp_path / "h", monkeypatch, capsys)
+    delays: made_results.Delays = {"no_delay": {"linear": 40, "pairwise": 41, "default": 40}}
+    here.results = made_results.results(tmp_path / "biased", made_results.rows(delays))
+    here.trace = alltoalls(tmp_path / "busy", [[0, 10, 30, 0]] * 50, operation_us=900)
+    assert here.run("--json", "out.json") == 0
+    assert "Nothing that was measured is expected to be faster without delays than default" in here.out
+    assert "is off the recorded time by -4.3% without delays; this is no gain" in here.out
+    found = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    by_name = {one["name"]: one for one in found["expected"]}
+    assert found["bias"]["no_delay"] == pytest.approx(-50 * 860 * US / RUN_S)
+    assert by_name["linear"]["change"]["no_delay"]["time_s"] == pytest.approx(0, abs=1e-12)
+    assert by_name["pairwise"]["change"]["no_delay"]["time_s"] == pytest.approx(50 * US / RUN_S)
+
+
+def test_without_a_prediction_for_what_ran_no_gain_is_stated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Here(tmp_path / "h", monkeypatch, capsys)
+    here.results = made_results.results(
+        tmp_path / "alone", made_results.rows({"no_delay": {"linear": 10, "pairwise": 60}})
+    )
+    assert here.run() == 0
+    assert "Expected fastest without delays: linear with 997 ms. What it gains is not known" in here.out
+    assert "less than" not in here.out
+    assert re.search(r"^linear +997\.0 +– *$", here.out, re.MULTILINE), here.out
 
 
 def test_the_document_has_every_number_and_its_interval(here: Here) -> None:
@@ -95,6 +129,51 @@ def test_all_calls_together_compare_choices(here: Here) -> None:
     assert re.search(r"^no_delay: alltoall of 32 KiB on p=4 linear$", here.out, re.MULTILINE)
     assert re.search(r"^average: alltoall of 32 KiB on p=4 pairwise$", here.out, re.MULTILINE)
     assert re.search(r"^default: .* left to the library$", here.out, re.MULTILINE)
+
+
+def test_a_choice_whose_file_covers_no_call_gets_no_credit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The ranking turns over right below the only calls: the file keeps to the measured size."""
+    here = Here(tmp_path / "h", monkeypatch, capsys)
+    here.trace = alltoalls(tmp_path / "larger", [[0, 10, 30, 0]] * 50, size=40000)
+    near: made_results.Delays = {"no_delay": {"linear": 50, "pairwise": 51, "default": 60}}
+    before: made_results.Delays = {"no_delay": {"linear": 20, "pairwise": 40, "default": 60}}
+    cases = [*made_results.rows(near), *made_results.rows(before, bytes=16384)]
+    here.results = made_results.results(tmp_path / "turning", cases)
+    assert here.run("--all", "--json", "out.json") == 0
+    assert "no_delay covers none of the 50 collective calls of the trace" in here.out
+    found = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    (choice,) = (one for one in found["expected"] if one["name"] == "no_delay")
+    assert choice["algorithms"] == ["default"]
+    assert choice["change"]["no_delay"]["time_s"] == 0
+    assert choice["acts_on"] == {"calls": 0, "of": 50, "share_of_time_in_collectives": 0}
+
+
+def test_each_choice_says_which_calls_it_acts_on(here: Here) -> None:
+    assert here.run("--all") == 0
+    words = (
+        "average acts on 50 of 50 collective calls, 100.0% of the time in collectives: MPI_Alltoall of 32 KiB"
+    )
+    assert words in here.out
+
+
+def test_calls_that_weigh_nothing_are_left_out_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Here(tmp_path / "h", monkeypatch, capsys)
+    files = made.files(4)
+    for one in files:
+        for sequence in range(40):
+            site = max(sequence - 10, 0)
+            values = {"address": made.CODE + 0x10 * (1 + site), "function": "MPI_Alltoall", "bytes": 32768}
+            begin = (1 + sequence) * 1_000_000
+            one.call(begin, begin + (70_000 if site else 900_000), sequence=sequence, **values)
+    here.trace = made.write(tmp_path / "many", files)
+    assert here.run("--all") == 0
+    (note,) = (line for line in here.out.splitlines() if "left out" in line)
+    assert "29 rows of calls whose operation takes less than 0.1% of the run each (0.20% together)" in note
+    assert here.out.count("\n") < 30
 
 
 @pytest.mark.parametrize("number", [4, 16])

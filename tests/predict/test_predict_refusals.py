@@ -33,8 +33,11 @@ def results(tmp_path: Path, known: dict[str, Any] | None = None, **more: Any) ->
     [
         ({"collective": "bcast"}, r"holds no alltoall, but bcast"),
         ({"p": 8}, r"ran on 4 processes, and .* holds alltoall on p = 8: .* measure it with p = 4"),
-        ({"bytes": 8192}, r"on p = 4 of 8 KiB, none within a factor of 2; measure it with 32 KiB"),
-        ({"bytes": 65537}, r"on p = 4 of 65537 B, none within a factor of 2"),
+        (
+            {"bytes": 8192},
+            r"no measurement answers for this call\. .* 8 KiB, which speaks for 5793 to 11585 B",
+        ),
+        ({"bytes": 65537}, r"of 65537 B, which speaks for 46342 to 92683 B; measure it with 32 KiB"),
     ],
 )
 def test_calls_that_were_not_measured_are_refused_with_what_was(
@@ -44,12 +47,20 @@ def test_calls_that_were_not_measured_are_refused_with_what_was(
         predicted(trace, results(tmp_path, **measured))
 
 
-@pytest.mark.parametrize("size", [16384, 65536])
-def test_a_size_within_a_factor_of_two_stands_in_and_that_is_said(
-    trace: Path, tmp_path: Path, size: int
+@pytest.mark.parametrize(("size", "words"), [(23171, "23171 B"), (46340, "46.34 kB")])
+def test_a_size_that_a_tuning_file_would_cover_stands_in_and_that_is_said(
+    trace: Path, tmp_path: Path, size: int, words: str
 ) -> None:
     found = predicted(trace, results(tmp_path, bytes=size))
-    assert f"alltoall of {size // 1024} KiB stands for calls of 32 KiB" in found.notes
+    assert f"alltoall of {words} stands for calls of 32 KiB" in found.notes
+
+
+def test_a_covered_size_too_far_from_a_measured_one_has_no_time(trace: Path, tmp_path: Path) -> None:
+    cases = [*made_results.rows(dict(ONE), bytes=1024), *made_results.rows(dict(ONE), bytes=2**21)]
+    with pytest.raises(
+        BadInput, match=r"tuning file covers this call with .* 1 KiB, .* too far away to predict"
+    ):
+        predicted(trace, made_results.results(tmp_path / "r", cases))
 
 
 def test_the_nearest_size_is_taken(trace: Path, tmp_path: Path) -> None:
@@ -94,7 +105,7 @@ def test_no_computing_time_left_is_refused(tmp_path: Path) -> None:
         for lane in range(3):  # three threads at once, each in a call for the whole run
             one.call(1, 1_000_000, lane=lane, sequence=lane, function="MPI_Alltoall", bytes=32768)
     trace = made.write(tmp_path / "t", files)
-    with pytest.raises(BadInput, match=r"no computing time is left: the run took 1 ms a rank, and .* 3 ms"):
+    with pytest.raises(BadInput, match=r"no computing time is left: the run took 1 ms a rank, and .* 1 ms"):
         predicted(trace, results(tmp_path, p=2))
 
 

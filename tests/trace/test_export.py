@@ -197,7 +197,7 @@ def test_otf2_is_read_back_by_its_own_library(trace: Trace, tmp_path: Path) -> N
     otf2 = pytest.importorskip("otf2")
     export_otf2(trace, tmp_path / "archive")
     seen: list[tuple[str, int, str]] = []
-    with otf2.reader.open(str(tmp_path / "archive" / "trace.otf2")) as archive:
+    with otf2.reader.open(str(tmp_path / "archive" / "traces.otf2")) as archive:
         assert archive.timer_resolution == 10**9
         assert {comm.name for comm in archive.definitions.comms} == {"MPI_COMM_WORLD", 'a "name", with comma'}
         for location, event in archive.events:
@@ -220,7 +220,7 @@ def test_otf2s_own_program_finds_nothing_wrong_with_an_archive(trace: Trace, tmp
         pytest.skip("missing: Debian's package otf2-tools")
     export_otf2(trace, tmp_path / "archive")
     done = subprocess.run(
-        [program, "--show-all", tmp_path / "archive" / "trace.otf2"],
+        [program, "--show-all", tmp_path / "archive" / "traces.otf2"],
         capture_output=True,
         text=True,
         check=True,

@@ -13,6 +13,7 @@ from offbeat.trace import format as form
 from offbeat.trace.match import Matcher
 from offbeat.trace.read import open_trace
 from offbeat.trace.summary import Summary, summarize
+from offbeat.trace.tables import head, tables
 
 US = 1e-6
 
@@ -235,3 +236,19 @@ def test_clocks_that_drift_are_put_right(tmp_path: Path) -> None:
     assert row.delays_s[1] == pytest.approx(7e-6, abs=2e-9)
     wander = made.WANDER * (10**9 + 100_000) ** 2 / 8
     assert row.bound_s == pytest.approx((290 + wander) * 1e-9, rel=0.01)
+
+
+def test_threads_that_are_in_collectives_at_once_never_take_more_than_the_run(tmp_path: Path) -> None:
+    ranks = made.files(2)
+    for one in ranks:
+        one.header["ended_ns"] = 1_000_001
+        one.definitions.append(made.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
+        one.call(1, 990_001, lane=0)
+        one.call(1, 970_001, lane=1, communicator=3, function="MPI_Bcast", root=0)
+    summary = summary_of(made.write(tmp_path / "t", ranks))
+    assert "collectives take 98.0% of the run's time" in head(summary)[1]
+    assert [row.share for row in summary.rows] == pytest.approx([0.495, 0.485])
+    assert summary.run_s == pytest.approx(2e-3)
+    assert any(
+        "2 threads of each rank call MPI at the same time" in note for note in tables(summary)[0].notes
+    )

@@ -191,3 +191,35 @@ def test_what_is_ignored_and_blocked_from_the_start_is_so_in_the_program(tmp_pat
     without = subprocess.run(asking, preexec_fn=_odd_parent, capture_output=True, text=True, check=True)
     _, out, err = run_verb(tmp_path, "-o", "t", "--", *asking, before=_odd_parent)
     assert out == without.stdout, err
+
+
+TOOL = """
+#include <signal.h>
+#include <stddef.h>
+static void handle(int number) { (void)number; }
+__attribute__((constructor)) static void set(void) {
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], handle);
+}
+"""
+"""A library that sets handlers in C as it is loaded, as MPI libraries do."""
+
+
+def test_a_preloaded_tool_with_signal_handlers_of_its_own_changes_no_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tool.c").write_text(TOOL, encoding="utf-8")
+    tool = tmp_path / "tool.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tool, tmp_path / "tool.c"], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(tool))
+    code, _, err = run_verb(tmp_path, "-o", "t", "--", "/bin/sh", "-c", "exit 3")
+    assert "Traceback" not in err
+    assert "the command ended with status 3" in err
+    assert code == 3
+
+
+def test_the_printed_command_can_be_pasted_where_the_path_has_blanks(tmp_path: Path) -> None:
+    writing = ["/bin/sh", "-c", "touch 'my trace/rank-0.trace'"]
+    _, _, err = run_verb(tmp_path, "-o", "my trace", "--", *writing)
+    assert "see it with: offbeat trace summary 'my trace'" in err

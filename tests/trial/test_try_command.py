@@ -17,7 +17,12 @@ import pytest
 from made_runs import alltoalls
 
 from offbeat.cli import app
+from offbeat.cli.trial import _traced
+from offbeat.predict.prediction import by_choice
+from offbeat.results.read import read_study
 from offbeat.study.algorithm import Algorithm
+from offbeat.trial import wording
+from offbeat.trial.judge import judge
 from offbeat.tuning import simulated
 
 WORDS = ["--", "./mpirun", "-n", "4", "./app"]
@@ -191,6 +196,51 @@ def test_with_a_trace_it_says_how_far_the_expectation_was_off(world: World) -> N
     assert re.search(r"no_delay +999\.8 ms +1\.002 s +50 ms", world.out)
     assert re.search(r"average +\S+ m?s +\S+ m?s +20 ms", world.out)
     assert (world.folder / "pictures" / "expected-and-measured-run-time.png").stat().st_size > 10_000
+
+
+def test_what_predict_names_by_the_replay_is_tried_first(world: World) -> None:
+    alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5)
+    delays: made_results.Delays = {
+        "no_delay": {"linear": 40, "pairwise": 60, "bruck": 90, "default": 60},
+        "bell": {"linear": 900, "pairwise": 60, "bruck": 90, "default": 60},
+        "alltoall-32KiB-calls": {"linear": 900, "pairwise": 60, "bruck": 20, "default": 60},
+    }
+    cases = made_results.rows(delays, {"alltoall-32KiB-calls": "replay"})
+    made_results.results(world.folder / "with-replay", cases)
+    fake_world.behave(world.folder, {}, {"replay": 0.01})
+    options = ("--results", "with-replay", "--trace", "trace", "--time", r"time: ([\d.]+) s")
+    assert world.run("--rounds", 2, *options) == 0
+    assert Counter(fake_world.started(world.folder))["replay"] == 2
+    assert world.out.index("replay: alltoall of 32 KiB on p=4: bruck") < world.out.index("no_delay: alltoall")
+    assert "replay acts on 5 of 5 collective calls, 100.0% of the time in collectives" in world.out
+    assert "The choice replay was the fastest" in world.out
+
+
+def test_a_choice_that_covers_no_call_is_not_called_the_fastest(world: World) -> None:
+    alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5, size=2**20)
+    assert world.run("--rounds", 3, "--trace", "trace", "--time", r"time: ([\d.]+) s") == 0
+    assert "average covers none of the 5 collective calls of the trace: it cannot have an effect" in world.out
+    assert "nothing can be expected from the trace: MPI_Alltoall of 1 MiB" in world.out
+    assert "no measurement answers for this call" in world.out
+    assert "average had the smallest mean, but its file covers none of the program's calls" in world.out
+    assert "was the fastest" not in world.out
+
+
+def test_a_choice_has_one_change_against_the_default_in_all_tables(world: World) -> None:
+    """Medians and means of these rounds would differ in their sign."""
+    alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5)
+    times = {"default": [0.010, 0.011, 0.050], "no_delay": [0.012, 0.012, 0.013], "average": [0.02] * 3}
+    shown = wording.rows(times, {})
+    traced = _traced(world.folder / "trace", read_study(world.folder / "results"))
+    assert traced.run is not None
+    chosen = {name: ["linear"] for name in times}
+    below = wording.expectation_rows(by_choice(traced.run, traced.parts, chosen), times)
+    assert [row[-1] for row in shown] == [row[-1] for row in below]
+    assert [row[2] for row in shown] == [row[3] for row in below]
+    verdict = judge(times)
+    assert verdict is not None
+    assert verdict.fastest == "no_delay"
+    assert shown[1][-1] == "-30%"
 
 
 @pytest.mark.parametrize(

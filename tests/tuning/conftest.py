@@ -20,6 +20,8 @@ from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.plan import TuningPlan
 from offbeat.tuning.write import plan_for, write
 
+sys.path.append(str(Path(__file__).parents[1] / "trace"))  # the made traces serve here as well
+
 STUDY = """\
 [processes]
 p = [3]

@@ -52,11 +52,15 @@ def algorithms(family: str, collective: str, count: int = 4) -> list[Algorithm]:
     return made
 
 
-def made_plan(family: str, chosen: dict[tuple[str, int, int], str], version: str = "1.2.3") -> TuningPlan:
-    """The plan of what was chosen: (collective, p, bytes) → algorithm."""
+def made_plan(
+    family: str, chosen: dict[tuple[str, int, int], str], version: str = "1.2.3", beyond: float = 1.0
+) -> TuningPlan:
+    """The plan of what was chosen: (collective, p, bytes) → algorithm; end sizes speak for themselves alone
+    unless ``beyond`` says more.
+    """
     known = [a for collective in {key[0] for key in chosen} for a in algorithms(family, collective)]
     choices = [choice(*key, name) for key, name in chosen.items()]
-    return plan(choices, known, library={"family": family, "version": version})
+    return plan(choices, known, library={"family": family, "version": version}, beyond=beyond)
 
 
 def planned(made: TuningPlan, collective: str, p: int, size: int) -> Rule | None:

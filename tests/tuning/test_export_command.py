@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import made_traces as made
 import pytest
 from made_plans import algorithms, installation
 
-from offbeat.cli import app
+from offbeat.cli import app, verify
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.results.import_csv import import_csv
@@ -17,6 +18,7 @@ from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
 from offbeat.study.template import TEMPLATE
+from offbeat.tuning.proofs import Proofs
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 HERE = {
@@ -107,10 +109,82 @@ def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
 ) -> None:
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
     path = measured.absolute() / "tuning" / "openmpi.rules"
-    assert "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0" in path.read_text(encoding="utf-8")
+    assert "46 1 4 0 # way1\n256 2 4 0 # way2\n1449 0 0 0" in path.read_text(encoding="utf-8")
     out = capsys.readouterr().out
     assert "2 measured cells of reduce, for openmpi-5.0.11:" in out
     assert f"--mca coll_tuned_dynamic_rules_filename {path} -n P ./application" in out
+
+
+def test_how_far_the_end_sizes_speak_for_others_can_be_chosen_and_stands_in_the_file(
+    measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = measured / "tuning" / "openmpi.rules"
+    for factor, lines, said in (
+        ("1", "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0", "neither below the smallest"),
+        ("2", "32 1 4 0 # way1\n256 2 4 0 # way2\n2049 0 0 0", "divided by 2 to the largest times 2"),
+    ):
+        assert export(measured, "--rule", "no_delay", "--beyond", factor, monkeypatch=monkeypatch) == 0
+        text = path.read_text(encoding="utf-8")
+        assert lines in text
+        assert said in text
+    assert export(measured, "--rule", "no_delay", "--beyond", "0.5", monkeypatch=monkeypatch) == 2
+    assert "--beyond" in capsys.readouterr().err
+
+
+def test_with_a_trace_it_says_which_calls_the_file_acts_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = study(tmp_path / "results", [row("way1", 1536 * 1024, 1e-6), row("way2", 1536 * 1024, 2e-6)])
+    calls = [(2**21, "MPI_Reduce"), (2**22, "MPI_Reduce"), (2**21, "MPI_Bcast")]
+    files = made.files(4)
+    for one in files:
+        for sequence, (size, function) in enumerate(calls):
+            begin = 1 + 1000 * sequence
+            one.call(begin, begin + 500, sequence=sequence, function=function, root=0, bytes=size)
+    made.write(tmp_path / "t", files)
+    words = (measured, "--rule", "no_delay", "--trace", tmp_path / "t")
+    assert export(*words, monkeypatch=monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert (
+        "The file acts on 1 of 3 collective calls, 33.3% of the time in collectives: MPI_Reduce of 2 MiB"
+        in out
+    )
+    assert export(*words, "--beyond", "1", monkeypatch=monkeypatch) == 0
+    assert "The file covers none of the 3 collective calls of the trace: it cannot have an effect" in (
+        capsys.readouterr().out
+    )
+
+
+def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
+    measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = made.files(4)
+    for one in files:
+        one.call(1, 501, function="MPI_Reduce", root=0, bytes=100)
+    made.write(tmp_path / "t", files)
+    assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
+    seen = Proofs(library="openmpi-5.0.11", proofs=[])
+    monkeypatch.setattr(verify, "prove_files", lambda *_: seen)  # what the library runs is proved elsewhere
+    monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
+    with pytest.raises(SystemExit) as ended:
+        app.main()
+    assert not ended.value.code
+    assert "The file acts on 1 of 1 collective call" in capsys.readouterr().out
+
+
+def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        row("way1", 512, 1e-6),
+        row("way2", 512, 2e-6),
+        row("way1", 1024, 2e-6),
+        row("way2", 1024, 2.1e-6),
+    ]
+    directory = study(tmp_path / "results", rows)
+    assert export(directory, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
+    text = (directory / "tuning" / "openmpi.rules").read_text(encoding="utf-8")
+    assert "363 1 4 0 # way1\n1025 0 0 0" in text
 
 
 def test_the_folder_and_the_format_can_be_chosen(

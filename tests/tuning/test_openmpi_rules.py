@@ -124,6 +124,7 @@ def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
     assert written(made, tmp_path) == (
         """\
 # Written by offbeat from measurements with Open MPI 5.0.11.
+# Rules hold up to the geometric mean of neighbouring sizes, neither below the smallest nor above the largest.
 # Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size.
 2 # collectives
 

@@ -60,7 +60,8 @@ def ending() -> Iterator[None]:
 def _stopping_on_signals() -> Iterator[None]:
     """End in order on Ctrl-C, on what batch systems send before they kill, and when the terminal closes.
 
-    What was ignored from the start (``nohup``) stays ignored. A second Ctrl-C ends at once.
+    What was ignored from the start (``nohup``) stays ignored. A second Ctrl-C ends at once. A handler that a
+    library set in C, before Python began, is not known to Python (None) and cannot be set again: ours stays.
     """
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():
@@ -70,7 +71,8 @@ def _stopping_on_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if handler is not None:
+                signal.signal(number, handler)
 
 
 def _stop(number: int, _: FrameType | None) -> None:

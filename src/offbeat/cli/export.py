@@ -10,11 +10,15 @@ import typer
 from rich.console import Console
 
 from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, Rule
+from offbeat.cli.trace_options import TraceOption, summed_up
+from offbeat.predict.reach import reach_of_files
 from offbeat.results.read import read_study
 from offbeat.select.choose import select
+from offbeat.select.coverage import BEYOND
 from offbeat.select.indistinguishable import included, sentences
 from offbeat.select.reliability import reliability
 from offbeat.study.legal import KINDS
+from offbeat.trace.read import open_trace
 from offbeat.tuning.manifest import write_manifest
 from offbeat.tuning.unfinished import marked, settled
 from offbeat.tuning.write import environment_notes, plan_for, write
@@ -66,8 +70,20 @@ def command(
             "--partial", help="Export choices of an unfinished study as well; the files say that they are."
         ),
     ] = False,
+    beyond: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0,
+            max=1024.0,
+            help="The smallest and the largest measured size speak for sizes up to so many times smaller and"
+            " larger; 1: for themselves alone. [default: the square root of 2]",
+            metavar="FACTOR",
+        ),
+    ] = None,
+    trace: TraceOption = None,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
+    summary = summed_up(open_trace(trace)) if trace is not None else None
     results = read_study(directory)
     selection = select(
         included(results) if include_indistinguishable else results,
@@ -76,7 +92,11 @@ def command(
         include_scenarios=include_scenarios,
     )
     made, installation = plan_for(
-        results, settled(selection, partial=partial), mpi, [kind.value for kind in allowed or []]
+        results,
+        settled(selection, partial=partial),
+        mpi,
+        allowed=[kind.value for kind in allowed or []],
+        beyond=beyond or BEYOND,
     )
     made = marked(made, selection, partial=partial)
     folder = output or directory / "tuning"
@@ -95,6 +115,9 @@ def command(
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
+    console.print(made.extent, markup=False)
+    if summary is not None:
+        console.print(f"The file {reach_of_files(files, summary).words}.", markup=False)
     for sentence in files.insisted:
         console.print(f"Warning: {sentence}", markup=False)
     unclear = sentences(results, are_included=include_indistinguishable)

@@ -37,7 +37,11 @@ def command(
     ] = "",
     ran: Annotated[
         str,
-        typer.Option(help="What the trace ran with, such as linear or default.", metavar="ALGORITHM"),
+        typer.Option(
+            help="What the trace ran with, such as linear: gains are against the prediction for that. If not"
+            " given, it is taken to be default, the library's own decisions.",
+            metavar="ALGORITHM",
+        ),
     ] = "",
     everything: Annotated[
         bool,

@@ -17,6 +17,14 @@ Directory = Annotated[Path, typer.Argument(help="The folder with the trace.", me
 Collective = Annotated[str, typer.Option(help="Only calls of this collective, such as alltoall.")]
 Site = Annotated[str, typer.Option(help="Only call sites with this in their words, such as ft.c:118.")]
 Communicator = Annotated[str, typer.Option(help="Only this communicator, as summary --apart names it.")]
+TraceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--trace",
+        help="A trace of the program: it is said which of its calls the files act on.",
+        metavar="DIR",
+    ),
+]
 Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 KiB'.")]
 
 

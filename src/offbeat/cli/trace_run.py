@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -71,7 +72,7 @@ def command(
     written = len(list(output.glob("*.trace")))
     if written:
         ranks = counted(written, "rank")
-        said = f"trace: {output} ({ranks}); see it with: offbeat trace summary {output}"
+        said = f"trace: {output} ({ranks}); see it with: offbeat trace summary {shlex.quote(str(output))}"
     else:
         wanted = launch.wished(wishes).get(RANKS, "")
         said = f"no trace was written to {output}: {_why_none(status, installation.version_text, wanted)}"

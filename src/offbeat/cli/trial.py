@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -18,16 +18,16 @@ from offbeat.errors import BadInput
 from offbeat.mpi.hand_on import processes
 from offbeat.predict.cells import source
 from offbeat.predict.conditions import Estimate
-from offbeat.predict.predict import covered_parts
-from offbeat.predict.prediction import Prediction, by_choice
+from offbeat.predict.prediction import Prediction
+from offbeat.predict.reach import Reach, reach_of_files
+from offbeat.predict.traced_program import TracedProgram, traced_program
 from offbeat.results.layout import CASES, PROVENANCE
 from offbeat.results.read import Results, read_study
-from offbeat.results.statistics import median_interval
 from offbeat.trace.read import open_trace
 from offbeat.trace.run import find_installation
 from offbeat.trial import journal, launch, wording
 from offbeat.trial.choices import Planned, Tried, check_processes, planned, written
-from offbeat.trial.judge import judge
+from offbeat.trial.judge import judge, mean_interval, mean_s
 from offbeat.trial.progress import TrialProgress
 from offbeat.trial.trial import missing, run_all, times
 from offbeat.tuning.simulated import is_simulated
@@ -79,6 +79,9 @@ def command(
 ) -> None:
     """Run a program with the library's decisions, the no-delay choice and the robust one, in turn.
 
+    With a trace, what 'offbeat predict' names the fastest as the ranks arrive runs as well, and it is checked
+    which calls of the program each choice acts on.
+
     Stopped at any moment, the same command goes on where it stood and runs nothing twice.
     """
     launch.check_words(words)
@@ -87,7 +90,14 @@ def command(
         raise BadInput("--pictures shows expectations beside what was measured; name a trace with --trace")
     measured = read_study(results or _only_results())
     installation = find_installation(mpi, words)
-    choices = planned(measured, installation, rule, include_scenarios=include_scenarios)
+    traced = _traced(trace, measured) if trace is not None else None
+    choices = planned(
+        measured,
+        installation,
+        rule,
+        include_scenarios=include_scenarios,
+        predicted=traced.predicted() if traced is not None else None,
+    )
     settings = journal.Settings(
         command=words,
         library=f"{installation.version_text} ({installation.library})",
@@ -103,14 +113,17 @@ def command(
     journal.prepare(output)
     with journal.opened(output, settings) as kept:
         tried = list(written(choices, installation, output / journal.TUNING))
-        expected = _expected(trace, measured, tried) if trace is not None else None
+        reaches = _said_reaches(said, tried, traced)
+        algorithms = {one.name: one.algorithm for one in tried}
+        expected = traced.expected(algorithms) if traced is not None else None
         names = [one.name for one in tried]
         left = len(list(missing(kept, names, rounds, seed)))
         with TrialProgress(rounds * len(names) - left, rounds * len(names)) as progress:
             used = launch.Command(words=words, installation=installation)
             run_all(kept, used, tried, rounds, seed, pattern, progress.told)
         found = times(kept, names)
-    _report(said, choices, found, expected, is_wall=pattern is None)
+    without_effect = [name for name, reach in reaches.items() if not reach.acted]
+    _report(said, choices, found, expected, without_effect, is_wall=pattern is None)
     _name_verify(said, measured, tried, output)
     if pictures is not None and expected is not None:
         _draw(expected, found, pictures)
@@ -131,13 +144,23 @@ def _only_results() -> Path:
     )
 
 
-def _expected(trace: Path, results: Results, tried: Sequence[Tried]) -> Prediction:
-    """What a trace lets expect of each choice."""
+def _traced(trace: Path, results: Results) -> TracedProgram:
     opened = open_trace(trace)
-    summary = summed_up(opened)
-    run, parts, notes = covered_parts(opened, summary, source(results, opened.headers[0].library))
-    chosen = {one.name: {part.table.cell: one.algorithm(part.table.cell) for part in parts} for one in tried}
-    return by_choice(run, parts, chosen, notes=notes)
+    return traced_program(opened, summed_up(opened), source(results, opened.headers[0].library))
+
+
+def _said_reaches(said: Console, tried: Sequence[Tried], traced: TracedProgram | None) -> dict[str, Reach]:
+    """Which calls of the trace each choice's files act on, said and returned by name."""
+    if traced is None:
+        return {}
+    reaches = {
+        one.name: reach_of_files(one.tuning, traced.summary) for one in tried if one.tuning is not None
+    }
+    for name, reach in reaches.items():
+        said.print(f"{name} {reach.words}", markup=False)
+    if traced.why_not:
+        said.print(f"note: nothing can be expected from the trace: {traced.why_not}", markup=False)
+    return reaches
 
 
 def _report(
@@ -145,15 +168,16 @@ def _report(
     choices: Sequence[Planned],
     found: Mapping[str, Sequence[float]],
     expected: Prediction | None,
+    without_effect: Sequence[str],
     *,
     is_wall: bool,
 ) -> None:
     same = {one.name: one.same_as for one in choices if one.same_as}
     said.print()
-    headings = ["choice", "runs", "median", "fastest – slowest", "against\ndefault"]
+    headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
     said.print(drawn(headings, wording.rows(found, same)))
     said.print()
-    for sentence in wording.verdict_sentences(judge(found), same):
+    for sentence in wording.verdict_sentences(judge(found), same, without_effect):
         said.print(sentence, markup=False)
     if expected is None:
         return
@@ -178,7 +202,8 @@ def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output
         if one.tuning is not None:
             place = one.tuning.files[0].parent
             said.print(
-                f"Whether the library obeys {one.name}: offbeat verify {results.directory} --tuning {place}",
+                f"Whether the library obeys {one.name}: offbeat verify {shlex.quote(str(results.directory))}"
+                f" --tuning {shlex.quote(str(place))}",
                 markup=False,
             )
 
@@ -190,6 +215,6 @@ def _draw(expected: Prediction, found: Mapping[str, Sequence[float]], folder: Pa
     actual = {}
     for name, own in found.items():
         if own:
-            low, high = median_interval(own)
-            actual[name] = Estimate(time_s=float(np.median(own)), low_s=low, high_s=high)
+            low, high = mean_interval(own)
+            actual[name] = Estimate(time_s=mean_s(own), low_s=low, high_s=high)
     write(prediction_figure(expected, actual), folder, PICTURE)

@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from offbeat.cli.trace_options import TraceOption, summed_up
 from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
+from offbeat.predict.reach import reach_of_files
 from offbeat.results.read import read_study
+from offbeat.trace.read import open_trace
 from offbeat.tuning.manifest import read_manifest
-from offbeat.tuning.proofs import disobeyed, legend, summary, table, write_proofs
+from offbeat.tuning.proofs import disobeyed, legend, table, write_proofs
+from offbeat.tuning.proofs import summary as summary_of
 from offbeat.tuning.prove_files import prove_files
 from offbeat.tuning.verify_calls import sentences, write_tried
 from offbeat.units import counted
@@ -30,9 +34,11 @@ def command(
             "--mpi", help="The MPI installation to launch. [default: the one written for]", metavar="PREFIX"
         ),
     ] = "",
+    trace: TraceOption = None,
 ) -> None:
     """Prove, cell by cell, which algorithm runs with the tuning files, and that they break no legal call."""
     folder = tuning or directory / "tuning"
+    summary = summed_up(open_trace(trace)) if trace is not None else None
     with RunProgress(doing="look at") as progress:
         manifest = read_manifest(folder)
         proofs, tried = prove_files(read_study(directory), manifest, mpi, folder, progress)
@@ -42,7 +48,10 @@ def command(
     console.print(table(proofs.proofs))
     for sentence in legend(proofs.proofs):
         console.print(sentence, soft_wrap=True)
-    console.print(summary(proofs), soft_wrap=True)
+    console.print(summary_of(proofs), soft_wrap=True)
+    if summary is not None:
+        reach = reach_of_files(read_manifest(folder).tuning, summary)
+        console.print(f"The file {reach.words}.", soft_wrap=True, markup=False)
     for sentence in disobeyed(proofs):
         console.print(sentence, soft_wrap=True, markup=False)
     for sentence in [*manifest.tuning.insisted, *sentences(tried)]:

@@ -1,8 +1,11 @@
-"""Which measured cell stands for calls of a trace: same collective, p and library, and the nearest size."""
+"""Which measured cell stands for calls of a trace: same collective, p and library, and the size that answers.
+
+A measured size answers for the same calls that a tuning file makes of it covers
+(:mod:`offbeat.select.coverage`).
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +14,7 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.mpi.probe import FAMILIES, Stranger, read_library_version
 from offbeat.predict.recorded import Calls
+from offbeat.select.coverage import answering, size_ranges
 from offbeat.select.table import Cell, DelayTable, delay_tables
 from offbeat.trace.tables import library_words
 from offbeat.units import format_size, format_time
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from offbeat.results.read import Results
 
 FARTHEST = 2.0
-"""A measured size stands for sizes up to so many times larger or smaller."""
+"""Times are predicted from a measured size that is at most so many times larger or smaller."""
 
 SIMILAR_SKEW = 2.0
 """Skews that differ by a larger factor are said."""
@@ -71,30 +75,35 @@ def cell_for(calls: Calls, source: Source) -> Found:
             f"{calls.words} ran on {calls.processes} processes, and {where} holds {calls.collective} on"
             f" p = {there}: what an algorithm takes depends on p; measure it with p = {calls.processes}"
         )
-    nearest = min(fitting, key=lambda table: (_distance(table.cell.bytes, calls), table.cell.bytes))
-    far = _distance(nearest.cell.bytes, calls)
-    if far > math.log2(FARTHEST) * (1 + 1e-9):
-        there = ", ".join(format_size(size) for size in sorted({table.cell.bytes for table in fitting}))
+    sizes = sorted({table.cell.bytes for table in fitting})
+    answers = answering(sizes, calls.size_bytes)
+    if answers is None:
+        there = ", ".join(format_size(size) for size in sizes)
+        low, high = size_ranges(sizes)[0][0], size_ranges(sizes)[-1][1]
         raise BadInput(
-            f"{calls.words}: {where} holds {calls.collective} on p = {calls.processes} of {there}, none"
-            f" within a factor of {FARTHEST:g}; measure it with {format_size(calls.most_bytes)}"
+            f"{calls.words}: no measurement answers for this call. {where} holds {calls.collective} on"
+            f" p = {calls.processes} of {there}, which speaks for {low} to {high} B; measure it with"
+            f" {format_size(calls.size_bytes)}"
         )
-    notes = []
-    if far > 0:
-        notes.append(
-            f"{calls.collective} of {format_size(nearest.cell.bytes)} stands for calls of {calls.size}"
+    if max(answers, calls.size_bytes) > FARTHEST * min(answers, calls.size_bytes):
+        raise BadInput(
+            f"{calls.words}: a tuning file covers this call with what is chosen at {format_size(answers)},"
+            f" which is too far away to predict its time (more than a factor of {FARTHEST:g}); measure it"
+            f" with {format_size(calls.size_bytes)}"
         )
-    alike = [table for table in fitting if table.cell.bytes == nearest.cell.bytes]
-    notes += _several(alike, where)
+    alike = [table for table in fitting if table.cell.bytes == answers]
+    notes = [*_stands_for(calls, answers, sizes), *_several(alike, where)]
     return Found(table=alike[0], notes=[*notes, *_skews(calls, alike[0], source)])
 
 
-def _distance(size: int, calls: Calls) -> float:
-    """How far a size is from those of the calls, in powers of two; 0 for one of them."""
-    if calls.least_bytes <= size <= calls.most_bytes:
-        return 0.0
-    nearest = calls.most_bytes if size > calls.most_bytes else calls.least_bytes
-    return math.inf if min(size, nearest) == 0 else abs(math.log2(size / nearest))
+def _stands_for(calls: Calls, answers: int, sizes: list[int]) -> list[str]:
+    """What must be said where the measured size is not that of all calls."""
+    if calls.least_bytes == calls.most_bytes == answers:
+        return []
+    notes = [f"{calls.collective} of {format_size(answers)} stands for calls of {calls.size}"]
+    if any(answering(sizes, size) is None for size in (calls.least_bytes, calls.most_bytes)):
+        notes.append(f"no measurement answers for some of the sizes of {calls.words}")
+    return notes
 
 
 def _several(alike: Sequence[DelayTable], where: object) -> list[str]:

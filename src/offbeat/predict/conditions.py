@@ -37,8 +37,9 @@ class Estimate(Struct, frozen=True, kw_only=True):
     high_s: float
 
     def times(self, factor: float) -> Estimate:
-        """So many times as long."""
-        return Estimate(time_s=factor * self.time_s, low_s=factor * self.low_s, high_s=factor * self.high_s)
+        """So many times as long; a negative factor turns the interval round."""
+        ends = sorted((factor * self.low_s, factor * self.high_s))
+        return Estimate(time_s=factor * self.time_s, low_s=ends[0], high_s=ends[1])
 
     def after(self, time_s: float) -> Estimate:
         """Longer by a time that is known exactly."""

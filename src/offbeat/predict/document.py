@@ -7,14 +7,19 @@ from typing import Any
 
 import msgspec
 
-from offbeat.predict.prediction import Part, Prediction
+from offbeat.predict.prediction import Expected, Part, Prediction
+from offbeat.predict.reach import reach_of_choice
 from offbeat.whole_file import refused, write_whole_file
 
 SCHEMA_VERSION = 1
 
 
 def document(prediction: Prediction) -> dict[str, Any]:
-    """Everything that the tables say, and the intervals."""
+    """Everything that the tables say, and the intervals.
+
+    ``bias`` and ``change`` are shares of the recorded run: how far the prediction for what ran is off it,
+    and how the prediction changes with each algorithm against that.
+    """
     run = prediction.recorded
     return {
         "schema_version": SCHEMA_VERSION,
@@ -24,6 +29,8 @@ def document(prediction: Prediction) -> dict[str, Any]:
         "run_s": run.run_s,
         "computing_s": run.computing_s,
         "ran": prediction.ran or None,
+        "ran_is_assumed": prediction.ran_is_assumed,
+        "bias": prediction.bias,
         "conditions": prediction.conditions,
         "calls": [_part(part) for part in prediction.parts],
         "expected": [
@@ -32,11 +39,18 @@ def document(prediction: Prediction) -> dict[str, Any]:
                 "algorithms": one.algorithms,
                 "barred": one.barred,
                 "run_s": {name: one.run_s.get(name) for name in prediction.conditions},
+                "change": {name: prediction.change(one, name) for name in prediction.conditions},
+                "acts_on": _acts_on(prediction, one),
             }
             for one in prediction.expected
         ],
         "notes": prediction.notes,
     }
+
+
+def _acts_on(prediction: Prediction, one: Expected) -> dict[str, Any]:
+    reach = reach_of_choice(prediction, one.algorithms)
+    return {"calls": reach.number, "of": reach.all_calls, "share_of_time_in_collectives": reach.share}
 
 
 def _part(part: Part) -> dict[str, Any]:

@@ -21,6 +21,10 @@ from offbeat.trace.choice import choose_row
 from offbeat.trace.read import Trace
 from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
+from offbeat.units import counted
+
+LEAST_WEIGHT = 0.001
+"""Calls whose operation takes a smaller share of the run are not predicted among all calls together."""
 
 
 class Wishes(Struct, frozen=True, kw_only=True):
@@ -43,13 +47,14 @@ class Wishes(Struct, frozen=True, kw_only=True):
 def predict(trace: Trace, summary: Summary, source: Source, wishes: Wishes) -> Prediction:
     """The prediction that is wished for. Raises :class:`BadInput` where it cannot be made, and says why."""
     if wishes.everything:
-        if wishes.chooses or wishes.ran:
+        if wishes.chooses:
             raise BadInput(
                 "--all is about all calls that the results cover; leave it out, or the choice of calls"
-                " (--collective, --site, --communicator, --size) and --ran"
+                " (--collective, --site, --communicator, --size)"
             )
         run, parts, notes = covered_parts(trace, summary, source, wishes.scenario)
-        return by_choice(run, parts, choices(source, parts, common(parts)), notes=notes)
+        chosen = choices(source, parts, common(parts))
+        return by_choice(run, parts, chosen, ran=wishes.ran, notes=notes)
     row, said = _row(summary, source, wishes)
     run = recorded(trace, summary, [row])
     part, notes = part_of(run.calls[0], source, wishes.scenario)
@@ -59,9 +64,21 @@ def predict(trace: Trace, summary: Summary, source: Source, wishes: Wishes) -> P
 def covered_parts(
     trace: Trace, summary: Summary, source: Source, scenario: str = ""
 ) -> tuple[Recorded, list[Part], list[str]]:
-    """All calls that results cover, as parts of one prediction, and what must be said of them."""
+    """All calls that results cover, as parts of one prediction, and what must be said of them.
+
+    Calls that weigh less than :data:`LEAST_WEIGHT` stay as recorded, unless there are no others.
+    """
     run = recorded(trace, summary, covered(summary, source))
+    heavy = [calls for calls in run.calls if calls.total_s >= LEAST_WEIGHT * run.run_s]
+    light = [calls for calls in run.calls if calls.total_s < LEAST_WEIGHT * run.run_s]
     parts, notes = [], list(source.notes)
+    if heavy and light:
+        share = sum(calls.total_s for calls in light) / run.run_s
+        notes.append(
+            f"{counted(len(light), 'row')} of calls whose operation takes less than {LEAST_WEIGHT:.1%} of the"
+            f" run each ({share:.2%} together) are left out: they stay as recorded"
+        )
+        run = structs.replace(run, calls=heavy)
     for calls in run.calls:
         part, more = part_of(calls, source, scenario)
         parts.append(part)
@@ -79,5 +96,5 @@ def _row(summary: Summary, source: Source, wishes: Wishes) -> tuple[Row, list[st
         communicator=wishes.communicator,
         size=wishes.size,
     )
-    calls_of(row, summary.processes)  # says what is wrong with it before a cell is looked for
+    calls_of(row, summary)  # says what is wrong with it before a cell is looked for
     return row, []

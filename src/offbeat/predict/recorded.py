@@ -3,7 +3,7 @@
 The run time is that of a rank on average, from MPI_Init to the end. A call contributes its last delay d̂
 (last exit − last arrival): until the last rank has arrived, ranks compute or wait, and no algorithm changes
 that. So the computing time is run time − Σ d̂ over the calls. Calls on a communicator of some of the ranks
-count for these ranks' share of the run.
+count for these ranks' share of the run, and calls of threads that call MPI at the same time for one thread's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.trace.advice import NO_OPERATION
 from offbeat.trace.read import Trace
 from offbeat.trace.row_words import bare, described, short_name, sizes
 from offbeat.trace.rows import Row
@@ -21,6 +22,9 @@ from offbeat.trace.summary import Summary
 from offbeat.units import format_time
 
 BLOCKING = "blocking"
+
+IRREGULAR = ("allgatherv", "alltoallv")
+"""Collectives in which each process gives a size of its own."""
 
 _SURE = 0.9
 """Above this share of a number of calls, what is not sure of it is not worth a note."""
@@ -32,7 +36,8 @@ class Calls(Struct, frozen=True, kw_only=True):
     ``number`` is how many the run made; where every k-th was recorded, each stands for k, or for as many as
     there were on its communicator. ``share`` is the communicator's part of all ranks. ``last_delay_s`` and
     ``skew_s`` are means over the calls, ``bound_s`` the largest error of a time. ``short`` begins the names
-    of patterns that were made of these calls.
+    of patterns that were made of these calls. ``size_bytes`` is the mean message size, which is compared with
+    measured ones; ``spent_s`` the time in these calls, summed over ranks.
     """
 
     words: str
@@ -46,6 +51,9 @@ class Calls(Struct, frozen=True, kw_only=True):
     last_delay_s: float
     skew_s: float
     bound_s: float = 0.0
+    size_bytes: int = 0
+    spent_s: float = 0.0
+    in_place: bool = False
 
     @property
     def total_s(self) -> float:
@@ -59,7 +67,10 @@ class Calls(Struct, frozen=True, kw_only=True):
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """A recorded run: its time, and the calls that a prediction is about."""
+    """A recorded run: its time, and the calls that a prediction is about.
+
+    ``all_calls`` are all collective calls of the run, ``spent_s`` is the time in them, summed over ranks.
+    """
 
     program: str
     library: str
@@ -67,6 +78,8 @@ class Recorded(Struct, frozen=True, kw_only=True):
     run_s: float
     calls: list[Calls]
     notes: list[str] = []
+    all_calls: int = 0
+    spent_s: float = 0.0
 
     @property
     def computing_s(self) -> float:
@@ -85,8 +98,10 @@ def recorded(trace: Trace, summary: Summary, rows: Sequence[Row]) -> Recorded:
         library=summary.library,
         processes=summary.processes,
         run_s=summary.run_s / max(summary.traced, 1),
-        calls=[calls_of(row, summary.processes) for row in rows],
+        calls=[calls_of(row, summary) for row in rows],
         notes=notes,
+        all_calls=all_calls(summary),
+        spent_s=summary.spent_s,
     )
     return with_time_left(made)
 
@@ -120,7 +135,21 @@ def with_time_left(made: Recorded) -> Recorded:
     )
 
 
-def calls_of(row: Row, processes: int) -> Calls:
+def all_calls(summary: Summary) -> int:
+    """How many collective calls with an operation the run made."""
+    return sum(row.made for row in summary.families if row.kind not in NO_OPERATION)
+
+
+def size_bytes(row: Row) -> int:
+    """The message size of calls that tuning files compare: the mean over calls and, where processes give
+    different sizes, over processes, as libraries take it.
+    """
+    mean = round(row.all_bytes / max(row.calls * row.processes, 1))
+    least = 0 if bare(row.collective) in IRREGULAR else row.least_bytes
+    return min(max(mean, least), row.most_bytes)
+
+
+def calls_of(row: Row, summary: Summary) -> Calls:
     """A row of a summary as calls that can be replaced. Raises :class:`BadInput` where they cannot."""
     if row.kind != BLOCKING:
         raise BadInput(
@@ -134,6 +163,7 @@ def calls_of(row: Row, processes: int) -> Calls:
             f"{described(row)} was never seen whole, from the first arrival to the last exit; trace more of"
             " the run, or choose other calls"
         )
+    threads = summary.thread_run_s / summary.run_s if summary.run_s > 0 else 1.0
     return Calls(
         words=described(row),
         short=short_name(row),
@@ -142,8 +172,11 @@ def calls_of(row: Row, processes: int) -> Calls:
         least_bytes=row.least_bytes,
         most_bytes=row.most_bytes,
         number=row.made,
-        share=row.processes / processes,
+        share=row.processes / summary.processes / threads,
         last_delay_s=row.last_delay.mean_s,
         skew_s=row.skew.mean_s,
         bound_s=row.bound_s,
+        size_bytes=size_bytes(row),
+        spent_s=row.spent_s,
+        in_place=row.in_place,
     )

@@ -51,7 +51,7 @@ def _ranked(summary: Summary) -> list[Row]:
 
 def _why_not(row: Row, summary: Summary, source: Source) -> str:
     try:
-        cell_for(calls_of(row, summary.processes), source)
+        cell_for(calls_of(row, summary), source)
     except BadInput as reason:
         return str(reason)
     return ""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from offbeat.predict.conditions import Estimate
 from offbeat.predict.prediction import Expected, Prediction
+from offbeat.predict.reach import reach_of_choice
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
@@ -25,7 +26,7 @@ WORDS = {
 
 
 DOUBTFUL = 0.1
-"""An expectation for what ran that is off by a larger share is said, also where what ran is a guess."""
+"""Where the expectation for what ran is off by a larger share, the likely reasons are named."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -40,11 +41,14 @@ class Shown(Struct, frozen=True, kw_only=True):
 def head(prediction: Prediction) -> list[str]:
     """The recorded run, and what of it is predicted anew."""
     run = prediction.recorded
+    number = sum(part.calls.number for part in prediction.parts)
+    spent = sum(part.calls.spent_s for part in prediction.parts)
     lines = [
         f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes with"
         f" {library_words(run.library)}",
         f"recorded: {format_time(run.run_s, 4)}, of these {format_time(run.computing_s, 4)} without the"
-        f" operation of",
+        f" operation of {number} of {counted(run.all_calls, 'collective call')}"
+        f" ({spent / run.spent_s if run.spent_s > 0 else 0.0:.1%} of the time in collectives):",
     ]
     for part in prediction.parts:
         calls, cell = part.calls, part.table.cell
@@ -62,12 +66,11 @@ def table(prediction: Prediction) -> Shown:
     headings = ["choice" if prediction.of_choices else "algorithm"]
     headings += prediction.conditions
     headings.append(f"change\n({prediction.telling})")
-    recorded = prediction.recorded.run_s
     rows = []
     for one in prediction.expected:
-        last = one.run_s.get(prediction.telling)
+        change = prediction.change(one)
         cells = [_number(one.run_s.get(name), factor, decimals) for name in prediction.conditions]
-        rows.append([_name(prediction, one), *cells, cost(last.time_s / recorded - 1) if last else NOTHING])
+        rows.append([_name(prediction, one), *cells, cost(change.time_s) if change else NOTHING])
     return Shown(
         title=f"Expected run time in {unit}",
         headings=headings,
@@ -77,50 +80,79 @@ def table(prediction: Prediction) -> Shown:
 
 
 def sentence(prediction: Prediction) -> str:
-    """What is expected to be fastest, by how much, and how sure that is."""
+    """What is expected to be fastest, what it gains against what ran, and how sure that is."""
     telling = prediction.telling
     ranked = prediction.order(telling)
     if not ranked:
         return "Nothing that could be selected was measured under the conditions of this prediction."
-    best, recorded = ranked[0], prediction.recorded.run_s
-    time = best.run_s[telling]
-    change = time.time_s / recorded - 1
-    than = f"{abs(change):.1%} {'less' if change < 0 else 'more'} than recorded"
-    said = f"Expected fastest {WORDS[telling]}: {best.name} with {format_time(time.time_s, 4)}, {than}"
+    best = ranked[0]
+    time, change = best.run_s[telling], prediction.change(best)
     others = [one for one in ranked[1:] if one.algorithms != best.algorithms]
     alike = [one.name for one in others if one.run_s[telling].low_s <= time.high_s]
-    if alike:
-        said += f"; within the measurements' intervals, {_listed(alike)} may be as fast"
+    also = f"; within the measurements' intervals, {_listed(alike)} may be as fast" if alike else ""
+    if change is None:
+        return (
+            f"Expected fastest {WORDS[telling]}: {best.name} with {format_time(time.time_s, 4)}{also}."
+            " What it gains is not known: the results do not tell what to expect of what the traced run used."
+            f" --ran names what ran.{_usual(prediction, best)}"
+        )
+    ran = f"{prediction.ran}, {_as_ran(prediction)}"
+    if best.name == prediction.ran:
+        return f"Expected fastest {WORDS[telling]}: {ran}{also}.{_usual(prediction, best)}"
+    if change.time_s >= 0:
+        return (
+            f"Nothing that was measured is expected to be faster {WORDS[telling]} than {ran}: the nearest is"
+            f" {best.name}, {change.time_s:+.1%}.{_usual(prediction, best)}"
+        )
+    run_s = prediction.recorded.run_s
+    said = (
+        f"Expected fastest {WORDS[telling]}: {best.name}, {-change.time_s:.1%} less than {ran}: about"
+        f" {format_time((1 + change.time_s) * run_s, 4)} instead of the recorded"
+        f" {format_time(run_s, 4)}{also}"
+    )
+    if change.high_s >= 0:
+        said += (
+            f". The measurements' intervals ({change.low_s:+.1%} to {change.high_s:+.1%}) leave open whether"
+            " there is a gain"
+        )
+    return f"{said}.{_usual(prediction, best)}"
+
+
+def _usual(prediction: Prediction, best: Expected) -> str:
+    """What the usual benchmark would choose, where that is clearly slower as the program arrives."""
+    telling = prediction.telling
     usual = [] if prediction.of_choices else prediction.order(NO_DELAY)
-    if telling != NO_DELAY and usual and usual[0].name != best.name and telling in usual[0].run_s:
-        other = usual[0].run_s[telling]
-        if other.low_s > time.high_s:
-            said += (
-                f". The usual benchmark, without delays, would choose {usual[0].name}:"
-                f" {format_time(other.time_s, 4)} {WORDS[telling]}"
-            )
-    return said + "."
+    if telling == NO_DELAY or not usual or usual[0].name == best.name or telling not in usual[0].run_s:
+        return ""
+    other, change = usual[0].run_s[telling], prediction.change(usual[0])
+    if other.low_s <= best.run_s[telling].high_s:
+        return ""
+    against = f"{change.time_s:+.1%}" if change is not None else format_time(other.time_s, 4)
+    return f" The usual benchmark, without delays, would choose {usual[0].name}: {against} {WORDS[telling]}."
+
+
+def _as_ran(prediction: Prediction) -> str:
+    return "taken for what ran" if prediction.ran_is_assumed else "which ran"
 
 
 def ran_sentence(prediction: Prediction) -> str:
-    """How near the expectations for what the trace ran with come to the recorded time; empty if not known."""
-    supposed = prediction.ran or DEFAULT
-    found = next((one for one in prediction.expected if one.name == supposed), None)
-    if found is None or not found.run_s:
+    """How near the expectations for what ran come to the recorded time; empty if that is not known."""
+    bias = prediction.bias
+    if not bias:
         return ""
-    recorded = prediction.recorded.run_s
-    offs = {name: time.time_s / recorded - 1 for name, time in found.run_s.items()}
-    words = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in offs.items())
-    if prediction.ran:
-        return f"It was recorded with {prediction.ran}; what would be expected of that is off by {words}."
-    if abs(offs[list(offs)[-1]]) < DOUBTFUL:
-        return ""
-    return (
-        f"If it was recorded with the library's own decisions (default), what would be expected of them is"
-        f" off by {words}: then the calls took other times than they took when measured, because the machine"
-        " was busy, say, or the data no longer in the caches, and only differences between algorithms can be"
-        " relied on."
+    words = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in bias.items())
+    said = (
+        f"How far to trust it: the prediction for {prediction.ran}, {_as_ran(prediction)}, is off the"
+        f" recorded time by {words}; this is no gain, and changes are differences between predictions."
     )
+    if prediction.ran_is_assumed:
+        said += " --ran names what ran."
+    if abs(bias[list(bias)[-1]]) >= DOUBTFUL:
+        said += (
+            " So much means that the calls took other times than when they were measured, because the machine"
+            " was busy, say, or the data no longer in the caches."
+        )
+    return said
 
 
 def _decimals(prediction: Prediction, factor: float) -> int:
@@ -151,7 +183,7 @@ def _legend(prediction: Prediction) -> list[str]:
     if any(one.barred for one in prediction.expected):
         notes.append("† for reference, never selected")
     if prediction.ran:
-        notes.append("▸ what the trace ran with")
+        notes.append(f"▸ {_as_ran(prediction)}; change: against its prediction, of the recorded time")
     legend = [line for line in (_patterns(prediction), "; ".join(notes)) if line]
     if not prediction.of_choices:
         return legend
@@ -161,7 +193,16 @@ def _legend(prediction: Prediction) -> list[str]:
             for part, name in zip(prediction.parts, one.algorithms, strict=True)
         ]
         legend.append(f"{one.name}: {'; '.join(dict.fromkeys(words))}")
-    return legend
+    return [*legend, *_reaches(prediction)]
+
+
+def _reaches(prediction: Prediction) -> list[str]:
+    """Which calls each choice acts on."""
+    return [
+        f"{one.name} {reach_of_choice(prediction, one.algorithms).words}"
+        for one in prediction.expected
+        if one.name != DEFAULT
+    ]
 
 
 def _patterns(prediction: Prediction) -> str:

@@ -6,34 +6,85 @@ A tuning file needs a choice for sizes and p that nobody measured. The rules, on
   larger one's from it on. Sizes and process counts are measured in multiples (8 B, 1 KiB, 1 MiB), and the
   time of an algorithm is the sum of a part per message and a part per byte, so the middle is the middle of
   the logarithms.
-- **Below the smallest and above the largest measured value** nothing is said: the library's default stays. An
-  algorithm's ranking may turn over right outside what was seen, and nothing would show it.
+- **Below the smallest and above the largest measured size** the end's choice holds within a factor of
+  :data:`BEYOND` (√2): as far as to the middle towards a neighbour of half or twice the size. Where the scores
+  show that the ranking is about to turn over there (:func:`turns_over`), it holds at the measured size alone.
+  Everywhere else nothing is said: the library's default stays.
+- **Numbers of processes** are never extended beyond the measured ones.
+
+The same ranges say which measured size answers for a call of a traced program (:func:`answering`), so that a
+prediction credits a choice with the calls that its tuning file covers, and with no others.
 
 Sizes are counted as the study counts them (bytes per process as the MPI call states it); the tuning room
-converts them to what each library compares. Process counts follow the same rules: with p = 4 and 16 measured,
-a communicator of 7 gets p=4's choice and one of 8 gets p=16's. An algorithm that is not valid at every p
-(Open MPI's ``two_proc`` is an error unless p = 2; others need a power of two or an even p) must not be spread
-over such a range: who writes it into a tuning file keeps it to the measured p.
+converts them to what each library compares. Between two measured process counts the rule is that of sizes:
+with p = 4 and 16 measured, a communicator of 7 gets p=4's choice and one of 8 gets p=16's. An algorithm that
+is not valid at every p (Open MPI's ``two_proc`` is an error unless p = 2; others need a power of two or an
+even p) must not be spread over such a range: who writes it into a tuning file keeps it to the measured p.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import isqrt
 
+BEYOND = math.sqrt(2)
+"""The smallest and the largest measured size speak for sizes up to so many times smaller and larger."""
 
-def size_ranges(sizes: list[int]) -> list[tuple[int, int]]:
+
+def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) -> list[tuple[int, int]]:
     """For measured sizes in bytes, ascending: the first and last size (inclusive) that each speaks for.
 
-    The ranges follow one another without gap or overlap from the smallest to the largest size. Raises
-    ValueError unless the sizes ascend strictly from 0 or more.
+    The ranges follow one another without gap or overlap. The first begins at the smallest size divided by
+    ``below``, the last ends at the largest size times ``above``. Raises ValueError unless the sizes ascend
+    strictly from 0 or more and both factors are 1 or more.
     """
-    return _ranges(sizes)
+    if not (1 <= below < math.inf and 1 <= above < math.inf):
+        raise ValueError(f"factors must be 1 or more, not {below} and {above}")
+    ranges = _ranges(sizes)
+    if ranges:
+        ranges[0] = (math.ceil(sizes[0] / below), ranges[0][1])
+        ranges[-1] = (ranges[-1][0], math.floor(sizes[-1] * above))
+    return ranges
 
 
 def process_ranges(ps: list[int]) -> list[tuple[int, int]]:
-    """The same for numbers of processes: which communicator sizes each measured p speaks for."""
+    """The same for numbers of processes, from the smallest to the largest measured one."""
     return _ranges(ps)
+
+
+def answering(sizes: Sequence[int], size: int, beyond: float = BEYOND) -> int | None:
+    """The measured size that speaks for a size; None where no measured one does."""
+    measured = sorted(set(sizes))
+    for own, (low, high) in zip(measured, size_ranges(measured, beyond, beyond), strict=True):
+        if low <= size <= high:
+            return own
+    return None
+
+
+def turns_over(
+    winner: str,
+    end: tuple[int, Mapping[str, float]],
+    neighbour: tuple[int, Mapping[str, float]],
+    beyond: float,
+) -> bool:
+    """Whether scores show that another algorithm overtakes the winner within ``beyond`` of the last size.
+
+    ``end`` and ``neighbour`` are the last measured size and the one beside it, each with the scores of
+    algorithms (smaller is better). The lead of the winner over each rival, as the logarithm of the ratio of
+    scores, is continued along the line through both sizes (on a logarithmic axis).
+    """
+    (last, at_last), (other, at_other) = end, neighbour
+    if min(last, other) <= 0 or min(at_last.get(winner, 0), at_other.get(winner, 0)) <= 0:
+        return False
+    steps = math.log(beyond) / abs(math.log(last / other))
+    for rival in at_last.keys() & at_other.keys() - {winner}:
+        lead = math.log(at_last[rival] / at_last[winner])
+        before = math.log(at_other[rival] / at_other[winner])
+        if lead + steps * (lead - before) < 0:
+            return True
+    return False
 
 
 def boundary(low: int, high: int) -> int:

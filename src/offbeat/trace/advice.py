@@ -107,7 +107,7 @@ def sentence(summary: Summary) -> str:
     """What to tune first and why, and whether late ranks cost more than the operation does."""
     ranked = [one for one in candidates(summary) if one.operation_s > 0]
     to_tune = [one for one in ranked if not one.why_not]
-    if not to_tune or summary.run_s <= 0:
+    if not to_tune or summary.thread_run_s <= 0:
         what = "blocking " if ranked else ""
         return f"There is nothing to tune: the trace holds no {what}collective of two processes or more." + (
             _larger(ranked[0], summary) if ranked else ""
@@ -118,7 +118,7 @@ def sentence(summary: Summary) -> str:
 
 
 def _first(one: Candidate, summary: Summary) -> str:
-    calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.run_s
+    calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.thread_run_s
     what = "the operation itself takes" if one.is_compared else "it takes"
     much = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
     why = f"{what} {much} of the run's time ({counted(calls, 'call')}{_each(one)})"
@@ -131,7 +131,7 @@ def _lateness(one: Candidate, summary: Summary) -> str:
     """What late ranks cost in these calls, and what that means for measuring algorithms."""
     if not one.is_compared:
         return " as far as one rank alone tells: what of it is waiting for others is not known."
-    share, waited = one.operation_s / summary.run_s, one.waited_s / summary.run_s
+    share, waited = one.operation_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
     skew = _skew_s(one)
     if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
         return " and hardly any rank waits for a late one."
@@ -167,7 +167,7 @@ def _sampled(summary: Summary) -> str:
 
 
 def _larger(one: Candidate, summary: Summary) -> str:
-    share = one.operation_s / summary.run_s if summary.run_s > 0 else math.nan
+    share = one.operation_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return f" More time, {share:.1%}, goes into {one.name}, {one.why_not}."
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
+from offbeat.trace.message_sizes import MessageSizes
 from offbeat.trace.read import Trace
 from offbeat.trace.sites import named
 
@@ -32,7 +33,18 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     ),
     "exit_ns": (pl.Int64, "when it was left, on the same clock"),
     "bound_ns": (pl.Float64, "largest error of these times against the other ranks', in ns"),
-    "bytes": (pl.Int64, "message size as studies state it"),
+    "bytes": (
+        pl.Int64,
+        "message size as studies state it: bytes per process as the MPI call states it. Whole vector of"
+        " bcast, reductions and scans; one block of gather, scatter, allgather, alltoall and"
+        " reduce_scatter_block; mean block of alltoallv, alltoallw and reduce_scatter",
+    ),
+    "sent_bytes": (
+        pl.Int64,
+        "bytes of all blocks of this process's send vector: bytes × processes of alltoall and"
+        " reduce_scatter_block, the sum of the counts of alltoallv, alltoallw and reduce_scatter; else as"
+        " bytes",
+    ),
     "datatype": (pl.String, "element type; empty if there is none"),
     "operation": (pl.String, "of reductions: the operation; empty for one of the program's own"),
     "commutes": (pl.Boolean, "the operation commutes"),
@@ -109,6 +121,7 @@ class _OfRank:
         assert clock is not None
         self._file, self._clock, self._whole = file, clock, whole
         self._sites = trace.sites_of(file)
+        self._sizes = MessageSizes(file)
         self._ids = trace.communicators.index_of_ids(file)
         last = max(file.definitions.functions, default=0) + 1
         self._known = np.array([one in file.definitions.functions for one in range(last + 1)])
@@ -167,7 +180,8 @@ class _OfRank:
         datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
         operations = {place: one.name for place, one in definitions.operations.items()}
         return {
-            "bytes": records["bytes"].astype(np.int64),
+            "bytes": self._sizes.sizes(records),
+            "sent_bytes": self._sizes.sent(records),
             "datatype": _texts(records["datatype"], datatypes),
             "operation": _texts(records["operation"], operations),
             "commutes": (flags & form.COMMUTES) != 0,

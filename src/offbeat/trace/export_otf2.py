@@ -1,7 +1,9 @@
 """A trace as OTF2, for Vampir and the tools of Score-P; needs the Python package ``otf2``.
 
-A rank is a process, a lane a location; calls are regions with MPI collective events. Sizes sent and received
-are both the message size as studies state it.
+A rank is a process, a lane a location; calls are regions with MPI collective events. The bytes sent and
+received are those of a process's role in the collective (:mod:`offbeat.trace.exchanged_bytes`); on an
+inter-communicator, where the sizes of the two groups are not recorded for each call, both are the message
+size.
 """
 
 from __future__ import annotations
@@ -13,15 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from offbeat.errors import BadInput
 from offbeat.trace.events import Told, pieces
+from offbeat.trace.exchanged_bytes import Role, Totals, exchanged
+from offbeat.trace.message_sizes import plain
 from offbeat.trace.read import Trace
 from offbeat.whole_file import refused
 
-NAME = "trace"
-"""The archive's name: its anchor file is ``trace.otf2``."""
+NAME = "traces"
+"""The archive's name: its anchor file is ``traces.otf2``, as Score-P writes it and tools look for it."""
 
 _OPERATIONS = {
     *("BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV"),
@@ -87,6 +92,8 @@ class _Archive:
         self._communicators: dict[int, Any] = {}
         self._requests: dict[tuple[int, ...], int] = {}
         self._next_request = 0
+        self._totals = Totals(trace)
+        self._places: dict[tuple[int, int], int] = {}
         self._left: dict[tuple[int, int], int] = {}
         self._machine = self._definitions.system_tree_node("machine", class_name="machine")
         self._site = self._definitions.attribute(
@@ -117,7 +124,7 @@ class _Archive:
             writer.leave(leave, region)
 
     def _collective(self, writer: Any, row: dict[str, Any], enter: int, leave: int) -> None:
-        collective = row["collective"].removeprefix("MPI_").removesuffix("_c").upper()
+        collective = plain(row["collective"]).upper()
         if collective not in _OPERATIONS or row["communicator_index"] < 0:
             return
         operation = getattr(self._library.CollectiveOp, collective)
@@ -127,19 +134,46 @@ class _Archive:
             if row["function"].endswith("_init"):
                 return
             writer.mpi_collective_begin(enter)
-            writer.mpi_collective_end(leave, operation, communicator, root, row["bytes"], row["bytes"])
+            writer.mpi_collective_end(leave, operation, communicator, root, *self._exchanged(row))
             return
         key = (row["rank"], row["communicator_index"], row["sequence"], row["round"])
         if row["moment"] == "completion":
             request = self._requests.pop(key, None)
             if request is not None:
                 writer.non_blocking_collective_complete(
-                    leave, operation, communicator, root, row["bytes"], row["bytes"], request
+                    leave, operation, communicator, root, *self._exchanged(row), request
                 )
             return
         self._next_request += 1
         self._requests[key] = self._next_request
         writer.non_blocking_collective_request(leave, self._next_request)
+
+    def _exchanged(self, row: dict[str, Any]) -> tuple[int, int]:
+        """The bytes that the process sends and receives in the call of a row."""
+        index = row["communicator_index"]
+        place = self._place(index, row["rank"])
+        if self._trace.communicators.all[index].is_inter or place < 0:
+            return row["bytes"], row["bytes"]
+        call = (index, row["sequence"], row["round"])
+        return exchanged(
+            Role(
+                collective=plain(row["collective"]),
+                place=place,
+                processes=row["processes"],
+                root=row["root"],
+                block_bytes=row["bytes"],
+                vector_bytes=row["sent_bytes"],
+                total_bytes=self._totals.of(call, row["bytes"] * row["processes"]),
+                in_place=row["in_place"],
+            )
+        )
+
+    def _place(self, index: int, rank: int) -> int:
+        """A world rank's rank in a communicator, -1 where that is not known."""
+        if (index, rank) not in self._places:
+            found = np.flatnonzero(self._trace.communicators.all[index].members == rank)
+            self._places[(index, rank)] = int(found[0]) if len(found) else -1
+        return self._places[(index, rank)]
 
     def _region(self, name: str) -> Any:
         if name not in self._regions:

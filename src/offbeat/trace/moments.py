@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from offbeat.trace import format as form
 from offbeat.trace.frontier import Frontier
+from offbeat.trace.message_sizes import MessageSizes
 from offbeat.trace.rank_file import RankFile
 from offbeat.trace.read import Trace
 
@@ -76,6 +77,7 @@ class RankReader:
         self._clock, self._frontier = clock, frontier
         self._sites = trace.sites_of(file)
         self._functions = trace.function_numbers(file)
+        self._sizes = MessageSizes(file)
         self._within = trace.communicators.index_of_ids(file)
         self._places = _place_table(trace, file, self._within)
         self.last_exit_ns = int(np.iinfo(np.int64).min)
@@ -104,7 +106,7 @@ class RankReader:
             enter_ns=self._clock.shared_ns(enter),
             exit_ns=shared_exit,
             spent_ns=_spent_ns(enter, leave, flags),
-            bytes=records["bytes"].astype(np.int64),
+            bytes=self._sizes.sizes(records),
             flags=flags,
             bound_ns=self._clock.bound_ns(enter).astype(np.float32),
         )

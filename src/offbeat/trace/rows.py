@@ -113,7 +113,8 @@ _COUNTED = ("calls", "whole", "failed", "least_bytes", "most_bytes", "all_bytes"
 
 
 class RowMaker:
-    """Makes rows out of cells; ``run_s`` is the time of the run, summed over ranks."""
+    """Makes rows out of cells; ``run_s`` is the time of the run, summed over ranks and their
+    threads."""
 
     def __init__(self, trace: Trace, cells: Cells, run_s: float) -> None:
         self._trace, self._cells, self._run_s = trace, cells, run_s

@@ -149,7 +149,8 @@ def _held_back() -> Iterator[Callable[[], None]]:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [*_handed_on(), signal.SIGCHLD])
 
     def as_before() -> None:
-        signal.signal(signal.SIGCHLD, child)
+        if child is not None:  # a handler that a library set in C cannot be set again from Python
+            signal.signal(signal.SIGCHLD, child)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def as_before_in_child() -> None:

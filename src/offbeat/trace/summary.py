@@ -23,10 +23,12 @@ Told = Callable[[int, int], None]
 class Summary(Struct, kw_only=True, eq=False):
     """A whole trace.
 
-    ``run_s`` is the time from MPI_Init to the end, summed over ranks; ``rows`` are sorted by ``spent_s``, the
-    largest first. ``families`` are the same with one row for communicators that are alike. ``words`` is what
-    must be known to judge the numbers; ``sampling`` is what was left out on purpose, empty where nothing was.
-    ``labels`` are the words for each communicator of the trace, by its index.
+    ``run_s`` is the time from MPI_Init to the end, summed over ranks, ``thread_run_s`` the same times the
+    number of each rank's threads that call MPI at the same time: shares are of that, so that they never add
+    up to more than all. ``rows`` are sorted by ``spent_s``, the largest first. ``families`` are the same with
+    one row for communicators that are alike. ``words`` is what must be known to judge the numbers;
+    ``sampling`` is what was left out on purpose, empty where nothing was. ``labels`` are the words for each
+    communicator of the trace, by its index.
     """
 
     directory: str
@@ -37,6 +39,7 @@ class Summary(Struct, kw_only=True, eq=False):
     hosts: list[str]
     records: int
     run_s: float
+    thread_run_s: float
     bound_s: float
     rows: list[Row]
     words: list[str]
@@ -70,8 +73,8 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
         worked_out = calls(matched)
         lost += len(matched.starts) - len(worked_out)
         cells.add(worked_out)
-    run_s = _run_s(trace, matcher)
-    maker = RowMaker(trace, cells, run_s)
+    run_s, thread_run_s = _run_s(trace, matcher)
+    maker = RowMaker(trace, cells, thread_run_s)
     rows = maker.each()
     first = trace.headers[0]
     sampling = sorted({header.sampling for header in trace.headers if header.sampling})
@@ -84,6 +87,7 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
         hosts=trace.hosts,
         records=matcher.counts.records,
         run_s=run_s,
+        thread_run_s=thread_run_s,
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
         families=maker.together(),
@@ -93,9 +97,11 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
     )
 
 
-def _run_s(trace: Trace, matcher: Matcher) -> float:
-    """From MPI_Init to the end, or to the last record of what did not end in order; summed over ranks."""
-    total = 0
+def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
+    """From MPI_Init to the end, or to the last record of what did not end in order; summed over ranks, and
+    over the lanes of each rank: threads that call MPI at the same time have one each.
+    """
+    total = of_threads = 0
     for number, file in enumerate(trace.files):
         clock, header = trace.clocks.of_file[number], file.header
         if clock is None:
@@ -105,7 +111,8 @@ def _run_s(trace: Trace, matcher: Matcher) -> float:
         if header.ended_ns:
             last = max(last, int(clock.shared_ns(np.array([header.ended_ns]))[0]))
         total += max(last - began, 0)
-    return total / 1e9
+        of_threads += max(last - began, 0) * max(len(file.lanes), 1)
+    return total / 1e9, of_threads / 1e9
 
 
 def _words(counts: Counts, rows: list[Row], lost: int) -> list[str]:

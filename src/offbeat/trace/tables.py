@@ -55,6 +55,16 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
         "share: of the run's time, summed over ranks; waited: in the call before the last rank arrived;"
         " operation: the rest of the call"
     ]
+    if summary.thread_run_s > summary.run_s:
+        threads = summary.thread_run_s / summary.run_s
+        notes.append(
+            f"{threads:.3g} threads of each rank call MPI at the same time: shares are of the run's time of"
+            " all of them"
+        )
+    notes.append(
+        "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
+        " alltoallw and reduce_scatter: the mean block); bytes: sizes, summed over calls and ranks"
+    )
     if left:
         notes.append(
             f"{counted(left, 'further row')} with {format_time(rest)} together, summed over ranks; all with"
@@ -77,7 +87,7 @@ def head(summary: Summary) -> list[str]:
     program = Path(summary.program).name or "a program"
     lines = [f"{program}: {processes} on {nodes}{traced}; {library_words(summary.library)}"]
     if summary.run_s > 0:
-        share, waited = summary.spent_s / summary.run_s, summary.waited_s / summary.run_s
+        share, waited = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
         is_known = any(row.is_compared for row in summary.rows)
         lines.append(
             f"{summary.records} records; collectives take {share:.1%} of the run's time"
@@ -100,7 +110,7 @@ def library_words(library: str) -> str:
 
 def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
     headings = ["#", "call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
-    run_s = summary.run_s if summary.run_s > 0 else math.nan
+    run_s = summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return Table(
         title="Where the time goes",
         headings=[*headings, "waited", "operation"],

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
+from offbeat.predict.recorded import Calls
 from offbeat.results.read import Results
-from offbeat.select.choose import choose
-from offbeat.select.table import Cell
+from offbeat.select.choose import Choice, choose
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.cases import NO_DELAY
 from offbeat.tuning.files import TuningFiles
@@ -55,16 +55,14 @@ class Tried(Struct, frozen=True, kw_only=True):
     tuning: TuningFiles | None = None
     notes: list[str] = []
 
-    def algorithm(self, cell: Cell) -> str:
-        """What its files say of a cell."""
-        for rule in self.tuning.rules if self.tuning else []:
-            if (
-                rule.collective == cell.collective
-                and rule.p_low <= cell.p <= rule.p_high
-                and rule.bytes_low <= cell.bytes <= rule.bytes_high
-            ):
-                return rule.algorithm.name
-        return DEFAULT
+    def algorithm(self, calls: Calls, launched: int) -> str:
+        """What its files make of some calls of a program that was ``launched`` with so many processes."""
+        if self.tuning is None:
+            return DEFAULT
+        found = self.tuning.rule_for(
+            calls.collective, calls.processes, calls.size_bytes, launched, in_place=calls.in_place
+        )
+        return found.algorithm.name if found is not None else DEFAULT
 
     def variables(self, p: int | None) -> Mapping[str, str]:
         """The variables that make a launch of p processes use it.
@@ -82,15 +80,28 @@ class Tried(Struct, frozen=True, kw_only=True):
 
 
 def planned(
-    results: Results, installation: Installation, rule: str = "average", *, include_scenarios: bool = False
+    results: Results,
+    installation: Installation,
+    rule: str = "average",
+    *,
+    include_scenarios: bool = False,
+    predicted: Mapping[str, Sequence[Choice]] | None = None,
 ) -> list[Planned]:
-    """The library's own decisions, the no-delay choice, and that of ``rule``.
+    """The library's own decisions, what was ``predicted`` to be the fastest, the no-delay choice, and that of
+    ``rule``.
 
-    Raises :class:`BadInput` for results from which nothing can be chosen for this installation.
+    ``predicted`` maps the condition of a prediction to what is chosen under it. Raises :class:`BadInput` for
+    results from which nothing can be chosen for this installation.
     """
     made = [Planned(name=DEFAULT)]
+    chosen = dict(predicted or {})
     for name in dict.fromkeys((NO_DELAY, rule)):
-        own = _plan(results, installation, name, include_scenarios and name != NO_DELAY)
+        if name not in chosen:
+            chosen[name] = choose(
+                results, name, bootstrap=0, include_scenarios=include_scenarios and name != NO_DELAY
+            )
+    for name, choices in chosen.items():
+        own = _plan(results, installation, name, choices)
         same = next((one.name for one in made if not one.same_as and one.rules == own.rules), "")
         made.append(msgspec.structs.replace(own, same_as=same))
     return made
@@ -127,9 +138,8 @@ def file_name(choice: str) -> str:
     return re.sub(r"[^\w.-]+", "-", choice)
 
 
-def _plan(results: Results, installation: Installation, rule: str, include_scenarios: bool) -> Planned:
+def _plan(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> Planned:
     """The choice of one rule; without a plan where all of it is left to the library."""
-    chosen = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
     if not chosen:
         raise BadInput(
             f"nothing can be selected by {rule} from {results.directory}; 'offbeat select {results.directory}"

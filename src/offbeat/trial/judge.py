@@ -4,6 +4,9 @@ Run times are compared within rounds: a machine that is slow for a while is slow
 Logarithms are taken, so that what is compared are ratios; their means over rounds are compared by a paired
 t-test, which gives the interval of the ratio as well. With k choices beside the fastest, the probability is
 multiplied by k (Bonferroni): the fastest of several was picked with hindsight.
+
+The run time of a choice is everywhere the geometric mean over rounds: ratios of these are the means of the
+ratios within rounds, so that no two tables say different things.
 """
 
 from __future__ import annotations
@@ -19,6 +22,20 @@ from scipy import stats
 
 CERTAIN = 0.05
 """A difference counts as one if chance gives it less often."""
+
+
+def mean_s(times_s: Sequence[float]) -> float:
+    """The geometric mean of some run times."""
+    return float(np.exp(np.mean(np.log(times_s))))
+
+
+def mean_interval(times_s: Sequence[float]) -> tuple[float, float]:
+    """The 95% interval of the geometric mean of run times; of one alone, the run time itself."""
+    logs = np.log(np.asarray(times_s, dtype=np.float64))
+    if len(logs) < 2 or not np.ptp(logs) > 0:
+        return mean_s(times_s), mean_s(times_s)
+    wide = float(stats.t.ppf(0.975, len(logs) - 1) * stats.sem(logs))
+    return mean_s(times_s) * math.exp(-wide), mean_s(times_s) * math.exp(wide)
 
 
 class Comparison(Struct, frozen=True, kw_only=True):

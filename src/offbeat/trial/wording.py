@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
-
-from offbeat.predict.prediction import Expected, Prediction
+from offbeat.predict.prediction import Prediction
 from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.choices import Planned
-from offbeat.trial.judge import Comparison, Verdict
+from offbeat.trial.judge import Comparison, Verdict, mean_s
 from offbeat.units import counted, format_time
 
 MOST_RULES = 6
@@ -38,18 +36,24 @@ def notes(choices: Sequence[Planned]) -> list[str]:
 
 
 def rows(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> list[list[str]]:
-    """A row a choice: how often it ran, its median, its range, and its mean ratio to the default."""
+    """A row a choice: how often it ran, its mean, its range, and its mean ratio to the default."""
     made = []
     for name, own in times_s.items():
         also = "".join(f" = {other}" for other, stands in same.items() if stands == name)
-        middle = format_time(float(np.median(own)), 4) if own else NOTHING
+        middle = format_time(mean_s(own), 4) if own else NOTHING
         span = f"{format_time(min(own), 4)} – {format_time(max(own), 4)}" if own else NOTHING
         made.append([f"{name}{also}", str(len(own)), middle, span, _against(own, times_s.get(DEFAULT, []))])
     return made
 
 
-def verdict_sentences(verdict: Verdict | None, same: Mapping[str, str]) -> list[str]:
-    """Which choice was the fastest, and with what certainty."""
+def verdict_sentences(
+    verdict: Verdict | None, same: Mapping[str, str], without_effect: Collection[str] = ()
+) -> list[str]:
+    """Which choice was the fastest, and with what certainty.
+
+    Choices ``without_effect`` change no call of the program: they ran what ``default`` runs, and none of
+    them is called the fastest.
+    """
     if verdict is None:
         if same:
             return ["All choices say the same to the library: there is nothing to compare."]
@@ -60,6 +64,11 @@ def verdict_sentences(verdict: Verdict | None, same: Mapping[str, str]) -> list[
         return [
             f"The choice {name} was the fastest in the one round: {each}. One round says nothing about"
             " chance; --rounds 5 goes on from here."
+        ]
+    if verdict.fastest in without_effect:
+        return [
+            f"{name} had the smallest mean, but its file covers none of the program's calls: it ran what"
+            f" default runs, and the difference has another cause. {each}."
         ]
     if verdict.is_certain:
         return [f"The choice {name} was the fastest: {each}."]
@@ -75,16 +84,14 @@ def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[floa
     """A row a choice: expected without delays, expected as the trace arrives, measured, and how far off."""
     telling = prediction.telling
     by_name = {one.name: one for one in prediction.expected}
-    base = by_name.get(DEFAULT)
     made = []
     for name, own in times_s.items():
         one = by_name.get(name)
         if one is None or not own:
             continue
-        measured = float(np.median(own))
+        measured = mean_s(own)
         expected = one.run_s.get(telling)
-        default = times_s.get(DEFAULT)
-        change = measured / float(np.median(default)) - 1 if default and name != DEFAULT else None
+        expected_change = prediction.change(one)
         made.append(
             [
                 name,
@@ -92,8 +99,8 @@ def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[floa
                 format_time(expected.time_s, 4) if expected else NOTHING,
                 format_time(measured, 4),
                 cost(expected.time_s / measured - 1) if expected else NOTHING,
-                cost(_expected_change(one, base, telling)),
-                cost(change),
+                _share(expected_change.time_s if expected_change and name != DEFAULT else None),
+                _against(own, times_s.get(DEFAULT, [])),
             ]
         )
     return made
@@ -107,15 +114,13 @@ def expectation_headings(prediction: Prediction) -> list[str]:
         f"expected,\n{prediction.telling}",
         "measured",
         "expected /\nmeasured",
-        "expected /\ndefault's",
-        "measured /\ndefault's",
+        "expected\nchange",
+        "measured\nchange",
     ]
 
 
-def _expected_change(one: Expected, base: Expected | None, condition: str) -> float | None:
-    if base is None or base is one or condition not in one.run_s or condition not in base.run_s:
-        return None
-    return one.run_s[condition].time_s / base.run_s[condition].time_s - 1
+def _share(change: float | None) -> str:
+    return NOTHING if change is None else cost(change)
 
 
 def _comparison(one: Comparison, rounds: int) -> str:
@@ -152,7 +157,7 @@ def chance_words(chance: float) -> str:
 def _against(own: Sequence[float], default: Sequence[float]) -> str:
     if not own or not default or own is default:
         return NOTHING
-    return cost(float(np.exp(np.mean(np.log(own)) - np.mean(np.log(default)))) - 1)
+    return cost(mean_s(own) / mean_s(default) - 1)
 
 
 def _with_same(name: str, same: Mapping[str, str]) -> str:

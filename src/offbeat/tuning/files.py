@@ -27,9 +27,11 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     ``files`` are absolute paths. ``environment`` alone makes a launch use them, and so do ``launch_options``
     alone (words for the launcher, empty where it has none for the purpose). Where a library's settings must
     differ with the number of processes, ``by_processes`` holds what belongs to each; :meth:`environment_for`
-    puts both together. ``rules`` are those of the plan that stand in the files. ``usage`` are lines to copy
-    into a terminal or job script, ``notes`` sentences to read before. ``insisted`` are sentences on rules
-    that are wrong for a legal call and that the user asked for nevertheless.
+    puts both together. ``rules`` are those of the plan that stand in the files; those of a collective in
+    ``every_size`` act whatever the size, those of one in ``not_in_place`` never on calls with MPI_IN_PLACE.
+    ``usage`` are lines to copy into a terminal or job script, ``notes`` sentences to read before.
+    ``insisted`` are sentences on rules that are wrong for a legal call and that the user asked for
+    nevertheless.
     """
 
     files: list[Path]
@@ -41,6 +43,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     by_processes: list[ProcessEnvironment] = []
     every_size: list[str] = []
     exact_default: bool = True
+    not_in_place: list[str] = []
     insisted: list[str] = []
 
     def as_on_disk(self, read: Callable[[Path], dict[str, str]]) -> TuningFiles:
@@ -65,6 +68,26 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
             if entry.p_low <= p <= entry.p_high:
                 return self.environment | entry.environment
         return dict(self.environment)
+
+    def rule_for(
+        self, collective: str, p: int, size: int, launched: int, *, in_place: bool = False
+    ) -> Rule | None:
+        """The rule that acts on a blocking call on a communicator of ``p`` processes; None where none does.
+
+        ``size`` is the message size in bytes as studies state it. Where files belong to a number of processes
+        that is ``launched``, they act on smaller communicators as well.
+        """
+        if in_place and collective in self.not_in_place:
+            return None
+        compared = launched if self.by_processes else p
+        for rule in self.rules:
+            if (
+                rule.collective == collective
+                and rule.p_low <= compared <= rule.p_high
+                and (collective in self.every_size or rule.bytes_low <= size <= rule.bytes_high)
+            ):
+                return rule
+        return None
 
 
 def write_file(directory: Path, name: str, text: str) -> Path:

@@ -166,6 +166,7 @@ def _span(row: ranges.ProcessRow, to: str) -> str:
 def _text(plan: TuningPlan, environment: dict[str, str], row: ranges.ProcessRow) -> str:
     lines = [
         f"# Written by offbeat from measurements with {plan.library}.",
+        f"# {plan.extent}",
         f"# Source it before launching {_span(row, ' to ')} processes:  . intelmpi-p{_span(row, '-')}.env",
         "# Preset 0 is the library's built-in decision.",
         *(f"# {sentence}" for sentence in plan.insisted),

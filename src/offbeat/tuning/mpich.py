@@ -26,6 +26,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.tuning import knobs, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.mpich_algorithms import (
+    NOT_IN_PLACE,
     PARAMETERS,
     SIZE_CONDITION,
     InexpressibleError,
@@ -88,6 +89,11 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
         rules=[entry.rule for own in found.values() for entry in own],
         every_size=[collective for collective in found if not SIZE_CONDITION.get(collective)],
+        not_in_place=[
+            collective
+            for collective, own in found.items()
+            if all(NOT_IN_PLACE in entry.named.leaf.guards for entry in own)
+        ],
     )
 
 

@@ -64,6 +64,9 @@ MESSAGE_SIZE = {
 what
 processes may disagree on."""
 
+SIZE_OF_SENT = ("allgather", "alltoall")
+"""Collectives whose size Open MPI takes from the send arguments, which MPI_IN_PLACE makes meaningless."""
+
 WHY_ONE = {
     "ignored": "Open MPI does not look at the message size here",
     "unsafe": "a choice by message size hangs or computes wrongly in programs that use MPI_IN_PLACE",
@@ -131,6 +134,7 @@ def write(
         notes=[*plan.notes, *notes, *_notes(plan, installation, rules)],
         rules=[rule for own in rules.values() for rule in own],
         every_size=[collective for collective in rules if MESSAGE_SIZE[collective] in WHY_ONE],
+        not_in_place=[collective for collective in rules if collective in SIZE_OF_SENT],
     )
 
 
@@ -226,6 +230,7 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
     lines = ["rule-file-version-2"] if format_version == 2 else []
     lines += [
         f"# Written by offbeat from {plan.origin}.",
+        f"# {plan.extent}",
         *([f"# {plan.partial}"] if plan.partial else []),
         "# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size"
         + (", requests." if format_version == 2 else "."),
@@ -291,7 +296,7 @@ def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
 def _notes(plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]]) -> list[str]:
     """What the user of the file must know."""
     notes = []
-    if any(collective in rules for collective in ("allgather", "alltoall")):
+    if any(collective in rules for collective in SIZE_OF_SENT):
         notes.append(
             "Open MPI takes the size of allgather and alltoall from the send arguments: calls with"
             " MPI_IN_PLACE, where these are ignored, mostly get the library's own decision."

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.select.coverage import process_ranges, size_ranges
+from offbeat.select.coverage import BEYOND, process_ranges, size_ranges, turns_over
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
 from offbeat.tuning.safety import Wrongs, make_safe
@@ -71,6 +71,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     ``notes`` are sentences for the user, ``insisted`` those on rules that stand although they are wrong for
     a legal call. ``simulator`` names what simulated the library, and is empty where
     it was measured; ``partial`` is a sentence for the files' headers where the study is not finished.
+    ``beyond`` is the factor by which the smallest and the largest size speak for others.
     """
 
     family: str
@@ -81,6 +82,17 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     insisted: list[str] = []
     simulator: str = ""
     partial: str = ""
+    beyond: float = BEYOND
+
+    @property
+    def extent(self) -> str:
+        """Which sizes a rule holds for, in a sentence."""
+        ends = (
+            f"from the smallest divided by {self.beyond:.3g} to the largest times {self.beyond:.3g}"
+            if self.beyond > 1
+            else "neither below the smallest nor above the largest"
+        )
+        return f"Rules hold up to the geometric mean of neighbouring sizes, {ends}."
 
     @property
     def origin(self) -> str:
@@ -101,14 +113,16 @@ def plan(
     library: Mapping[str, object] | None = None,
     environment: Mapping[str, str] | None = None,
     allowed: Collection[str] = (),
+    beyond: float = BEYOND,
 ) -> TuningPlan:
     """Make the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
     ``algorithms``.
 
     ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
     the study's provenance (keys ``family`` and ``version``), ``environment`` the variables that the study
-    set. A tuning file cannot tell operations, data types, roots or placements apart: where cells that differ
-    in nothing else chose differently, the algorithm chosen most often stands (of equals, the one with the
+    set, ``beyond`` how far the end sizes speak for others (:mod:`offbeat.select.coverage`). A tuning file
+    cannot tell operations, data types, roots or placements apart: where cells that differ in nothing else
+    chose differently, the algorithm chosen most often stands (of equals, the one with the
     smaller mean score). Algorithms that are wrong for a legal call give way to others, unless all that they
     are wrong for is among the ``allowed`` kinds (:mod:`offbeat.tuning.safety`). Raises :class:`BadInput` when
     the library settings of a chosen algorithm are unknown, as they are for measurements made elsewhere.
@@ -123,10 +137,15 @@ def plan(
     notes = safe.notes + notes
     chosen, more = _agree(settled)
     notes += more
+    scores = {(one.cell.collective, one.cell.p, one.cell.bytes): one.scores for one in choices}
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
         cells = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
-        found = _rules(collective, cells, known, wrong, environment or {})
+        reach = _Reach(
+            scores={(p, size): scores[own, p, size] for own, p, size in chosen if own == collective},
+            beyond=beyond,
+        )
+        found = _rules(collective, cells, known, wrong, environment or {}, reach)
         if found:
             rules[collective] = found
     return TuningPlan(
@@ -136,6 +155,7 @@ def plan(
         several_nodes=any(choice.cell.nodes > 1 for choice in choices),
         notes=notes,
         insisted=safe.insisted,
+        beyond=beyond,
     )
 
 
@@ -189,12 +209,33 @@ def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
     return sum(scores) / len(scores) if scores else float("inf")
 
 
+class _Reach(Struct, frozen=True, kw_only=True):
+    """How far the choices of one collective hold: the scores of its cells (p, size), and the factor."""
+
+    scores: dict[tuple[int, int], dict[str, float]]
+    beyond: float
+
+    def factors(
+        self, p: int, sizes: Sequence[int], cells: Mapping[tuple[int, int], str]
+    ) -> tuple[float, float]:
+        """How far below the smallest and above the largest size the choices on p processes hold."""
+        if len(sizes) < 2:
+            return self.beyond, self.beyond
+        ends = []
+        for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
+            at_last, at_neighbour = self.scores[p, last], self.scores[p, neighbour]
+            over = turns_over(cells[p, last], (last, at_last), (neighbour, at_neighbour), self.beyond)
+            ends.append(1.0 if over else self.beyond)
+        return ends[0], ends[1]
+
+
 def _rules(
     collective: str,
     cells: Mapping[tuple[int, int], str],
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
+    reach: _Reach,
 ) -> list[Rule]:
     """The rules of one collective from its cells (p, size) → algorithm, with the ranges that the cells speak
     for.
@@ -203,7 +244,8 @@ def _rules(
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
         sizes = sorted(size for own, size in cells if own == p)
-        for size, (bytes_low, bytes_high) in zip(sizes, size_ranges(sizes), strict=True):
+        held = size_ranges(sizes, *reach.factors(p, sizes, cells))
+        for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
             name = cells[p, size]
             if name == DEFAULT:
                 continue

@@ -16,6 +16,7 @@ from offbeat.engines.catalogue import named
 from offbeat.errors import BadInput
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
+from offbeat.select.coverage import BEYOND
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
 
@@ -35,6 +36,7 @@ def plan_for(
     library: Mapping[str, object],
     wanted: str,
     allowed: Collection[str] = (),
+    beyond: float = BEYOND,
 ) -> tuple[TuningPlan, Installation]:
     """The plan of simulated choices, with the settings of the installation that it is for.
 
@@ -51,7 +53,14 @@ def plan_for(
     wanted_names = {(one.cell.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT}
     algorithms = named(installation, wanted_names)
     known, notes = _known(choices, algorithms, installation)
-    made = plan(known, algorithms, verdicts=results.verdicts, library={"family": family}, allowed=allowed)
+    made = plan(
+        known,
+        algorithms,
+        verdicts=results.verdicts,
+        library={"family": family},
+        allowed=allowed,
+        beyond=beyond,
+    )
     simulator = str(library.get("name", ""))
     caution = (
         f"These choices were simulated ({simulator}), not measured. A study of 'offbeat run"

@@ -12,6 +12,7 @@ import msgspec
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
+from offbeat.select.coverage import BEYOND
 from offbeat.tuning import intelmpi, mpich, openmpi, simulated
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 
 
 def plan_for(
-    results: Results, choices: Sequence[Choice], wanted: str = "", allowed: Collection[str] = ()
+    results: Results,
+    choices: Sequence[Choice],
+    wanted: str = "",
+    allowed: Collection[str] = (),
+    beyond: float = BEYOND,
 ) -> tuple[TuningPlan, Installation]:
     """The plan of ``choices``, and the installation that it is for: ``wanted``, as ``--mpi`` takes it, or the
-    measured one.
+    measured one. ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
     ``allowed`` are kinds of legal calls (:data:`offbeat.study.legal.KINDS`) for which its algorithms may be
     wrong.
@@ -33,15 +38,17 @@ def plan_for(
     """
     library = measured_library(results.provenance)
     if simulated.is_simulated(library):
-        made, installation = simulated.plan_for(results, choices, library, wanted, allowed)
+        made, installation = simulated.plan_for(results, choices, library, wanted, allowed, beyond)
         _refuse_empty(results, made)
         return made, installation
-    made = plan_of(results, choices, allowed)
+    made = plan_of(results, choices, allowed, beyond)
     return made, installation_for(made, library, wanted)
 
 
-def plan_of(results: Results, choices: Sequence[Choice], allowed: Collection[str] = ()) -> TuningPlan:
-    """The plan of ``choices`` made from ``results``.
+def plan_of(
+    results: Results, choices: Sequence[Choice], allowed: Collection[str] = (), beyond: float = BEYOND
+) -> TuningPlan:
+    """The plan of ``choices`` made from ``results``; ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
     Raises :class:`RunFailed` when nothing was selected and :class:`BadInput` for measurements made elsewhere.
     """
@@ -52,6 +59,7 @@ def plan_of(results: Results, choices: Sequence[Choice], allowed: Collection[str
         library=measured_library(results.provenance),
         environment=study_environment(results.study),
         allowed=allowed,
+        beyond=beyond,
     )
     _refuse_empty(results, made)
     return msgspec.structs.replace(made, notes=[*made.notes, *_untried(results, made)])
