@@ -3,6 +3,7 @@
 #include "trace/mappings.h"
 
 #include "trace/define.h"
+#include "trace/python_frames.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -105,6 +106,7 @@ void offbeat_mappings_look_up(offbeat_lane *lane, uint64_t address) {
     if (found == NULL) {
         read_all();
         found = around(address);
+        offbeat_python_find();
     }
     if (found != NULL) {
         lane->code_from = found->start;
