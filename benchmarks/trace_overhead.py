@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS]
 
-Batches of CALLS calls (default 1000) that the tracer sees and that it doesn't (PMPI_Allreduce) take turns
+Batches of CALLS calls (default 1000) that the tracer sees and that it doesn't (the library's own function) take turns
 in one run, BATCHES of each in all (default 400), so that both have the same cores. Prints the median of the
 ratios, batch by batch, with the interval that holds it in 95 % of resampled batches, of three kinds of runs
 that take turns themselves: with the tracer; with the least that any tracer can do, two readings of the time

@@ -3,8 +3,6 @@
 #include "trace/call_path.h"
 
 #include "trace/define.h"
-#include "trace/mappings.h"
-#include "trace/process.h"
 #include "trace/python_frames.h"
 
 #include <pthread.h>
@@ -15,6 +13,7 @@
 enum {
     FRAMES = 1024, /* that a thread remembers; a power of two */
     PATHS = 1024,  /* the same of paths */
+    RECENT = 64,   /* the same of paths whose frames stand together */
     MOST_PATHS = 1 << 18
 };
 
@@ -29,7 +28,19 @@ typedef struct known_path {
     uint64_t hash, id; /* 0: nothing is known here */
 } known_path;
 
+/* A path of late: where the return addresses of its frames lie, and what they were. Each is looked at only
+ * where those before it are the same, so that its frame is still there. */
+typedef struct recent_path {
+    uint64_t address, stack, site;
+    int count;
+    struct {
+        const uint64_t *at;
+        uint64_t value;
+    } callers[OFFBEAT_MOST_DEPTH];
+} recent_path;
+
 typedef struct offbeat_call_paths {
+    recent_path recent[RECENT];
     known_frame frames[FRAMES];
     known_path paths[PATHS];
 } offbeat_call_paths;
@@ -55,11 +66,16 @@ static known_frame *place_of(offbeat_call_paths *paths, uint64_t address, uint64
     return &paths->frames[mixed(address, stack) & (FRAMES - 1)];
 }
 
-/* The hash of the path, from frames that are known. @return whether all of them are */
-static int hash_known(offbeat_call_paths *paths, offbeat_caller caller, int depth, uint64_t *hash) {
+/* The hash of the path, from frames that are known, which `recent` has afterwards. @return whether all are */
+static int hash_known(offbeat_call_paths *paths, offbeat_caller caller, int depth, recent_path *recent,
+                      uint64_t *hash) {
     uint64_t address = (uint64_t)(uintptr_t)caller.address, stack = (uint64_t)(uintptr_t)caller.frame;
     uint64_t sum = mixed(0, address);
-    for (int i = 1; i < depth; i++) {
+    recent->site = 0;
+    recent->address = address;
+    recent->stack = stack;
+    recent->count = 0;
+    while (recent->count < depth - 1) {
         const known_frame *known = place_of(paths, address, stack);
         if (known->address != address || known->stack != stack)
             return 0;
@@ -68,8 +84,25 @@ static int hash_known(offbeat_call_paths *paths, offbeat_caller caller, int dept
         address = *known->caller;
         stack = known->caller_stack;
         sum = mixed(sum, address);
+        recent->callers[recent->count].at = known->caller;
+        recent->callers[recent->count++].value = address;
     }
     *hash = sum;
+    return 1;
+}
+
+static inline recent_path *recent_of(offbeat_call_paths *paths, offbeat_caller caller) {
+    const uint64_t address = (uint64_t)(uintptr_t)caller.address, stack = (uint64_t)(uintptr_t)caller.frame;
+    return &paths->recent[(address ^ address >> 6 ^ stack >> 4) & (RECENT - 1)];
+}
+
+static inline int is_the_same(const recent_path *recent, offbeat_caller caller) {
+    if (recent->site == 0 || recent->address != (uint64_t)(uintptr_t)caller.address ||
+        recent->stack != (uint64_t)(uintptr_t)caller.frame)
+        return 0;
+    for (int i = 0; i < recent->count; i++)
+        if (*recent->callers[i].at != recent->callers[i].value)
+            return 0;
     return 1;
 }
 
@@ -184,45 +217,73 @@ static uint64_t hash_of(const stack_walk *walk) {
     return hash;
 }
 
+/* The site of a call whose path this thread knows; 0 where it does not. */
+static uint64_t known_site(offbeat_call_paths *paths, offbeat_caller caller, int depth, uint64_t python) {
+    uint64_t hash;
+    if (paths == NULL)
+        return 0;
+    recent_path *recent = recent_of(paths, caller);
+    if (!hash_known(paths, caller, depth, recent, &hash))
+        return 0;
+    hash = mixed(hash, python);
+    const known_path *known = &paths->paths[hash & (PATHS - 1)];
+    if (known->hash != hash || known->id == 0)
+        return 0;
+    if (python == 0)
+        recent->site = known->id | OFFBEAT_TRACE_IS_PATH;
+    return known->id | OFFBEAT_TRACE_IS_PATH;
+}
+
 /* The site of a call whose path is not known; the address where it can't be written down. */
 static uint64_t find_site(offbeat_lane *lane, offbeat_caller caller, int depth,
                           const offbeat_python_frames *python) {
     stack_walk walk;
+    if (lane->paths == NULL)
+        lane->paths = calloc(1, sizeof *lane->paths);
     unwind(&walk, caller, depth);
-    remember_frames(lane->paths, &walk);
     const uint64_t hash = mixed(hash_of(&walk), python->hash);
     const uint64_t id = look_up(lane, hash, &walk, python);
     if (id == 0)
         return (uint64_t)(uintptr_t)caller.address;
-    lane->paths->paths[hash & (PATHS - 1)] = (known_path){hash, id};
+    if (lane->paths != NULL) {
+        remember_frames(lane->paths, &walk);
+        lane->paths->paths[hash & (PATHS - 1)] = (known_path){hash, id};
+    }
     return id | OFFBEAT_TRACE_IS_PATH;
 }
 
-uint64_t offbeat_call_site(offbeat_lane *lane, offbeat_caller caller) {
-    const int depth = offbeat_process.wishes.depth;
-    const uint64_t address = (uint64_t)(uintptr_t)caller.address;
-    offbeat_python_frames python = {.hash = 0, .count = 0};
-    offbeat_mappings_see(lane, address);
-    if (depth > 0 && offbeat_python_is_there())
-        offbeat_python_look(&python, depth);
-    if (depth < 2 && python.count == 0)
-        return address;
-    if (lane->paths == NULL)
-        lane->paths = calloc(1, sizeof *lane->paths);
-    if (lane->paths == NULL) {
-        offbeat_python_let_go(&python);
-        return address;
-    }
-    uint64_t hash;
-    if (hash_known(lane->paths, caller, depth, &hash)) {
-        hash = mixed(hash, python.hash);
-        const known_path *known = &lane->paths->paths[hash & (PATHS - 1)];
-        if (known->hash == hash && known->id != 0) {
-            offbeat_python_let_go(&python);
-            return known->id | OFFBEAT_TRACE_IS_PATH;
-        }
-    }
-    const uint64_t site = find_site(lane, caller, depth, &python);
+/* Apart from what is called for every record: these have much to put on the stack. */
+static __attribute__((noinline)) uint64_t find_native_site(offbeat_lane *lane, offbeat_caller caller,
+                                                           int depth) {
+    const offbeat_python_frames none = {.count = 0};
+    return find_site(lane, caller, depth, &none);
+}
+
+static __attribute__((noinline)) uint64_t python_site(offbeat_lane *lane, offbeat_caller caller, int depth) {
+    offbeat_python_frames python;
+    offbeat_python_look(&python, depth);
+    uint64_t site = known_site(lane->paths, caller, depth, python.hash);
+    if (site == 0 && depth < 2 && python.count == 0)
+        site = (uint64_t)(uintptr_t)caller.address;
+    else if (site == 0)
+        site = find_site(lane, caller, depth, &python);
     offbeat_python_let_go(&python);
     return site;
+}
+
+static __attribute__((noinline)) uint64_t native_site(offbeat_lane *lane, offbeat_caller caller) {
+    const int depth = offbeat_process.wishes.depth;
+    const uint64_t site = known_site(lane->paths, caller, depth, 0);
+    return site != 0 ? site : find_native_site(lane, caller, depth);
+}
+
+uint64_t offbeat_call_path(offbeat_lane *lane, offbeat_caller caller) {
+    if (offbeat_python_is_there())
+        return python_site(lane, caller, offbeat_process.wishes.depth);
+    if (lane->paths != NULL) {
+        const recent_path *recent = recent_of(lane->paths, caller);
+        if (is_the_same(recent, caller))
+            return recent->site;
+    }
+    return native_site(lane, caller);
 }

@@ -13,6 +13,9 @@
 #define OFFBEAT_TRACE_CALL_PATH_H
 
 #include "trace/lane.h"
+#include "trace/mappings.h"
+#include "trace/process.h"
+#include "trace/python_frames.h"
 
 /** The caller of a wrapper. */
 typedef struct offbeat_caller {
@@ -24,11 +27,20 @@ typedef struct offbeat_caller {
 #define OFFBEAT_CALLER                                                                                       \
     ((offbeat_caller){__builtin_extract_return_addr(__builtin_return_address(0)), __builtin_dwarf_cfa()})
 
+/** The id of a call path; for offbeat_call_site. */
+uint64_t offbeat_call_path(offbeat_lane *lane, offbeat_caller caller);
+
 /**
  * What a record says of its call site: the id of a call path with OFFBEAT_TRACE_IS_PATH, or the return
  * address. What readers need for it is in the file afterwards. Call it from the wrapper, or from what the
  * wrapper calls: the callers' frames must still be there.
  */
-uint64_t offbeat_call_site(offbeat_lane *lane, offbeat_caller caller);
+OFFBEAT_INLINE uint64_t offbeat_call_site(offbeat_lane *lane, offbeat_caller caller) {
+    const int depth = offbeat_process.wishes.depth;
+    const uint64_t address = (uint64_t)(uintptr_t)caller.address;
+    offbeat_mappings_see(lane, address);
+    const int has_path = depth > 1 || (depth == 1 && offbeat_python_is_there());
+    return has_path ? offbeat_call_path(lane, caller) : address;
+}
 
 #endif

@@ -12,6 +12,7 @@ import numpy as np
 
 MAGIC = b"OFFBEATT"
 VERSION = 2
+"""Files of version 1 are read as well: they are without call paths."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
 RECORD_BYTES = 56
