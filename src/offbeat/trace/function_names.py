@@ -87,7 +87,9 @@ def _without_arguments(name: str) -> str:
     at = 0
     while at < len(name):
         if depth == 0 and name.startswith("operator", at):
-            match = re.compile(r"operator(?:\(\)|<=>|<<=|>>=|->\*?|<<|>>|<=|>=|<|>|[^\w\s(]+)?").match(name, at)
+            match = re.compile(r"operator(?:\(\)|<=>|<<=|>>=|->\*?|<<|>>|<=|>=|<|>|[^\w\s(]+)?").match(
+                name, at
+            )
             assert match is not None
             kept.append(match.group())
             at = match.end()

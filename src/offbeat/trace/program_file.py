@@ -1,8 +1,8 @@
 """Names in programs and libraries (ELF files): the function and source line of an address.
 
-Symbols come from ``.symtab`` and ``.dynsym``, and one is taken only where the address is within its size. Lines
-and inlined functions come from DWARF: of a large file only the compile units that are needed are read. What is
-damaged gives fewer names and no error.
+Symbols come from ``.symtab`` and ``.dynsym``, and one is taken only where the address is within its size.
+Lines and inlined functions come from DWARF: of a large file only the compile units that are needed are read.
+What is damaged gives fewer names and no error.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class _Lines:
 
     def places(self, address: int) -> list[Place]:
         """As :meth:`ProgramFile.places`; empty where there is no line."""
-        began = time.monotonic()
+        began = time.thread_time()
         self._due = began + MOST_S - self._spent_s
         try:
             unit = self._unit(address)
@@ -211,10 +211,10 @@ class _Lines:
         except Exception:  # _TooLong, or what a damaged file makes of its reader
             return []
         finally:
-            self._spent_s += time.monotonic() - began
+            self._spent_s += time.thread_time() - began
 
     def _check(self) -> None:
-        if time.monotonic() > self._due:
+        if time.thread_time() > self._due:
             raise _TooLong
 
     def _unit(self, address: int) -> Any:
@@ -356,7 +356,8 @@ def _name(entry: Any) -> str:
                 return _text(entry.attributes[attribute])
         plain = plain or _text(entry.attributes.get("DW_AT_name"))
         link = next(
-            (name for name in ("DW_AT_abstract_origin", "DW_AT_specification") if name in entry.attributes), ""
+            (name for name in ("DW_AT_abstract_origin", "DW_AT_specification") if name in entry.attributes),
+            "",
         )
         if not link:
             break

@@ -100,8 +100,8 @@ class Sites:
         return len(self.all) - 1
 
     def frames(self, path: str, offset: int) -> list[Frame]:
-        """What a return address stands for, ``offset`` bytes from the beginning of a file: the line that calls,
-        then the callers that it was inlined into from other files.
+        """What a return address stands for, ``offset`` bytes from the beginning of a file: the line that
+        calls, then the callers that it was inlined into from other files.
         """
         known = self._frames.get((path, offset))
         if known is None:
@@ -128,9 +128,7 @@ class Sites:
 class SitesOfFile:
     """What the addresses of one process mean."""
 
-    def __init__(
-        self, mappings: Iterable[MappedCode], paths: Mapping[int, CallPath], sites: Sites
-    ) -> None:
+    def __init__(self, mappings: Iterable[MappedCode], paths: Mapping[int, CallPath], sites: Sites) -> None:
         self._sites, self._paths = sites, paths
         self._mappings = sorted(mappings, key=lambda mapping: mapping.start)
         self._starts = [mapping.start for mapping in self._mappings]
@@ -194,8 +192,8 @@ def _site(native: Iterable[tuple[str, list[Frame]]], python: Sequence[PythonFram
 
 
 def texts(sites: Sequence[Site]) -> list[str]:
-    """Words for sites, in tables: the place of the call, and of its callers those that tell it from other sites
-    with the same place: ``dot (blas.c:5) from step (cg.c:20)``.
+    """Words for sites, in tables: the place of the call, and of its callers those that tell it from other
+    sites with the same place: ``dot (blas.c:5) from step (cg.c:20)``.
     """
     made = [site.frames[0].text for site in sites]
     groups: dict[str, list[int]] = {}
