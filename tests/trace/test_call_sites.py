@@ -26,8 +26,6 @@ DEPTH = 4
 Frame = tuple[str, str]
 """The function, and ``file.c:12`` where that is known."""
 
-_OF_SYSTEM = re.compile(r"libc\.so|ld-linux")
-
 
 @pytest.fixture
 def on_openmpi(tmp_path: Path) -> Traced:
@@ -83,14 +81,17 @@ def recorded(traced: Traced, program: Path, *words: str, function: str, depth: i
     return [trace.sites.all[number] for number in trace.sites_of(file).numbers(records["address"])]
 
 
+def _bare(name: str) -> str:
+    """Without namespaces, which gdb has for procedures inside of others, too."""
+    return shortened(name).rsplit("::", 1)[-1]
+
+
 def assert_same(sites: Sequence[Site], calls: Sequence[Sequence[Frame]]) -> None:
     """Every call has gdb's function and line; its callers are gdb's, but for copies of inlined functions."""
     assert len(sites) == len(calls) > 0
     for site, call in zip(sites, calls, strict=True):
-        ours = [
-            (shortened(one.function), one.place if one.line else "") for one in site.frames if one.function
-        ]
-        theirs = [(shortened(name), place) for name, place in call]
+        ours = [(_bare(one.function), one.place if one.line else "") for one in site.frames if one.function]
+        theirs = [(_bare(name), place) for name, place in call]
         named = [frame for frame in theirs if frame[0] != "??"]
         if theirs[0][0] == "??":
             assert not site.frames[0].function
@@ -119,7 +120,7 @@ def test_without_debugging_information_functions_end_where_they_end(on_openmpi: 
 
 
 def test_classes_templates_and_lambdas_in_cpp(on_openmpi: Traced) -> None:
-    program = on_openmpi.compile_c("call_sites.cpp", ["-g", "-O1"], compiler="c++")
+    program = on_openmpi.compile_c("call_sites.cpp", ["-g", "-O1", "-DOMPI_SKIP_MPICXX"], compiler="c++")
     sites = recorded(on_openmpi, program, function="MPI_Allreduce")
     assert_same(sites, debugged(on_openmpi, program, function="MPI_Allreduce"))
     assert sites[0].path.startswith("{anonymous}::summed<> (call_sites.cpp:8) from Grid<>::halo")

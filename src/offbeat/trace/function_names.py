@@ -15,7 +15,7 @@ _FORTRAN = (
     re.compile(r"_QM(?P<module>[a-z]\w*?)(?:S\w+?)?P(?P<name>\w+)"),  # flang
     re.compile(r"_Q[PF](?P<name>\w+)"),
 )
-_PARTS = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv|omp_fn|llvm)(?:\.\d+)*")
+_PARTS = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv|omp_fn|llvm)(?:\.\d+)*|\.\d+$")
 """What compilers append to the copies that they make of a function."""
 
 
@@ -69,6 +69,7 @@ def shortened(name: str) -> str:
     namespaces and classes the innermost: ``Comm::exchange`` for ``void LAMMPS_NS::Comm::exchange<int>(int)``.
     """
     name = name.replace("(anonymous namespace)", "{anonymous}")
+    name = re.sub(r"\{lambda\([^{}]*\)#(\d+)\}", r"{lambda#\1}", name)
     plain = _without_arguments(name)
     operator = plain.find("operator")
     head = plain if operator < 0 else plain[:operator].rstrip(":")

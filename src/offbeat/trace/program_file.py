@@ -23,6 +23,8 @@ from elftools.elf.elffile import ELFFile
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.trace.function_names import demangled
+
 MOST_S = 10.0
 """So long debugging information of a file is read at most; after that, symbols must do."""
 
@@ -91,7 +93,7 @@ class ProgramFile:
     def _places(self, address: int) -> list[Place]:
         symbol = next((name for table in self._symbols if (name := table.at(address))), "")
         found = self._lines.places(address) if self._lines is not None else []
-        if found and not found[-1].function:
+        if found and (not found[-1].function or demangled(symbol) != symbol):  # of unnamed namespaces, too
             found[-1] = Place(symbol, found[-1].file, found[-1].line)
         return found or ([Place(symbol)] if symbol else [])
 
@@ -99,17 +101,19 @@ class ProgramFile:
 def _opened(path: Path) -> Any:
     """The file, mapped; raises whatever is wrong with it."""
     with path.open("rb") as stream:
-        return _MappedElf(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+        mapped: Any = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    return _MappedElf(mapped)
 
 
-class _MappedElf(ELFFile):  # type: ignore[misc]
+class _MappedElf(ELFFile):
     """An ELF file whose debugging information is not copied into memory, except where it is compressed."""
 
     def _read_dwarf_section(self, section: Any, relocate_dwarf_sections: bool) -> Any:
         if section.compressed or section.name.startswith(".z"):
             return super()._read_dwarf_section(section, relocate_dwarf_sections)
+        window: Any = _Window(self.stream, section["sh_offset"], section["sh_size"])
         return DebugSectionDescriptor(
-            stream=_Window(self.stream, section["sh_offset"], section["sh_size"]),
+            stream=window,
             name=section.name,
             global_offset=section["sh_offset"],
             size=section["sh_size"],
@@ -242,21 +246,24 @@ class _Lines:
         if not line:
             return []
         found = []
-        for entry in reversed(self._around(unit.get_top_DIE(), address, 0)):
+        top = unit.get_top_DIE()
+        # Procedures inside of others, as Fortran has them, stand in entries that do not contain their code.
+        around = self._around(top, address, 0) or self._around(top, address, 0, is_within_any=True)
+        for entry in reversed(around):
             found.append(Place(_name(entry), file, line))
             if entry.tag == "DW_TAG_inlined_subroutine":
                 file = lines.file(_value(entry, "DW_AT_call_file"))
                 line = _value(entry, "DW_AT_call_line")
         return found or [Place("", file, line)]
 
-    def _around(self, above: Any, address: int, depth: int) -> list[Any]:
+    def _around(self, above: Any, address: int, depth: int, is_within_any: bool = False) -> list[Any]:
         """The function that an address is in, and the inlined ones in it that it is in, outermost first."""
         if depth > _MOST_DEPTH:
             raise _TooLong
         for entry in above.iter_children():
             self._check()
             if entry.tag in _NAMESPACES:
-                found = self._around(entry, address, depth + 1)
+                found = self._around(entry, address, depth + 1, is_within_any)
                 if found:
                     return found
             elif entry.tag in (
@@ -268,9 +275,13 @@ class _Lines:
             ):
                 ranges = list(self._ranges(entry))
                 if any(begin <= address < end for begin, end in ranges):
-                    inside = self._around(entry, address, depth + 1)
+                    inside = self._around(entry, address, depth + 1, is_within_any)
                     is_function = entry.tag in ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
                     return [entry, *inside] if is_function else inside
+                if is_within_any and entry.tag == "DW_TAG_subprogram" and entry.has_children:
+                    inside = self._around(entry, address, depth + 1, is_within_any)
+                    if inside:
+                        return inside
         return []
 
     def _ranges(self, entry: Any) -> Iterator[tuple[int, int]]:
@@ -348,12 +359,15 @@ class _UnitLines:
 
 
 def _name(entry: Any) -> str:
-    """The name of a function for the linker, else that of the source; of what it was declared as."""
+    """The name of a function for the linker where that says its namespace, else that of the source; both may
+    stand at what the entry is an instance of.
+    """
     plain = ""
     for _ in range(8):
         for attribute in ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name"):
-            if attribute in entry.attributes:
-                return _text(entry.attributes[attribute])
+            name = _text(entry.attributes.get(attribute))
+            if demangled(name) != name:
+                return name
         plain = plain or _text(entry.attributes.get("DW_AT_name"))
         link = next(
             (name for name in ("DW_AT_abstract_origin", "DW_AT_specification") if name in entry.attributes),

@@ -30,7 +30,7 @@ _UNKNOWN = "unknown"
 _OF_PYTHON = re.compile(r"\.(cpython-|abi3|pypy)\S*\.so$|^(libpython3|python3?(\.\d+)?$)")
 _OF_SYSTEM = re.compile(r"^(libc|ld-linux.*|libpthread|liboffbeat-trace|liboffbeat-tracer)[.-]")
 _MPI_WRAPPER = re.compile(r"P?MPI_[A-Z]\w*|p?mpi_[a-z]\w*", re.ASCII)
-_OUTERMOST = ("main", "MAIN__")
+_OUTERMOST = ("main", "MAIN__", "_start")
 
 
 class Frame(Struct, frozen=True, order=True):
@@ -86,7 +86,7 @@ class Sites:
         self._numbers: dict[Site, int] = {_NOWHERE: 0}
         self.all: list[Site] = [_NOWHERE]
         self._files: dict[str, ProgramFile | None] = {}
-        self._frames: dict[tuple[str, int], list[Frame]] = {}
+        self._frames: dict[tuple[str, int], tuple[list[Frame], bool]] = {}
 
     def number(self, site: Site) -> int:
         """The number of a site; new ones get the next."""
@@ -99,30 +99,32 @@ class Sites:
         self.all.append(site)
         return len(self.all) - 1
 
-    def frames(self, path: str, offset: int) -> list[Frame]:
+    def frames(self, path: str, offset: int) -> tuple[list[Frame], bool]:
         """What a return address stands for, ``offset`` bytes from the beginning of a file: the line that
-        calls, then the callers that it was inlined into from other files.
+        calls, then the callers that it was inlined into from other files; and whether this is where
+        programs begin.
         """
         known = self._frames.get((path, offset))
         if known is None:
             known = self._frames[path, offset] = self._looked_up(path, offset)
         return known
 
-    def _looked_up(self, path: str, offset: int) -> list[Frame]:
+    def _looked_up(self, path: str, offset: int) -> tuple[list[Frame], bool]:
         if path not in self._files:
             is_there = path.startswith("/") and Path(path).is_file()
             self._files[path] = ProgramFile(Path(path)) if is_there else None
         file = self._files[path]
         if file is None:
-            return [Frame("", "", 0, path, offset)]
+            return [Frame("", "", 0, path, offset)], False
         # The call stands before the address that it returns to; one byte back is within it.
         address = file.address(offset - 1)
         places = file.places(address)
         if not places or not places[0].line:
             function = demangled(places[0].function) if places else ""
-            return [Frame(function, "", 0, path, address + 1)]
+            return [Frame(function, "", 0, path, address + 1)], function in _OUTERMOST
         called = [Frame(demangled(one.function), one.file, one.line) for one in places]
-        return [one for place, one in enumerate(called) if place == 0 or one.file != called[place - 1].file]
+        kept = [one for place, one in enumerate(called) if place == 0 or one.file != called[place - 1].file]
+        return kept, called[-1].function in _OUTERMOST
 
 
 class SitesOfFile:
@@ -158,30 +160,30 @@ class SitesOfFile:
             return 0
         return self._sites.number(_site(self._native(path.addresses), path.python))
 
-    def _native(self, addresses: Sequence[int]) -> Iterator[tuple[str, list[Frame]]]:
-        """The file that each address is in, and its frames."""
+    def _native(self, addresses: Sequence[int]) -> Iterator[tuple[str, list[Frame], bool]]:
+        """The file that each address is in, and what :meth:`Sites.frames` says of it."""
         for address in addresses:
             place = bisect.bisect_right(self._starts, address) - 1
             if place >= 0 and address < self._mappings[place].end:
                 mapping = self._mappings[place]
                 offset = address - mapping.start + mapping.offset
-                yield mapping.path, self._sites.frames(mapping.path, offset)
+                yield mapping.path, *self._sites.frames(mapping.path, offset)
             else:
-                yield "", [Frame("", "", 0, "", address)]
+                yield "", [Frame("", "", 0, "", address)], False
 
 
-def _site(native: Iterable[tuple[str, list[Frame]]], python: Sequence[PythonFrame]) -> Site:
+def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> Site:
     """The site of a call path: without the frames of the system, of the tracer and of the interpreter, and
     without the program's own wrappers of MPI.
     """
     frames: list[Frame] = []
-    for path, found in native:
+    for path, found, is_outermost in native:
         name = Path(path).name
         if python and _OF_PYTHON.search(name):
             break
-        if not _OF_SYSTEM.match(name):
+        if not _OF_SYSTEM.match(name) and found[0].function != "_start":
             frames += found
-        if found[-1].function in _OUTERMOST:
+        if is_outermost:
             break
     frames += [
         Frame(one.function, one.file, one.line) for one in python if not one.file.startswith("<frozen ")
