@@ -72,7 +72,8 @@ def shortened(name: str) -> str:
     name = re.sub(r"\{lambda\([^{}]*\)#(\d+)\}", r"{lambda#\1}", name)
     plain = _without_arguments(name)
     operator = plain.find("operator")
-    head = plain if operator < 0 else plain[:operator].rstrip(":")
+    head = plain if operator < 0 else plain[:operator]
+    head = "" if head.endswith(" ") else head.rstrip(":")  # a type, or namespaces
     own = "" if operator < 0 else plain[operator:]
     parts = [part for part in _without_type(head).split("::") if part]
     kept = "::".join([*parts, own][-2:] if own else parts[-2:])
