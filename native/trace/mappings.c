@@ -103,14 +103,16 @@ static const mapping *around(uint64_t address) {
 void offbeat_mappings_look_up(offbeat_lane *lane, uint64_t address) {
     pthread_mutex_lock(&lock);
     const mapping *found = around(address);
-    if (found == NULL) {
+    const int is_new = found == NULL;
+    if (is_new) {
         read_all();
         found = around(address);
-        offbeat_python_find();
     }
     if (found != NULL) {
         lane->code_from = found->start;
         lane->code_bytes = found->end - found->start;
     }
     pthread_mutex_unlock(&lock);
+    if (is_new) /* without the lock: it asks the dynamic linker, which has locks of its own */
+        offbeat_python_find();
 }
