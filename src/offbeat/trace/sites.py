@@ -12,6 +12,7 @@ import bisect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -21,7 +22,9 @@ from offbeat.trace import format as form
 from offbeat.trace.definitions import CallPath, PythonFrame
 from offbeat.trace.definitions import Mapping as MappedCode
 from offbeat.trace.function_names import demangled, shortened
-from offbeat.trace.program_file import ProgramFile
+
+if TYPE_CHECKING:
+    from offbeat.trace.program_file import ProgramFile
 
 MOST_SITES = 2**24 - 1
 """More call sites than any program has; further ones count as unknown."""
@@ -110,6 +113,8 @@ class Sites:
         return known
 
     def _looked_up(self, path: str, offset: int) -> tuple[list[Frame], bool]:
+        from offbeat.trace.program_file import ProgramFile  # loading elftools takes its time
+
         if path not in self._files:
             is_there = path.startswith("/") and Path(path).is_file()
             self._files[path] = ProgramFile(Path(path)) if is_there else None
