@@ -2,11 +2,12 @@
 
 Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS]
 
-Batches of CALLS calls (default 1000) that the tracer sees and that it doesn't (PMPI_Allreduce) take turns
-in one run, BATCHES of each in all (default 400), so that both have the same cores. Prints the median of the
-ratios, batch by batch, with the interval that holds it in 95 % of resampled batches, of three kinds of runs
-that take turns themselves: with the tracer; with the least that any tracer can do, two readings of the time
-and nothing else, which is the limit; and with neither, which must be 1 or the measurement is worth nothing.
+Batches of CALLS calls (default 1000) that the tracer sees and that it doesn't (the library's own function)
+take turns in one run, BATCHES of each in all (default 400), so that both have the same cores. Prints the
+median of the ratios, batch by batch, with the interval that holds it in 95 % of resampled batches, of three
+kinds of runs that take turns themselves: with the tracer; with the least that any tracer can do, two
+readings of the time and nothing else, which is the limit; and with neither, which must be 1 or the
+measurement is worth nothing.
 Then the nanoseconds that a record takes, from calls on one process alone, and the bytes of the file a record.
 Meant: 5 % at most in the median where the limit leaves room for it, and at most 64 bytes.
 """

@@ -32,6 +32,8 @@ YOURS = {
     "OFFBEAT_TRACE_COMM_SIZES": "only calls on communicators of these sizes are recorded: `16-`",
     "OFFBEAT_TRACE_WINDOW": "only calls in these seconds since MPI_Init are recorded: `10-60`, `2.5-`",
     "OFFBEAT_TRACE_BYTES": "how large the file of a rank may become: `100 MB`",
+    "OFFBEAT_TRACE_DEPTH": "so many callers tell call sites apart, 0 to 16; 4 where it is not set; 0: as 1,"
+    " and the interpreter of a Python program is not asked for its frames",
     "OFFBEAT_TRACE_SYNC_LEVEL": "MPI_Pcontrol with this level, 3 or more, synchronises the clocks anew; it is"
     " then collective over MPI_COMM_WORLD",
 }

@@ -120,6 +120,10 @@ int offbeat_behind_begin(const void *caller) {
     return 1;
 }
 
+int offbeat_behind_is_traced(const void *caller) {
+    return offbeat_behind_begin(caller) && atomic_load(&tracer) != NULL;
+}
+
 void *offbeat_behind_tracer(const char *name) {
     void *where = atomic_load(&scope);
     void *function = dlsym(where != NULL ? where : RTLD_NEXT, name);

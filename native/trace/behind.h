@@ -14,6 +14,9 @@
  */
 int offbeat_behind_begin(const void *caller);
 
+/** Whether calls go into the tracer; begins where nothing did so far. @param caller as above */
+int offbeat_behind_is_traced(const void *caller);
+
 /** Where a call goes, after offbeat_behind_begin; NULL where there is no such function. */
 void *offbeat_behind(const char *name);
 

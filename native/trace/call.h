@@ -11,9 +11,9 @@
 #define OFFBEAT_TRACE_CALL_H
 
 #include "trace/arguments.h"
+#include "trace/call_path.h"
 #include "trace/communicators.h"
 #include "trace/functions.h"
-#include "trace/mappings.h"
 #include "trace/process.h"
 
 /** A call that is going on. */
@@ -21,6 +21,7 @@ typedef struct offbeat_call {
     offbeat_lane *lane;
     const offbeat_communicator *comm; /**< NULL: nothing is recorded, and `record` is of no use */
     int is_kept;                      /**< its record is wanted */
+    const void *frame;                /**< of the caller: offbeat_caller */
     offbeat_trace_record record;
 } offbeat_call;
 
@@ -41,7 +42,8 @@ OFFBEAT_INLINE int offbeat_call_is_chosen(const offbeat_call *call) {
 
 /** Writes the record of a call that is kept. */
 OFFBEAT_INLINE void offbeat_call_write(offbeat_call *call) {
-    offbeat_mappings_see(call->lane, call->record.address);
+    call->record.address = offbeat_call_site(
+        call->lane, (offbeat_caller){(const void *)(uintptr_t)call->record.address, call->frame});
     offbeat_lane_write(call->lane, &call->record);
 }
 
@@ -55,17 +57,18 @@ OFFBEAT_INLINE int offbeat_call_is_outermost(offbeat_call *call) {
 
 /**
  * Enters a call: counts it on its communicator, and takes the time.
- * @param address to which it will return
+ * @param caller  of the wrapper: OFFBEAT_CALLER
  */
 OFFBEAT_INLINE void offbeat_call_enter(offbeat_call *call, uint16_t function, uint16_t flags, MPI_Comm comm,
-                                       const void *address) {
+                                       offbeat_caller caller) {
     if (!offbeat_call_is_outermost(call) || comm == MPI_COMM_NULL)
         return;
     offbeat_communicator *known = offbeat_communicator_of(call->lane, comm);
     if (known == NULL)
         return;
     call->comm = known;
-    call->record = (offbeat_trace_record){.address = (uint64_t)(uintptr_t)address,
+    call->frame = caller.frame;
+    call->record = (offbeat_trace_record){.address = (uint64_t)(uintptr_t)caller.address,
                                           .communicator = known->id,
                                           .sequence = offbeat_communicator_next(known),
                                           .root = -1,

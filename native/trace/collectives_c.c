@@ -19,7 +19,7 @@
     int symbol parameters {                                                                                  \
         static offbeat_next_function next;                                                                   \
         offbeat_call call;                                                                                   \
-        offbeat_call_enter(&call, function, flags, comm, OFFBEAT_RETURN_ADDRESS);                            \
+        offbeat_call_enter(&call, function, flags, comm, OFFBEAT_CALLER);                                    \
         int code = ((int(*) parameters)offbeat_next(&next, #symbol))names;                                   \
         if (offbeat_call_leave(&call, code)) {                                                               \
             const offbeat_arguments given = {                                                                \

@@ -30,7 +30,7 @@
         if (code == NULL)                                                                                    \
             code = &failed;                                                                                  \
         offbeat_call_enter(&call, function, (flags) | OFFBEAT_TRACE_FORTRAN,                                 \
-                           PMPI_Comm_f2c(INTEGER_AT(comm)), OFFBEAT_RETURN_ADDRESS);                         \
+                           PMPI_Comm_f2c(INTEGER_AT(comm)), OFFBEAT_CALLER);                                 \
         ((void(*) parameters)offbeat_next(&next, #symbol)) names;                                            \
         if (offbeat_call_leave(&call, INTEGER_AT(code))) {                                                   \
             const offbeat_arguments given = {                                                                \

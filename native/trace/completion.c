@@ -2,7 +2,6 @@
 #include "trace/completion.h"
 
 #include "trace/communicators.h"
-#include "trace/mappings.h"
 #include "trace/process.h"
 
 #include <stdlib.h>
@@ -17,11 +16,11 @@ static void look_up(offbeat_awaited *awaited, const offbeat_given_requests *give
     }
 }
 
-void offbeat_await(offbeat_awaited *awaited, int by, offbeat_given_requests given, const void *address) {
+void offbeat_await(offbeat_awaited *awaited, int by, offbeat_given_requests given, offbeat_caller caller) {
     awaited->lane = &offbeat_own_lane;
     awaited->count = 0;
     awaited->found = awaited->few;
-    awaited->address = (uint64_t)(uintptr_t)address;
+    awaited->caller = caller;
     awaited->flags = (uint16_t)(by << OFFBEAT_TRACE_BY_SHIFT);
     if (awaited->lane->depth++ > 0 || offbeat_requests_known == 0 || !offbeat_is_tracing)
         return;
@@ -47,9 +46,8 @@ static void write(offbeat_awaited *awaited, const offbeat_request *request, uint
     offbeat_trace_record record = request->record;
     record.enter_ns = awaited->enter_ns;
     record.exit_ns = exit_ns;
-    record.address = awaited->address;
+    record.address = offbeat_call_site(awaited->lane, awaited->caller);
     record.flags = old | awaited->flags | phase | (code == MPI_SUCCESS ? 0 : OFFBEAT_TRACE_FAILED);
-    offbeat_mappings_see(awaited->lane, record.address);
     offbeat_lane_write(awaited->lane, &record);
 }
 

@@ -9,6 +9,7 @@
 #ifndef OFFBEAT_TRACE_COMPLETION_H
 #define OFFBEAT_TRACE_COMPLETION_H
 
+#include "trace/call_path.h"
 #include "trace/lane.h"
 #include "trace/requests.h"
 
@@ -23,7 +24,7 @@ enum { OFFBEAT_FEW_REQUESTS = 8 };
 /** A completing or starting call that is going on. */
 typedef struct offbeat_awaited {
     offbeat_lane *lane;
-    uint64_t address;
+    offbeat_caller caller;
     uint16_t flags; /**< that records get beside their own */
     int64_t enter_ns;
     int count;
@@ -38,7 +39,7 @@ typedef struct offbeat_given_requests {
 } offbeat_given_requests;
 
 /** Enters the call. @param by OFFBEAT_TRACE_BY_WAIT and so on; 0 of a start */
-void offbeat_await(offbeat_awaited *awaited, int by, offbeat_given_requests given, const void *address);
+void offbeat_await(offbeat_awaited *awaited, int by, offbeat_given_requests given, offbeat_caller caller);
 
 /** Leaves a call after which all requests are complete, where @p are_all, or none. */
 void offbeat_arrived_all(offbeat_awaited *awaited, int code, int are_all);

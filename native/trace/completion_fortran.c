@@ -53,7 +53,7 @@ static int first_in_f08(const offbeat_awaited *awaited) {
         MPI_Fint failed = MPI_SUCCESS;                                                                       \
         if (code == NULL)                                                                                    \
             code = &failed;                                                                                  \
-        offbeat_await(&awaited, by, given, OFFBEAT_RETURN_ADDRESS);                                          \
+        offbeat_await(&awaited, by, given, OFFBEAT_CALLER);                                                  \
         awaited.flags |= OFFBEAT_TRACE_FORTRAN;                                                              \
         ((void(*) parameters)offbeat_next(&next, #symbol)) names;                                            \
         finish;                                                                                              \

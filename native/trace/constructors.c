@@ -12,11 +12,12 @@ void offbeat_constructor_leave(offbeat_call *call, int code, const MPI_Comm *mad
 }
 
 void offbeat_group_constructor_enter(offbeat_call *call, uint16_t function, uint16_t flags,
-                                     const void *address) {
+                                     offbeat_caller caller) {
     if (!offbeat_call_is_outermost(call))
         return;
     call->record = (offbeat_trace_record){
-        .address = (uint64_t)(uintptr_t)address, .root = -1, .function = function, .flags = flags};
+        .address = (uint64_t)(uintptr_t)caller.address, .root = -1, .function = function, .flags = flags};
+    call->frame = caller.frame;
     call->record.enter_ns = offbeat_stamp(&call->lane->stamps);
 }
 
@@ -46,11 +47,11 @@ void offbeat_idle_constructor_leave(offbeat_call *call, int code, MPI_Request re
 }
 
 void offbeat_destructor_enter(offbeat_call *call, uint16_t function, uint16_t flags, MPI_Comm comm,
-                              const void *address) {
+                              offbeat_caller caller) {
     if (offbeat_own_lane.depth == 0 && atomic_load(&offbeat_is_tracing) && comm != MPI_COMM_NULL) {
         const offbeat_communicator *known = offbeat_communicator_of(&offbeat_own_lane, comm);
         if (known != NULL)
             offbeat_communicator_define_name(known);
     }
-    offbeat_call_enter(call, function, flags, comm, address);
+    offbeat_call_enter(call, function, flags, comm, caller);
 }

@@ -14,7 +14,7 @@ void offbeat_constructor_leave(offbeat_call *call, int code, const MPI_Comm *mad
 /** Enters a call that only the members of the communicator make that will be: it is the first call on that.
  */
 void offbeat_group_constructor_enter(offbeat_call *call, uint16_t function, uint16_t flags,
-                                     const void *address);
+                                     offbeat_caller caller);
 void offbeat_group_constructor_leave(offbeat_call *call, int code, const MPI_Comm *made);
 
 /** Leaves a nonblocking call; one of both places is NULL. The communicator is defined when it is complete. */
@@ -23,6 +23,6 @@ void offbeat_idle_constructor_leave(offbeat_call *call, int code, MPI_Request re
 
 /** Enters a call that frees a communicator: writes down its last name. */
 void offbeat_destructor_enter(offbeat_call *call, uint16_t function, uint16_t flags, MPI_Comm comm,
-                              const void *address);
+                              offbeat_caller caller);
 
 #endif

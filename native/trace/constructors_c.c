@@ -14,7 +14,7 @@
     int MPI_##name parameters {                                                                              \
         static offbeat_next_function next;                                                                   \
         offbeat_call call;                                                                                   \
-        offbeat_call_enter(&call, OFFBEAT_##name, 0, comm, OFFBEAT_RETURN_ADDRESS);                          \
+        offbeat_call_enter(&call, OFFBEAT_##name, 0, comm, OFFBEAT_CALLER);                                  \
         int code = ((int(*) parameters)offbeat_next(&next, "MPI_" #name))names;                              \
         offbeat_constructor_leave(&call, code, made);                                                        \
         return code;                                                                                         \
@@ -27,7 +27,7 @@
     int MPI_##name parameters {                                                                              \
         static offbeat_next_function next;                                                                   \
         offbeat_call call;                                                                                   \
-        offbeat_group_constructor_enter(&call, OFFBEAT_##name, 0, OFFBEAT_RETURN_ADDRESS);                   \
+        offbeat_group_constructor_enter(&call, OFFBEAT_##name, 0, OFFBEAT_CALLER);                           \
         int code = ((int(*) parameters)offbeat_next(&next, "MPI_" #name))names;                              \
         offbeat_group_constructor_leave(&call, code, made);                                                  \
         return code;                                                                                         \
@@ -40,7 +40,7 @@
     int MPI_##name parameters {                                                                              \
         static offbeat_next_function next;                                                                   \
         offbeat_call call;                                                                                   \
-        offbeat_call_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_ISSUE, comm, OFFBEAT_RETURN_ADDRESS);        \
+        offbeat_call_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_ISSUE, comm, OFFBEAT_CALLER);                \
         int code = ((int(*) parameters)offbeat_next(&next, "MPI_" #name))names;                              \
         offbeat_idle_constructor_leave(&call, code, *request, made, NULL);                                   \
         return code;                                                                                         \
@@ -50,7 +50,7 @@
     int MPI_##name(MPI_Comm *comm) {                                                                         \
         static offbeat_next_function next;                                                                   \
         offbeat_call call;                                                                                   \
-        offbeat_destructor_enter(&call, OFFBEAT_##name, 0, *comm, OFFBEAT_RETURN_ADDRESS);                   \
+        offbeat_destructor_enter(&call, OFFBEAT_##name, 0, *comm, OFFBEAT_CALLER);                           \
         int code = ((int (*)(MPI_Comm *))offbeat_next(&next, "MPI_" #name))(comm);                           \
         if (offbeat_call_leave(&call, code))                                                                 \
             offbeat_call_write(&call);                                                                       \

@@ -32,8 +32,7 @@
     void symbol PARAMETERS_##texts names;                                                                    \
     void symbol PARAMETERS_##texts names {                                                                   \
         offbeat_call call;                                                                                   \
-        offbeat_call_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_FORTRAN, COMM_AT(comm),                      \
-                           OFFBEAT_RETURN_ADDRESS);                                                          \
+        offbeat_call_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_FORTRAN, COMM_AT(comm), OFFBEAT_CALLER);     \
         FORWARD(symbol, names, texts)                                                                        \
         const MPI_Comm handle = COMM_AT(made);                                                               \
         offbeat_constructor_leave(&call, *(const MPI_Fint *)code, &handle);                                  \
@@ -46,8 +45,7 @@
     void symbol PARAMETERS_##texts names;                                                                    \
     void symbol PARAMETERS_##texts names {                                                                   \
         offbeat_call call;                                                                                   \
-        offbeat_group_constructor_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_FORTRAN,                        \
-                                        OFFBEAT_RETURN_ADDRESS);                                             \
+        offbeat_group_constructor_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_FORTRAN, OFFBEAT_CALLER);       \
         FORWARD(symbol, names, texts)                                                                        \
         const MPI_Comm handle = COMM_AT(made);                                                               \
         offbeat_group_constructor_leave(&call, *(const MPI_Fint *)code, &handle);                            \
@@ -68,7 +66,7 @@
     void symbol PARAMETERS_##texts names {                                                                   \
         offbeat_call call;                                                                                   \
         offbeat_call_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_ISSUE | OFFBEAT_TRACE_FORTRAN,               \
-                           COMM_AT(comm), OFFBEAT_RETURN_ADDRESS);                                           \
+                           COMM_AT(comm), OFFBEAT_CALLER);                                                   \
         FORWARD(symbol, names, texts)                                                                        \
         offbeat_idle_constructor_leave(&call, *(const MPI_Fint *)code,                                       \
                                        PMPI_Request_f2c(*(const MPI_Fint *)request), NULL, made);            \
@@ -82,7 +80,7 @@
     void symbol PARAMETERS_0(comm) {                                                                         \
         offbeat_call call;                                                                                   \
         offbeat_destructor_enter(&call, OFFBEAT_##name, OFFBEAT_TRACE_FORTRAN, COMM_AT(comm),                \
-                                 OFFBEAT_RETURN_ADDRESS);                                                    \
+                                 OFFBEAT_CALLER);                                                            \
         FORWARD(symbol, (comm), 0)                                                                           \
         if (offbeat_call_leave(&call, *(const MPI_Fint *)code))                                              \
             offbeat_call_write(&call);                                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file format.h
- * The file that the tracer writes, version 1: one a rank, `rank-000003.trace` in the trace's folder.
+ * The file that the tracer writes, version 2: one a rank, `rank-000003.trace` in the trace's folder.
  *
  * All numbers are little-endian; all structures are as they lie in memory on a 64-bit machine, without holes
  * that matter. The file is a sequence of pages of OFFBEAT_TRACE_PAGE_BYTES. Page 0 is the header. Every other
@@ -48,7 +48,7 @@
 #define OFFBEAT_TRACE_MAGIC "OFFBEATT"
 
 enum {
-    OFFBEAT_TRACE_VERSION = 1,
+    OFFBEAT_TRACE_VERSION = 2,
     OFFBEAT_TRACE_PAGE_BYTES = 65536,
     OFFBEAT_TRACE_PAGE_HEADER_BYTES = 64,
     OFFBEAT_TRACE_RECORD_BYTES = 56,
@@ -151,7 +151,8 @@ enum {
  */
 typedef struct offbeat_trace_record {
     /*  0 */ int64_t enter_ns, exit_ns; /**< local clock */
-    /* 16 */ uint64_t address; /**< to which the call returned; offbeat_trace_mapping tells the file */
+    /* 16 */ uint64_t address; /**< to which the call returned; offbeat_trace_mapping tells the file. With
+                                    OFFBEAT_TRACE_IS_PATH: the id of an offbeat_trace_path */
     /* 24 */ uint64_t bytes;
     /* 32 */ uint32_t communicator; /**< id of a definition of this file */
     /* 36 */ uint32_t sequence;     /**< of this call on the communicator, from 0 on */
@@ -176,7 +177,8 @@ enum {
     OFFBEAT_TRACE_OPERATION = 7,
     OFFBEAT_TRACE_MAPPING = 8,
     OFFBEAT_TRACE_CLOCK_POINT = 9,
-    OFFBEAT_TRACE_NOTE = 10
+    OFFBEAT_TRACE_NOTE = 10,
+    OFFBEAT_TRACE_PATH = 11
 };
 
 /** The beginning of every definition. */
@@ -288,6 +290,22 @@ typedef struct offbeat_trace_clock_point {
     uint32_t is_shared;       /**< 1: both are the same physical clock */
     uint32_t replaces_before; /**< 1: points of earlier definitions no longer count */
 } offbeat_trace_clock_point;
+
+/** Set in the `address` of a record that is the id of a call path. No address of a process has this bit. */
+#define OFFBEAT_TRACE_IS_PATH (UINT64_C(1) << 63)
+
+/**
+ * A call path: the address to which the call returned, those to which its callers return, innermost first;
+ * and in a Python program the frames of Python, innermost first, in three lines each: file, line number,
+ * function. Paths are cut off at the depth that was asked for.
+ */
+typedef struct offbeat_trace_path {
+    offbeat_trace_definition definition;
+    uint32_t id; /**< from 1 on */
+    uint16_t address_count, python_count;
+    uint32_t text_bytes, zero;
+    /* uint64_t addresses[address_count]; char text[text_bytes]: "file\nline\nfunction\n" for each frame */
+} offbeat_trace_path;
 
 /** A sentence about the trace, for people: why recording stopped, which variable was not obeyed. */
 typedef struct offbeat_trace_note {

@@ -13,6 +13,8 @@
 #include "trace/behind.h"
 
 #include "trace/lacking.h"
+#include "trace/lane.h"
+#include "trace/programs_code.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -38,11 +40,17 @@ typedef struct jump {
 
 extern jump __start_offbeat_jumps[], __stop_offbeat_jumps[]; // NOLINT: so the linker calls them
 
+/* What a name stands for: of the second names of functions (PMPI_Bcast) the MPI library's own. */
+static function *find(const jump *one) {
+    const int is_second_name = one->name[0] == 'P' || one->name[0] == 'p';
+    return (function *)(is_second_name ? offbeat_behind_tracer(one->name) : offbeat_behind(one->name));
+}
+
 /* Leads all names to what they stand for from now on; those that stand for nothing stay. */
 static void lead_all(void) {
     int are_all = 1;
     for (jump *one = __start_offbeat_jumps; one != __stop_offbeat_jumps; one++) {
-        function *to = (function *)offbeat_behind(one->name);
+        function *to = find(one);
         if (to != NULL)
             atomic_store_explicit(&one->to, to, memory_order_relaxed);
         are_all &= to != NULL;
@@ -54,7 +62,7 @@ static void lead_all(void) {
 /* Where a name leads that no call has come through yet. */
 static function *lead(const jump *called, const void *caller) {
     if (offbeat_behind_begin(caller)) {
-        function *to = (function *)offbeat_behind(called->name);
+        function *to = find(called);
         lead_all();
         if (to != NULL)
             return to;
@@ -66,9 +74,15 @@ static function *lead(const jump *called, const void *caller) {
     abort();
 }
 
+/* Whether the tracer sees a call by a second name; looks whose code calls. */
+static int is_seen(const void *caller) {
+    offbeat_code_look(offbeat_behind_is_traced(caller));
+    return offbeat_code_is_programs(caller) > 0;
+}
+
 /* The fence keeps the first call in a frame of its own: a jump may write the arguments anew, where the caller
  * has other things if there were fewer. */
-#define JUMP(symbol)                                                                                         \
+#define FIRST(symbol)                                                                                        \
     static function first_##symbol;                                                                          \
     static jump jump_##symbol __attribute__((section("offbeat_jumps"), aligned(sizeof(void *)), used)) = {   \
         #symbol, first_##symbol};                                                                            \
@@ -76,16 +90,39 @@ static function *lead(const jump *called, const void *caller) {
         word result = lead(&jump_##symbol, __builtin_return_address(0))(NAMES);                              \
         atomic_signal_fence(memory_order_seq_cst);                                                           \
         return result;                                                                                       \
+    }
+#define BEHIND(symbol) atomic_load_explicit(&jump_##symbol.to, memory_order_relaxed)
+
+/* A program with MPI wrappers of its own calls the functions by their second names, for profiling, which the
+ * tracer sees as if it had called them by the first. Those that belong to a call that is going on, and those
+ * of the MPI library and of tools, are led past the tracer. Where it isn't known yet whose code calls, a
+ * frame of its own is needed, as at the first call; readers of the trace leave that frame out of the call
+ * path. */
+#define JUMP(symbol, second)                                                                                 \
+    FIRST(symbol)                                                                                            \
+    FIRST(second)                                                                                            \
+    static word looked_##second(WORDS) {                                                                     \
+        const void *caller = __builtin_return_address(0);                                                    \
+        function *to = is_seen(caller) ? BEHIND(symbol) : BEHIND(second);                                    \
+        word result = to(NAMES);                                                                             \
+        atomic_signal_fence(memory_order_seq_cst);                                                           \
+        return result;                                                                                       \
     }                                                                                                        \
-    function symbol;                                                                                         \
+    function symbol, second;                                                                                 \
     word symbol(WORDS) {                                                                                     \
-        return atomic_load_explicit(&jump_##symbol.to, memory_order_relaxed)(NAMES);                         \
+        return BEHIND(symbol)(NAMES);                                                                        \
+    }                                                                                                        \
+    word second(WORDS) {                                                                                     \
+        const int is_programs = offbeat_code_is_programs(__builtin_return_address(0));                       \
+        if (offbeat_own_lane.depth > 0 || is_programs == 0)                                                  \
+            return BEHIND(second)(NAMES);                                                                    \
+        return (is_programs > 0 ? BEHIND(symbol) : looked_##second)(NAMES);                                  \
     }
 
 #define JUMPS(name, lower)                                                                                   \
-    JUMP(MPI_##name)                                                                                         \
-    JUMP(mpi_##lower##_)                                                                                     \
-    JUMP(mpi_##lower##_f08_)
+    JUMP(MPI_##name, PMPI_##name)                                                                            \
+    JUMP(mpi_##lower##_, pmpi_##lower##_)                                                                    \
+    JUMP(mpi_##lower##_f08_, pmpi_##lower##_f08_)
 
 JUMPS(Init, init)
 JUMPS(Init_thread, init_thread)
@@ -108,10 +145,10 @@ JUMPS(Request_free, request_free)
 /* Of a collective's variant: with counts of both sizes in C, and in all bindings of Fortran. */
 #define JUMPS_OF(name, lower)                                                                                \
     JUMPS(name, lower)                                                                                       \
-    JUMP(MPI_##name##_c)                                                                                     \
-    JUMP(mpi_##lower##_f08ts_)                                                                               \
-    JUMP(mpi_##lower##_f08ts_large_)                                                                         \
-    JUMP(mpi_##lower##_c_f08ts_)
+    JUMP(MPI_##name##_c, PMPI_##name##_c)                                                                    \
+    JUMP(mpi_##lower##_f08ts_, pmpi_##lower##_f08ts_)                                                        \
+    JUMP(mpi_##lower##_f08ts_large_, pmpi_##lower##_f08ts_large_)                                            \
+    JUMP(mpi_##lower##_c_f08ts_, pmpi_##lower##_c_f08ts_)
 #define OFFBEAT_COLLECTIVE(name, lower, shape)                                                               \
     JUMPS_OF(name, lower)                                                                                    \
     JUMPS_OF(I##lower, i##lower)                                                                             \

@@ -27,6 +27,7 @@ static void leave(void *ended) {
     if (made == NULL)
         return;
     *made = (left_lane){.number = lane->number, .page = lane->page, .next = lane->next, .end = lane->end};
+    free(lane->paths);
     memset(lane, 0, sizeof *lane);
     pthread_mutex_lock(&lock);
     made->below = left;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 struct offbeat_communicator;
+struct offbeat_call_paths;
 
 /** Powers of two: how many handles of each kind a thread remembers. */
 enum { OFFBEAT_SEEN_COMMUNICATORS = 8, OFFBEAT_SEEN_TYPES = 16, OFFBEAT_SEEN_OPERATIONS = 8 };
@@ -40,7 +41,8 @@ typedef struct offbeat_lane {
     offbeat_trace_page *page;
     offbeat_trace_record *next, *end; /**< in the page */
     offbeat_stamps stamps;
-    uint64_t code_from, code_bytes; /**< code whose mapping is in the file, around the last address */
+    uint64_t code_from, code_bytes;   /**< code whose mapping is in the file, around the last address */
+    struct offbeat_call_paths *paths; /**< call paths that were seen; NULL: none yet */
     offbeat_seen_communicator communicators[OFFBEAT_SEEN_COMMUNICATORS];
     offbeat_seen_handle types[OFFBEAT_SEEN_TYPES];
     offbeat_seen_handle operations[OFFBEAT_SEEN_OPERATIONS];

@@ -3,6 +3,7 @@
 #include "trace/mappings.h"
 
 #include "trace/define.h"
+#include "trace/python_frames.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -102,7 +103,8 @@ static const mapping *around(uint64_t address) {
 void offbeat_mappings_look_up(offbeat_lane *lane, uint64_t address) {
     pthread_mutex_lock(&lock);
     const mapping *found = around(address);
-    if (found == NULL) {
+    const int is_new = found == NULL;
+    if (is_new) {
         read_all();
         found = around(address);
     }
@@ -111,4 +113,6 @@ void offbeat_mappings_look_up(offbeat_lane *lane, uint64_t address) {
         lane->code_bytes = found->end - found->start;
     }
     pthread_mutex_unlock(&lock);
+    if (is_new) /* without the lock: it asks the dynamic linker, which has locks of its own */
+        offbeat_python_find();
 }

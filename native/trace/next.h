@@ -21,7 +21,4 @@ static inline void *offbeat_next(offbeat_next_function *next, const char *name) 
     return function != NULL ? function : offbeat_next_look_up(next, name);
 }
 
-/** To which address the function that this stands in will return. */
-#define OFFBEAT_RETURN_ADDRESS __builtin_extract_return_addr(__builtin_return_address(0))
-
 #endif

@@ -11,6 +11,7 @@
 #include "trace/define.h"
 #include "trace/file.h"
 #include "trace/mappings.h"
+#include "trace/python_frames.h"
 #include "trace/stamp.h"
 #include "trace/times.h"
 
@@ -156,6 +157,7 @@ static void open_file(const common *run) {
     write_header(offbeat_file_header(), run->run);
     offbeat_define_functions();
     offbeat_mappings_write();
+    offbeat_python_find();
     offbeat_times_write_now(offbeat_process.clock);
     place_window(run->began_ns);
     if (offbeat_communicators_begin() == 0)

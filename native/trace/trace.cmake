@@ -6,7 +6,8 @@
 include(trace/mpi_library.cmake)
 # Whatever the rest of the build is for: this runs inside of other people's programs, around each of their calls.
 set(trace_options -O2)
-add_library(trace SHARED trace/behind.c trace/front.c trace/lacking.c trace/own_lane.c)
+add_library(trace SHARED trace/behind.c trace/front.c trace/lacking.c trace/own_lane.c
+    trace/programs_code.c)
 target_compile_options(trace PRIVATE ${trace_options})
 target_compile_definitions(trace PRIVATE "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
@@ -20,6 +21,7 @@ set(trace_without_mpi trace/define.c trace/file.c trace/functions.c trace/lane.c
     trace/wishes.c)
 add_library(tracer SHARED
     trace/call.c
+    trace/call_path.c
     trace/collectives_c.c
     trace/collectives_fortran.c
     trace/communicators.c
@@ -37,6 +39,7 @@ add_library(tracer SHARED
     trace/members.c
     trace/next.c
     trace/process.c
+    trace/python_frames.c
     trace/requests.c
     trace/times.c
     ${trace_without_mpi})

@@ -191,6 +191,18 @@ static int read_sync_level(offbeat_wishes *wishes, const complaint *to) {
     return 0;
 }
 
+static int read_depth(offbeat_wishes *wishes, const complaint *to) {
+    const char *value = value_of("OFFBEAT_TRACE_DEPTH"), *at = value;
+    wishes->depth = OFFBEAT_USUAL_DEPTH;
+    if (value == NULL)
+        return 0;
+    long depth = number_at(&at);
+    if (depth < 0 || depth > OFFBEAT_MOST_DEPTH || *at != '\0')
+        return refuse(to, "OFFBEAT_TRACE_DEPTH", value, "it should be a whole number from 0 to 16");
+    wishes->depth = (int)depth;
+    return 0;
+}
+
 int offbeat_wishes_read(offbeat_wishes *wishes, char *why, size_t bytes) {
     const complaint to = {why, bytes};
     memset(wishes, 0, sizeof *wishes);
@@ -202,7 +214,7 @@ int offbeat_wishes_read(offbeat_wishes *wishes, char *why, size_t bytes) {
         return -1;
     if (read_collectives(wishes, &to) != 0 || read_every(wishes, &to) != 0)
         return -1;
-    if (read_window(wishes, &to) != 0 || read_limit(wishes, &to) != 0)
+    if (read_window(wishes, &to) != 0 || read_limit(wishes, &to) != 0 || read_depth(wishes, &to) != 0)
         return -1;
     return read_sync_level(wishes, &to);
 }

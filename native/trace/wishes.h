@@ -11,6 +11,8 @@
  *   - OFFBEAT_TRACE_COMM_SIZES: calls on communicators of these sizes (inter-communicators: of both groups)
  *   - OFFBEAT_TRACE_WINDOW: seconds since rank 0 left MPI_Init on the shared clock, `10-60`, `2.5-`
  *   - OFFBEAT_TRACE_BYTES: how long a rank's file may become: `100 MB`, `1GiB`, `65536`
+ *   - OFFBEAT_TRACE_DEPTH: how many callers a call path holds; 1: the call alone; 0: as 1, and Python is not
+ * asked for its frames
  *   - OFFBEAT_TRACE_SYNC_LEVEL: MPI_Pcontrol with this level synchronises the clocks anew, and is then
  * collective over MPI_COMM_WORLD
  */
@@ -21,7 +23,7 @@
 
 #include <stddef.h>
 
-enum { OFFBEAT_MOST_RANGES = 64 };
+enum { OFFBEAT_MOST_RANGES = 64, OFFBEAT_MOST_DEPTH = 16, OFFBEAT_USUAL_DEPTH = 4 };
 
 /** Whole numbers; none: all. */
 typedef struct offbeat_ranges {
@@ -38,6 +40,7 @@ typedef struct offbeat_wishes {
     unsigned char takes[OFFBEAT_FUNCTIONS]; /**< by function: whether its calls are recorded */
     double window_from_s, window_to_s;      /**< 0 and infinity: always */
     uint64_t limit_bytes;                   /**< 0: none */
+    int depth;                              /**< of call paths, 0 to OFFBEAT_MOST_DEPTH */
     int syncs, sync_level;                  /**< whether MPI_Pcontrol synchronises, at which level */
 } offbeat_wishes;
 

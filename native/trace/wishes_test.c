@@ -85,6 +85,8 @@ static void test_what_cannot_be_read_is_refused_by_name(void) {
                                            {"OFFBEAT_TRACE_BYTES", "100"},
                                            {"OFFBEAT_TRACE_BYTES", "1 mb"},
                                            {"OFFBEAT_TRACE_BYTES", "99999999 TiB"},
+                                           {"OFFBEAT_TRACE_DEPTH", "17"},
+                                           {"OFFBEAT_TRACE_DEPTH", "-1"},
                                            {"OFFBEAT_TRACE_SYNC_LEVEL", "1"},
                                            {"OFFBEAT_TRACE_SYNC_LEVEL", "five"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

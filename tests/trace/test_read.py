@@ -40,6 +40,7 @@ BODIES = {
     form.MAPPING: "offbeat_trace_mapping",
     form.CLOCK_POINT: "offbeat_trace_clock_point",
     form.NOTE: "offbeat_trace_note",
+    form.PATH: "offbeat_trace_path",
 }
 CONSTANTS = {
     "VERSION": form.VERSION,
@@ -63,6 +64,7 @@ CONSTANTS = {
     "CONSTRUCTOR": form.CONSTRUCTOR,
     "CLOCK_POINT": form.CLOCK_POINT,
     "NOTE": form.NOTE,
+    "PATH": form.PATH,
 }
 
 
@@ -215,7 +217,7 @@ def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:
         raw = bytearray(path.read_bytes())
         raw[8] = 9
         path.write_bytes(raw)
-    with pytest.raises(BadInput, match=r"version 9; this offbeat reads version 1.*and 1 file more"):
+    with pytest.raises(BadInput, match=r"version 9; this offbeat reads versions up to 2.*and 1 file more"):
         open_trace(folder)
 
 
@@ -450,16 +452,15 @@ def test_a_site_is_named_after_its_function_and_line(tmp_path: Path) -> None:
     code = library.read_bytes()[start : start + 64]
     behind_call = start + code.index(b"\xe8") + 5
     all_sites = sites.Sites()
-    of_file = sites.SitesOfFile([Mapping(0x7000000, 0x7100000, 0, str(library))], all_sites)
+    of_file = sites.SitesOfFile([Mapping(0x7000000, 0x7100000, 0, str(library))], {}, all_sites)
     (number,) = of_file.numbers(np.array([0x7000000 + behind_call], dtype=np.uint64))
-    (named,) = sites.named([all_sites.all[number]])
-    assert named.text == "caller (program.c:3)"
+    assert sites.texts([all_sites.all[number]]) == ["caller (program.c:3)"]
 
 
 def test_an_address_outside_of_all_files_is_itself() -> None:
     all_sites = sites.Sites()
-    (number,) = sites.SitesOfFile([], all_sites).numbers(np.array([0xABC], dtype=np.uint64))
-    assert sites.named([all_sites.all[number]])[0].text == "0xabc"
+    (number,) = sites.SitesOfFile([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
+    assert sites.texts([all_sites.all[number]]) == ["0xabc"]
 
 
 def test_spans_are_short() -> None:

@@ -20,7 +20,7 @@ from offbeat.trace.choice import choose_row
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern, scaled
 from offbeat.trace.progress import ReadProgress
 from offbeat.trace.read import Trace, open_trace
-from offbeat.trace.row_words import described
+from offbeat.trace.row_words import described, is_mixed, mixed_words
 from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
 
@@ -114,7 +114,8 @@ def _patterns(
     """The patterns that are wished for, and what to say of them."""
     if call is None and what == "mean":
         pattern = mean_pattern(summary, row)
-        return [pattern], [pattern_draw.summary(pattern)]
+        mixed = [f"caution: {mixed_words(row)}"] if is_mixed(row) else []
+        return [pattern], [pattern_draw.summary(pattern), *mixed]
     arrivals = _arrivals(trace, row)
     if call is not None or what == "median":
         pattern = median_pattern(summary, arrivals) if call is None else call_pattern(summary, arrivals, call)

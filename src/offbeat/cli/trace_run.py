@@ -44,6 +44,12 @@ def command(
     limit: Annotated[
         str, typer.Option("--bytes", help="A rank's file grows to this, such as '100 MB'.")
     ] = "",
+    depth: Annotated[
+        str,
+        typer.Option(
+            help="So many callers tell call sites apart, 1 to 16 [default: 4]; 0: Python is not asked."
+        ),
+    ] = "",
     sync_level: Annotated[
         str, typer.Option(help="MPI_Pcontrol with this level synchronises clocks anew (3 or more).")
     ] = "",
@@ -59,6 +65,7 @@ def command(
         "COMM_SIZES": comm_sizes,
         "WINDOW": window,
         "BYTES": limit,
+        "DEPTH": depth,
         "SYNC_LEVEL": sync_level,
     }
     console = Console(stderr=True, highlight=False, soft_wrap=True)

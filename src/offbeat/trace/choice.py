@@ -35,7 +35,7 @@ def choose_row(
         row
         for row in with_arrivals(summary.rows)
         if bare(collective) in ("", bare(row.collective), bare(row.function))
-        and site in row.site
+        and (site in row.site or site in row.path)
         and (not communicator or _is_on(row, communicator, summary))
         and (size is None or row.least_bytes <= size <= row.most_bytes)
     ]

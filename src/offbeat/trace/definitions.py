@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
 
 import numpy as np
@@ -71,6 +72,21 @@ class Mapping(Struct, frozen=True):
     path: str
 
 
+class PythonFrame(Struct, frozen=True):
+    """A frame of the Python interpreter."""
+
+    file: str
+    line: int
+    function: str
+
+
+class CallPath(Struct, frozen=True):
+    """Addresses to which a call and its callers return, and Python's frames, innermost first."""
+
+    addresses: tuple[int, ...]
+    python: tuple[PythonFrame, ...]
+
+
 class ClockPoint(Struct, frozen=True):
     """A moment on the local and on the shared clock; ``rate`` is the slope there, minus 1."""
 
@@ -90,6 +106,7 @@ class Definitions(Struct):
     datatypes: dict[int, Datatype] = {}
     operations: dict[int, Operation] = {}
     mappings: list[Mapping] = []
+    paths: dict[int, CallPath] = {}
     points: list[ClockPoint] = []
     notes: list[str] = []
     unread: int = 0
@@ -149,10 +166,27 @@ def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
             into.points.clear()
         point = ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared), bool(replaces))
         into.points.append(point)
+    elif kind == form.PATH:
+        number, addresses, frames, length, _ = values
+        path = _path(addresses, frames, length, rest)
+        if path is None:
+            into.unread += 1
+        else:
+            into.paths[number] = path
     elif kind == form.NOTE:
         into.notes.append(_text(rest[: values[1]]))
     else:
         _add_of_communicator(kind, values, rest, into)
+
+
+def _path(addresses: int, frames: int, length: int, rest: bytes) -> CallPath | None:
+    """A call path; None where the definition is damaged."""
+    text = _text(rest[8 * addresses : 8 * addresses + length]).split("\n")
+    if not addresses or 8 * addresses + length > len(rest) or len(text) != 3 * frames + 1:
+        return None
+    lines = [int(line) if line.isdecimal() and len(line) < 10 else 0 for line in text[1::3]]
+    python = tuple(map(PythonFrame, text[:-1:3], lines, text[2::3]))
+    return CallPath(struct.unpack_from(f"<{addresses}Q", rest), python)
 
 
 def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:

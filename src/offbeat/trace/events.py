@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from offbeat.trace import format as form
 from offbeat.trace.message_sizes import MessageSizes
 from offbeat.trace.read import Trace
-from offbeat.trace.sites import named
 
 COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "rank": (pl.Int32, "rank in MPI_COMM_WORLD"),
@@ -108,8 +107,8 @@ class _Whole:
     def sites(self) -> dict[int, str]:
         """The text of every site met so far, by its number."""
         first = len(self._sites)
-        fresh = named(self._trace.sites.all[first:])
-        self._sites |= {first + place: one.text for place, one in enumerate(fresh)}
+        fresh = self._trace.sites.all[first:]
+        self._sites |= {first + place: one.path for place, one in enumerate(fresh)}
         return self._sites
 
 

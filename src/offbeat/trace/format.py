@@ -11,7 +11,8 @@ from struct import Struct
 import numpy as np
 
 MAGIC = b"OFFBEATT"
-VERSION = 1
+VERSION = 2
+"""Files of version 1 are read as well: they are without call paths."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
 RECORD_BYTES = 56
@@ -46,8 +47,12 @@ BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
     MAPPING,
     CLOCK_POINT,
     NOTE,
-) = range(1, 11)
+    PATH,
+) = range(1, 12)
 """Kinds of definitions."""
+
+IS_PATH = 1 << 63
+"""Set in the address of a record that is the id of a call path."""
 
 LOST_BY_BUDGET = -1
 """``lost_because`` where OFFBEAT_TRACE_BYTES was reached; else it is an errno value."""
@@ -108,5 +113,6 @@ BODIES = {
     MAPPING: Struct("<QQQII"),  # start, end, offset, path_bytes, zero
     CLOCK_POINT: Struct("<qqqdII"),  # local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before
     NOTE: Struct("<qII"),  # at_ns, text_bytes, zero
+    PATH: Struct("<IHHII"),  # id, address_count, python_count, text_bytes, zero
 }
 """What follows the beginning of a definition, by its kind; texts and ranks come behind it."""

@@ -132,10 +132,10 @@ def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
     if len(mapped) < form.HEADER.itemsize:
         raise BadInput(f"{path} ends within its header: {counted(len(mapped), 'byte')} are left of it")
     raw = mapped[: form.HEADER.itemsize].view(form.HEADER)[0]
-    if raw["version"] != form.VERSION:
+    if not 1 <= raw["version"] <= form.VERSION:
         raise BadInput(
-            f"{path} is a trace of version {raw['version']}; this offbeat reads version {form.VERSION}:"
-            " read it with the offbeat that it was made with"
+            f"{path} is a trace of version {raw['version']}; this offbeat reads versions up to"
+            f" {form.VERSION}: read it with the offbeat that it was made with"
         )
     sizes = (int(raw["page_bytes"]), int(raw["page_header_bytes"]), int(raw["record_bytes"]))
     if sizes != (form.PAGE_BYTES, form.PAGE_HEADER_BYTES, form.RECORD_BYTES):

@@ -77,7 +77,7 @@ class Trace:
         """What the addresses of a file mean."""
         made = self._sites_of_file.get(file.header.rank)
         if made is None:
-            made = SitesOfFile(file.definitions.mappings, self.sites)
+            made = SitesOfFile(file.definitions.mappings, file.definitions.paths, self.sites)
             self._sites_of_file[file.header.rank] = made
         return made
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from offbeat.trace.rows import Row
-from offbeat.units import format_size
+from offbeat.units import counted, format_size, format_time
+
+LEAST_EXPLAINED = 0.5
+"""Below this stability, a mean pattern stands for few of the calls."""
+
+_FEWEST_CALLS = 4
+"""Of fewer calls it cannot be told how much a pattern explains."""
 
 
 def bare(collective: str) -> str:
@@ -14,6 +22,21 @@ def bare(collective: str) -> str:
 def sizes(least: int, most: int) -> str:
     """``32 KiB``, or ``20 KiB to 32 KiB``."""
     return format_size(least) if least == most else f"{format_size(least)} to {format_size(most)}"
+
+
+def is_mixed(row: Row) -> bool:
+    """Whether the mean pattern of a row explains little of how ranks arrive in its calls."""
+    return row.whole >= _FEWEST_CALLS and row.stability < LEAST_EXPLAINED and row.skew.mean_s > row.bound_s
+
+
+def mixed_words(row: Row) -> str:
+    """What is to be said of the mean pattern of a row that :func:`is_mixed`."""
+    skew_s = float(np.nanmax(row.delays_s) - np.nanmin(row.delays_s))
+    return (
+        f"the mean pattern explains {row.stability:.0%} of how ranks arrive in {counted(row.whole, 'call')}:"
+        f" its skew is {format_time(skew_s)}, that of a call {format_time(row.skew.mean_s)} in the mean;"
+        " --what clusters finds the typical patterns, --what calls keeps every call"
+    )
 
 
 def described(row: Row) -> str:

@@ -15,7 +15,7 @@ from offbeat.trace.calls import NONBLOCKING, STARTED
 from offbeat.trace.cells import ALONE, BINS, SEVERAL, Cells, Key, quantile_ns
 from offbeat.trace.families import families
 from offbeat.trace.read import Trace
-from offbeat.trace.sites import named
+from offbeat.trace.sites import texts
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles of times in a summary."""
@@ -92,6 +92,7 @@ class Row(Struct, kw_only=True, eq=False):
     key: Key
     communicators: int = 1
     memberships: int = 1
+    path: str = ""
     is_compared: bool = True
     is_inter: bool = False
     histograms: NDArray[np.int64] = np.zeros((3, BINS), np.int64)
@@ -118,7 +119,7 @@ class RowMaker:
 
     def __init__(self, trace: Trace, cells: Cells, run_s: float) -> None:
         self._trace, self._cells, self._run_s = trace, cells, run_s
-        self._names = named(trace.sites.all)
+        self._sites, self._texts = trace.sites.all, texts(trace.sites.all)
         hosts = [""] * trace.size
         for file, clock in zip(trace.files, trace.clocks.of_file, strict=True):
             hosts[file.header.rank] = (file.header.host or "unknown") if clock is not None else ""
@@ -143,13 +144,14 @@ class RowMaker:
         cells, trace = self._cells, self._trace
         site, function_number, kind, _, index = key = cells.keys[group[0]]
         on = np.concatenate([cells.communicators(number) for number in group])
-        function, where = trace.functions[function_number], self._names[site]
+        function = trace.functions[function_number]
         counts = cells.summed(group)
         is_compared = self._is_compared(index)
         delays, last, stability = self._pattern(group) if is_compared else _NOTHING
         return Row(
-            site=where.text,
-            place=f"{where.site.path}+{where.site.offset:#x}",
+            site=self._texts[site],
+            place=self._sites[site].place,
+            path=self._sites[site].path,
             function=function.name,
             collective=function.collective,
             kind=_kind(kind, function.mode),

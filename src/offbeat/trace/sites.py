@@ -1,43 +1,95 @@
-"""Call sites: from return addresses in processes to places in files, and to names in the source.
+"""Call sites: from return addresses in processes to places in the source, with the callers that led there.
 
 The same place of a program has another address in every process; the memory maps of the trace make it the
-same again: (file, offset). Names come from ``addr2line`` where the program's files are still there.
+same again: a file and an offset in it. What a program's file says of that place makes a site: a line of the
+source is one site however many copies of it the compiler made, and calls through different callers are
+different sites. Where a file says nothing of a place, its address in the file stands for it.
 """
 
 from __future__ import annotations
 
 import bisect
-import shutil
-import subprocess
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.trace.definitions import Mapping
+from offbeat.trace import format as form
+from offbeat.trace.definitions import CallPath, PythonFrame
+from offbeat.trace.definitions import Mapping as MappedCode
+from offbeat.trace.function_names import demangled, shortened
+
+if TYPE_CHECKING:
+    from offbeat.trace.program_file import ProgramFile
 
 MOST_SITES = 2**24 - 1
 """More call sites than any program has; further ones count as unknown."""
 
-_UNKNOWN = "?"
-_TIME_FOR_ADDR2LINE_S = 60.0
+_UNKNOWN = "unknown"
+_OF_PYTHON = re.compile(r"\.(cpython-|abi3|pypy)\S*\.so$|^(libpython3|python3?(\.\d+)?$)")
+_OF_SYSTEM = re.compile(r"^(libc|ld-linux.*|libpthread|liboffbeat-trace|liboffbeat-tracer)[.-]")
+_MPI_WRAPPER = re.compile(r"P?MPI_[A-Z]\w*|p?mpi_[a-z]\w*", re.ASCII)
+_OUTERMOST = ("main", "MAIN__", "_start")
+
+
+class Frame(Struct, frozen=True, order=True):
+    """A place that calls: in ``file`` of the source at ``line``, or where that is not known (line 0) in the
+    program or library ``module`` at ``address``. ``function`` is a name as people write it, maybe empty.
+    """
+
+    function: str
+    file: str
+    line: int
+    module: str = ""
+    address: int = 0
+
+    @property
+    def place(self) -> str:
+        """``ft.c:118``, ``ft+0x1f2a``, or ``0x1f2a`` where there is no file."""
+        if self.line:
+            return f"{Path(self.file).name}:{self.line}"
+        module = Path(self.module).name
+        return f"{module}+{self.address:#x}" if module else f"{self.address:#x}" if self.address else _UNKNOWN
+
+    @property
+    def text(self) -> str:
+        """For tables: ``transpose (ft.c:118)``, ``transpose (ft+0x1f2a)``, or ``libx.so+0x1f2a``."""
+        return f"{shortened(self.function)} ({self.place})" if self.function else self.place
 
 
 class Site(Struct, frozen=True, order=True):
-    """A place in a file: ``offset`` in bytes from its beginning, of the instruction behind the call."""
+    """The place of a call and those of its callers, innermost first."""
 
-    path: str
-    offset: int
+    frames: tuple[Frame, ...]
+
+    @property
+    def place(self) -> str:
+        """The same for no other site: what rows are sorted by, and JSON's ``place``."""
+        return " < ".join(
+            f"{one.file}:{one.line}" if one.line else f"{one.module}+{one.address:#x}" for one in self.frames
+        )
+
+    @property
+    def path(self) -> str:
+        """The whole call path: ``dot (blas.c:5) from step (cg.c:20) from main (cg.c:70)``."""
+        return " from ".join(frame.text for frame in self.frames)
+
+
+_NOWHERE = Site((Frame("", "", 0),))
 
 
 class Sites:
     """All call sites of a trace, numbered as they are met."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Site, int] = {Site(_UNKNOWN, 0): 0}
-        self.all: list[Site] = [Site(_UNKNOWN, 0)]
+        self._numbers: dict[Site, int] = {_NOWHERE: 0}
+        self.all: list[Site] = [_NOWHERE]
+        self._files: dict[str, ProgramFile | None] = {}
+        self._frames: dict[tuple[str, int], tuple[list[Frame], bool]] = {}
 
     def number(self, site: Site) -> int:
         """The number of a site; new ones get the next."""
@@ -50,129 +102,128 @@ class Sites:
         self.all.append(site)
         return len(self.all) - 1
 
+    def frames(self, path: str, offset: int) -> tuple[list[Frame], bool]:
+        """What a return address stands for, ``offset`` bytes from the beginning of a file: the line that
+        calls, then the callers that it was inlined into from other files; and whether this is where
+        programs begin.
+        """
+        known = self._frames.get((path, offset))
+        if known is None:
+            known = self._frames[path, offset] = self._looked_up(path, offset)
+        return known
+
+    def _looked_up(self, path: str, offset: int) -> tuple[list[Frame], bool]:
+        from offbeat.trace.program_file import ProgramFile  # loading elftools takes its time
+
+        if path not in self._files:
+            is_there = path.startswith("/") and Path(path).is_file()
+            self._files[path] = ProgramFile(Path(path)) if is_there else None
+        file = self._files[path]
+        if file is None:
+            return [Frame("", "", 0, path, offset)], False
+        # The call stands before the address that it returns to; one byte back is within it.
+        address = file.address(offset - 1)
+        places = file.places(address)
+        if not places or not places[0].line:
+            function = demangled(places[0].function) if places else ""
+            return [Frame(function, "", 0, path, address + 1)], function in _OUTERMOST
+        called = [Frame(demangled(one.function), one.file, one.line) for one in places]
+        kept = [one for place, one in enumerate(called) if place == 0 or one.file != called[place - 1].file]
+        return kept, called[-1].function in _OUTERMOST
+
 
 class SitesOfFile:
     """What the addresses of one process mean."""
 
-    def __init__(self, mappings: Iterable[Mapping], sites: Sites) -> None:
-        self._sites = sites
+    def __init__(self, mappings: Iterable[MappedCode], paths: Mapping[int, CallPath], sites: Sites) -> None:
+        self._sites, self._paths = sites, paths
         self._mappings = sorted(mappings, key=lambda mapping: mapping.start)
         self._starts = [mapping.start for mapping in self._mappings]
         self._known = np.empty(0, np.uint64)
         self._numbers = np.empty(0, np.int32)
 
     def numbers(self, addresses: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The numbers of the sites at these addresses, (n,)."""
+        """The numbers of the sites of records with these addresses, (n,)."""
         if not len(addresses):
             return np.empty(0, np.int32)
         if len(self._known):
             places = np.minimum(np.searchsorted(self._known, addresses), len(self._known) - 1)
             if (self._known[places] == addresses).all():
                 return self._numbers[places]
-        met = np.union1d(self._known, addresses)
-        self._numbers = np.array([self._number(int(address)) for address in met], dtype=np.int32)
-        self._known = met
-        return self._numbers[np.searchsorted(met, addresses)]
+        fresh = np.setdiff1d(addresses, self._known)
+        numbers = np.array([self._number(int(address)) for address in fresh], dtype=np.int32)
+        met = np.concatenate([self._known, fresh])
+        order = np.argsort(met, kind="stable")
+        self._known, self._numbers = met[order], np.concatenate([self._numbers, numbers])[order]
+        return self._numbers[np.searchsorted(self._known, addresses)]
 
     def _number(self, address: int) -> int:
-        place = bisect.bisect_right(self._starts, address) - 1
-        if place >= 0 and address < self._mappings[place].end:
-            mapping = self._mappings[place]
-            return self._sites.number(Site(mapping.path, address - mapping.start + mapping.offset))
-        return self._sites.number(Site("", address)) if address else 0
+        if not address & form.IS_PATH:
+            return self._sites.number(_site(self._native((address,)), ())) if address else 0
+        path = self._paths.get(address & ~form.IS_PATH)
+        if path is None:
+            return 0
+        return self._sites.number(_site(self._native(path.addresses), path.python))
+
+    def _native(self, addresses: Sequence[int]) -> Iterator[tuple[str, list[Frame], bool]]:
+        """The file that each address is in, and what :meth:`Sites.frames` says of it."""
+        for address in addresses:
+            place = bisect.bisect_right(self._starts, address) - 1
+            if place >= 0 and address < self._mappings[place].end:
+                mapping = self._mappings[place]
+                offset = address - mapping.start + mapping.offset
+                yield mapping.path, *self._sites.frames(mapping.path, offset)
+            else:
+                yield "", [Frame("", "", 0, "", address)], False
 
 
-class Named(Struct, frozen=True):
-    """A site in words: ``function`` and ``line`` (file.c:12) are empty where nothing is known of them."""
-
-    site: Site
-    function: str
-    line: str
-
-    @property
-    def text(self) -> str:
-        """For tables: ``transpose (ft.c:118)``, ``transpose (ft+0x1f2a)``, or ``libx.so+0x1f2a``."""
-        if self.site.path == _UNKNOWN:
-            return "unknown"
-        file = Path(self.site.path).name if self.site.path else ""
-        place = self.line or (f"{file}+{self.site.offset:#x}" if file else f"{self.site.offset:#x}")
-        return f"{self.function} ({place})" if self.function else place
-
-
-def named(sites: Sequence[Site]) -> list[Named]:
-    """Names of sites, one ``addr2line`` a file; without it or without the file they keep file and offset."""
-    by_path: dict[str, list[Site]] = {}
-    for site in sites:
-        by_path.setdefault(site.path, []).append(site)
-    found: dict[Site, Named] = {}
-    for path, of_file in by_path.items():
-        for site, (function, line) in zip(of_file, _asked(path, of_file), strict=True):
-            found[site] = Named(site, function, line)
-    return [found[site] for site in sites]
+def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> Site:
+    """The site of a call path: without the frames of the system, of the tracer and of the interpreter, and
+    without the program's own wrappers of MPI.
+    """
+    frames: list[Frame] = []
+    for path, found, is_outermost in native:
+        name = Path(path).name
+        if python and _OF_PYTHON.search(name):
+            break
+        if not _OF_SYSTEM.match(name) and found[0].function != "_start":
+            frames += found
+        if is_outermost:
+            break
+    frames += [
+        Frame(one.function, one.file, one.line) for one in python if not one.file.startswith("<frozen ")
+    ]
+    while len(frames) > 1 and _MPI_WRAPPER.fullmatch(frames[0].function):
+        del frames[0]
+    return Site(tuple(frames)) if frames else _NOWHERE
 
 
-def _asked(path: str, sites: Sequence[Site]) -> list[tuple[str, str]]:
-    """(function, file:line) of each site of one file; empty where addr2line has no answer."""
-    nothing = [("", "")] * len(sites)
-    program = shutil.which("addr2line")
-    if program is None or not path.startswith("/") or not Path(path).is_file():
-        return nothing
-    loads = _loads(Path(path))
-    # The call stands before the address that it returns to; one byte back is within it.
-    asked = "".join(f"{_address(site.offset - 1, loads):#x}\n" for site in sites)
-    try:
-        done = subprocess.run(
-            [program, "-f", "-C", "-e", path],
-            input=asked,
-            capture_output=True,
-            text=True,
-            timeout=_TIME_FOR_ADDR2LINE_S,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return nothing
-    lines = done.stdout.splitlines()
-    if len(lines) != 2 * len(sites):
-        return nothing
-    return [(_said(function), _line(line)) for function, line in zip(lines[::2], lines[1::2], strict=True)]
+def texts(sites: Sequence[Site]) -> list[str]:
+    """Words for sites, in tables: the place of the call, and of its callers those that tell it from other
+    sites with the same place: ``dot (blas.c:5) from step (cg.c:20)``.
+    """
+    made = [site.frames[0].text for site in sites]
+    groups: dict[str, list[int]] = {}
+    for number, text in enumerate(made):
+        groups.setdefault(text, []).append(number)
+    for group in groups.values():
+        _tell_apart(made, sites, group, 1)
+    return made
 
 
-def _said(text: str) -> str:
-    return "" if text.startswith("??") else text
-
-
-def _line(text: str) -> str:
-    """``/a/b/ft.c:118 (discriminator 2)`` as ``ft.c:118``."""
-    place = text.split(" (discriminator", 1)[0]
-    if place.startswith("??") or place.endswith((":?", ":0")):
-        return ""
-    return place.rsplit("/", 1)[-1]
-
-
-def _loads(path: Path) -> list[tuple[int, int, int]]:
-    """(offset, address, length) of what an ELF file of 64 bits loads; empty for any other file."""
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(64)
-            if head[:6] != b"\x7fELF\x02\x01":
-                return []
-            begin = int.from_bytes(head[32:40], "little")
-            entry, count = int.from_bytes(head[54:56], "little"), int.from_bytes(head[56:58], "little")
-            stream.seek(begin)
-            table = stream.read(entry * count)
-    except OSError:
-        return []
-    loads = []
-    for at in range(0, len(table) - 55, entry or 56):
-        if int.from_bytes(table[at : at + 4], "little") == 1:
-            offset, address = (int.from_bytes(table[at + i : at + i + 8], "little") for i in (8, 16))
-            loads.append((offset, address, int.from_bytes(table[at + 32 : at + 40], "little")))
-    return loads
-
-
-def _address(offset: int, loads: Sequence[tuple[int, int, int]]) -> int:
-    """The address that a file gives what stands at an offset in it."""
-    for begin, address, length in loads:
-        if begin <= offset < begin + length:
-            return offset - begin + address
-    return offset
+def _tell_apart(made: list[str], sites: Sequence[Site], group: list[int], depth: int) -> None:
+    """Add the first caller at which sites of a group differ, and go on with those that still do not."""
+    while len(group) > 1:
+        callers: dict[str, list[int]] = {}
+        for number in group:
+            frames = sites[number].frames
+            callers.setdefault(frames[depth].text if depth < len(frames) else "", []).append(number)
+        depth += 1
+        if len(callers) == 1 and "" in callers:
+            return
+        if len(callers) > 1:
+            for caller, same in callers.items():
+                for number in same:
+                    made[number] += f" from {caller}" if caller else ""
+                _tell_apart(made, sites, same, depth)
+            return

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.trace.row_words import sizes
+from offbeat.trace.row_words import LEAST_EXPLAINED, is_mixed, sizes
 from offbeat.trace.rows import SHARES, Late, Row
 from offbeat.trace.summary import Summary
 from offbeat.units import counted, format_size, format_time
@@ -184,16 +184,23 @@ def _late(rows: list[Row], *, several_nodes: bool) -> Table:
         if row.processes != 1 and row.latest_ranks
     ]
     shown = len(headings) if several_nodes else len(headings) - 1
+    notes = [
+        "mean delay behind the first rank, and in how many of the calls it was the last; stability: how"
+        " much of the delays is the same in every call, 1 all, 0 nothing"
+    ]
+    if mixed := [str(number) for number, row in enumerate(rows, 1) if is_mixed(row)]:
+        several = f"rows {', '.join(mixed)}" if len(mixed) > 1 else f"row {mixed[0]}"
+        notes.append(
+            f"{several}: the mean pattern explains less than {LEAST_EXPLAINED:.0%} of how ranks arrive; calls"
+            " differ, and 'offbeat trace pattern --what clusters' finds the typical patterns among them"
+        )
     return Table(
         title="Who is late",
         headings=headings[:shown],
         rows=[row[:shown] for row in cells],
         texts=(1, 2, 4, 5),
         spare=(1, 2),
-        notes=[
-            "mean delay behind the first rank, and in how many of the calls it was the last; stability: how"
-            " much of the delays is the same in every call, 1 all, 0 nothing"
-        ],
+        notes=notes,
     )
 
 

@@ -23,6 +23,7 @@ COLLECTIVES = (
 
 FEWEST_BYTES = 3 * PAGE_BYTES
 MOST_RANGES = 64
+MOST_DEPTH = 16
 DIR = "OFFBEAT_TRACE_DIR"
 RANKS = "OFFBEAT_TRACE_RANKS"
 PREFIX = DIR.removesuffix("DIR")
@@ -85,6 +86,11 @@ def _bytes(value: str) -> str:
     )
 
 
+def _depth(value: str) -> str:
+    sound = re.fullmatch(r"\d{1,2}", value) and int(value) <= MOST_DEPTH
+    return "" if sound else f"it should be a whole number from 0 to {MOST_DEPTH}"
+
+
 def _sync_level(value: str) -> str:
     sound = re.fullmatch(r"\d{1,10}", value) and 3 <= int(value) < 2**31
     return (
@@ -100,5 +106,6 @@ _CHECKS = {
     "OFFBEAT_TRACE_COMM_SIZES": _ranges,
     "OFFBEAT_TRACE_WINDOW": _window,
     "OFFBEAT_TRACE_BYTES": _bytes,
+    "OFFBEAT_TRACE_DEPTH": _depth,
     "OFFBEAT_TRACE_SYNC_LEVEL": _sync_level,
 }

@@ -1,0 +1,48 @@
+/* Calls through wrappers and through functions that the compiler puts into their callers. */
+#include <mpi.h>
+#include <time.h>
+
+static inline __attribute__((always_inline)) int exchanged(int x) {
+    int sum;
+    MPI_Allreduce(&x, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return sum % 7;
+}
+
+/* A function of the linker's table that ends long before the next code that has none. */
+__attribute__((noinline)) int dot(int x) {
+    int largest;
+    MPI_Allreduce(&x, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return largest + 1;
+}
+
+static void wait_ms(int is_late, int ms) {
+    const struct timespec time = {0, ms * 1000000L};
+    if (is_late)
+        nanosleep(&time, NULL);
+}
+
+/* Rank 0 is late in one of them, rank 1 in the other. */
+__attribute__((noinline)) int first(int x, int rank) {
+    wait_ms(rank == 0, 2);
+    return dot(x) + 1;
+}
+__attribute__((noinline)) int second(int x, int rank) {
+    wait_ms(rank == 1, 2);
+    return dot(x) + 2;
+}
+
+int main(int argc, char **argv) {
+    int x = 1, rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 6; i++)
+        x = exchanged(x);
+    x = exchanged(x + 1);
+    x = exchanged(x + 2);
+    for (int i = 0; i < 10; i++) {
+        x = first(x, rank) % 5;
+        x = second(x, rank) % 5;
+    }
+    MPI_Finalize();
+    return x < 0;
+}

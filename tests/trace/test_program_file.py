@@ -1,0 +1,115 @@
+"""Names in programs: symbols by their extent, lines of inlined functions, damaged files, long names."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from offbeat.trace.function_names import MOST_LETTERS, demangled, shortened
+from offbeat.trace.program_file import ProgramFile
+
+SOURCE = """
+static inline __attribute__((always_inline)) int called(int x) { int other(int); return other(x) + 1; }
+int caller(int x) { return called(x) + called(x + 1); }
+__asm__(".text\\n.globl behind\\nbehind: nop\\nnop\\nnop\\nnop\\n");
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "program.c").write_text(SOURCE, encoding="utf-8")
+    made = folder / "program.so"
+    words = ["cc", "-g", "-O1", "-fPIC", "-shared", "-o", made, folder / "program.c"]
+    subprocess.run(words, check=True)
+    return made
+
+
+def symbols(library: Path) -> dict[str, int]:
+    lines = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout.splitlines()
+    return {line.split()[2]: int(line.split()[0], 16) for line in lines if len(line.split()) == 3}
+
+
+def test_a_function_ends_where_its_symbol_says(library: Path) -> None:
+    starts, file = symbols(library), ProgramFile(library)
+    assert [one.function for one in file.places(starts["caller"])][-1] == "caller"
+    assert file.places(starts["behind"] + 1) == []  # behind the end of caller, in a label without a size
+    assert ProgramFile(library).places(starts["caller"] + 361_000) == []
+
+
+def test_inlined_functions_come_before_their_callers(library: Path) -> None:
+    file, start = ProgramFile(library), symbols(library)["caller"]
+    chains = {tuple((one.function, one.line) for one in file.places(start + at)) for at in range(64)}
+    assert (("called", 2), ("caller", 3)) in chains
+
+
+def test_without_debugging_information_symbols_do(library: Path, tmp_path: Path) -> None:
+    start = symbols(library)["caller"]
+    subprocess.run(["strip", "--strip-debug", "-o", tmp_path / "bare.so", library], check=True)
+    assert [(one.function, one.line) for one in ProgramFile(tmp_path / "bare.so").places(start + 4)] == [
+        ("caller", 0)
+    ]
+
+
+def test_damaged_files_end_soon_and_without_an_error(library: Path, tmp_path: Path) -> None:
+    whole, start = library.read_bytes(), symbols(library)["caller"]
+    draws = random.Random(5)
+    began = time.process_time()
+    for round_ in range(30):
+        damaged = bytearray(whole)
+        for _ in range(draws.choice([1, 8, 64])):
+            damaged[draws.randrange(len(damaged))] = draws.choice([0, 1, 127, 128, 255])
+        path = tmp_path / f"{round_}.so"
+        path.write_bytes(damaged[: draws.choice([len(whole), len(whole), len(whole) // 2])])
+        file = ProgramFile(path)
+        for at in (0, 4, 20):
+            file.places(file.address(start + at))
+    for content in (b"", b"\x7fELF", b"\x7fELF\x02\x01" + bytes(58), bytes(4096)):
+        path = tmp_path / "none.so"
+        path.write_bytes(content)
+        assert ProgramFile(path).places(0x1000) == []
+    assert time.process_time() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("_ZN9LAMMPS_NS4Comm8exchangeEiPd", "LAMMPS_NS::Comm::exchange(int, double*)"),
+        ("__grid_MOD_halo", "grid::halo"),
+        ("grid_mp_halo_", "grid::halo"),
+        ("_QMgridPhalo", "grid::halo"),
+        ("solve.constprop.0", "solve"),
+        ("inner.0", "inner"),
+        ("_Znonsense", "_Znonsense"),
+        ("main", "main"),
+        ("", ""),
+    ],
+)
+def test_names_are_demangled(name: str, said: str) -> None:
+    assert demangled(name) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("LAMMPS_NS::Comm::exchange(int, double*)", "Comm::exchange"),
+        ("int solver::(anonymous namespace)::summed<int>(int)", "{anonymous}::summed<>"),
+        ("solver::Grid<std::pair<int, long> >::operator()(int) const", "Grid<>::operator()"),
+        ("main::{lambda(int)#1}::operator()(int) const", "{lambda#1}::operator()"),
+        ("std::ostream& operator<< <int>(std::ostream&, int)", "operator<<"),
+        ("a::b::operator<(int)", "b::operator<"),
+        ("grid::halo", "grid::halo"),
+        ("transpose", "transpose"),
+    ],
+)
+def test_names_are_short_in_tables(name: str, short: str) -> None:
+    assert shortened(name).startswith(short)
+    assert len(shortened(name)) <= MOST_LETTERS
+
+
+def test_the_longest_name_is_cut(library: Path) -> None:
+    assert len(shortened("a" * 500 + "::" + "b" * 500)) == MOST_LETTERS
