@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,7 @@ from offbeat.engines.progress import RunProgress
 from offbeat.engines.run import run
 from offbeat.engines.time_limit import time_limit
 from offbeat.errors import BadInput
+from offbeat.results.recorded import set_aside_note
 from offbeat.study.load import load, simulator_options
 
 
@@ -88,6 +90,8 @@ def command(
     if loaded.study.engine == "sim":
         executors.check(loaded.study.simulator.executor)
     with resume.open_store(loaded, directory) as store:
+        if store.damaged:
+            print(f"warning: {set_aside_note(store.damaged, directory)}", file=sys.stderr)
         used = open_engine_of(loaded, directory, installation)
         try:
             with RunProgress() as progress:
