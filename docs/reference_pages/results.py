@@ -20,7 +20,7 @@ HELD = {
     layout.CASES: "one line a finished case, written and synchronised to disk before the next case begins",
     f"{layout.REPETITIONS}/": "Parquet, one row a repetition",
     f"{layout.RANKS}/": "Parquet, one row a repetition and rank",
-    f"{layout.SAMPLES}/": "what the session under way has measured, as records with checksums; Parquet when it ends",
+    f"{layout.SAMPLES}/": "what the session under way has measured, as checked records; Parquet when it ends",
     f"{layout.DAMAGED}/": "lines and files that were damaged and have been set aside, if there were any",
     f"{layout.LOGS}/": "what the launched programs printed",
     layout.LOCK: "held while a run writes here",
@@ -51,8 +51,8 @@ results = offbeat.read_study("study-results")  # cases, repetitions, ranks(), al
 ```
 
 `offbeat results export DIR` writes the same as CSV or JSON. Times are in seconds, sizes in bytes. The frames
-join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins with `=`, `+`, `-` or
-`@`) has an apostrophe in front; `offbeat results import` takes it off again.
+join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins with `=`, `+`, `-`
+or `@`) has an apostrophe in front; `offbeat results import` takes it off again.
 
 ## Damage
 
