@@ -10,6 +10,12 @@ YOURS = {
     "OFFBEAT_MPI_PATH": "prefixes of MPI installations to look at beside those on PATH, separated by colons",
     "OFFBEAT_CACHE": "folder for the built native parts, which compute nodes must see; where it is not set,"
     " `~/.cache/offbeat` or `$XDG_CACHE_HOME/offbeat`",
+    "OFFBEAT_READ_LIMIT": "the most that offbeat reads from one file, and the most memory that one table of"
+    " results may take: `8 GB`; where it is not set, 1 MiB for study and platform files, 64 MiB for other"
+    " text, and 2 GiB for results",
+    "OFFBEAT_ALGORITHM_TIME": "how long one call of an algorithm that is written in Python may run: `10 s`"
+    " where it is not set",
+    "OFFBEAT_ALGORITHM_MEMORY": "how much memory such a call may take: `1 GiB` where it is not set",
     "OFFBEAT_JOB_END": "when the batch job ends, in seconds since 1970: `offbeat run` stops before it. What"
     " `offbeat script` writes sets it where the scheduler does not tell",
     "OFFBEAT_CLOCK_METHOD": "how the shared clock is learned: `constraints` where it is not set;"

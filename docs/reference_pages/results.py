@@ -14,13 +14,14 @@ SOURCE = "src/offbeat/results and src/offbeat/study/algorithm.py"
 HELD = {
     layout.STUDY: "the study as it was resolved when the results began",
     layout.PROVENANCE: f"where and with what it was measured; `schema_version` is {SCHEMA_VERSION}",
-    layout.PLAN: "how many cases the study has",
+    layout.PLAN: "which cases the study has, measured or not",
     layout.ALGORITHMS: "one line an algorithm of the library, with the settings that force it",
     layout.VERDICTS: "one line a verdict: what was found out about an algorithm before it was measured",
     layout.CASES: "one line a finished case, written and synchronised to disk before the next case begins",
     f"{layout.REPETITIONS}/": "Parquet, one row a repetition",
     f"{layout.RANKS}/": "Parquet, one row a repetition and rank",
-    f"{layout.SAMPLES}/": "what the session under way has measured, as Arrow streams; Parquet when it ends",
+    f"{layout.SAMPLES}/": "what the session under way has measured, as checked records; Parquet when it ends",
+    f"{layout.DAMAGED}/": "lines and files that were damaged and have been set aside, if there were any",
     f"{layout.LOGS}/": "what the launched programs printed",
     layout.LOCK: "held while a run writes here",
 }
@@ -50,7 +51,16 @@ results = offbeat.read_study("study-results")  # cases, repetitions, ranks(), al
 ```
 
 `offbeat results export DIR` writes the same as CSV or JSON. Times are in seconds, sizes in bytes. The frames
-join on `case`.
+join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins with `=`, `+`, `-`
+or `@`) has an apostrophe in front; `offbeat results import` takes it off again.
+
+## Damage
+
+Each line, and each JSON document, ends with a checksum of itself (`checksum`), and each case's line holds
+the checksums of its rows in the other two tables (`samples`). A line or file that does not fit its checksum,
+and a case whose numbers cannot be true together (a median outside of its interval, a delay of more than ten
+days), is left out and named by every command that reads the results. `offbeat run` with the study moves what
+is damaged into `damaged/` and measures those cases again.
 """
 
 IMPORT = """## CSV files that can be imported

@@ -13,6 +13,7 @@ from offbeat.errors import BadInput
 from offbeat.results.export import TABLES, export_csv, export_file, export_json
 from offbeat.results.import_csv import import_csv
 from offbeat.results.read import read_study
+from offbeat.select.partial import unfinished
 from offbeat.units import counted
 
 app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True)
@@ -36,8 +37,6 @@ def export_results(
     if csv and json:
         raise BadInput("--csv and --json exclude each other; give one of them")
     results = read_study(directory)
-    for note in results.notes:
-        print(f"warning: {note}", file=sys.stderr)
     if output is not None:
         export_file(results, output, json=json, name=table)
     elif json:
@@ -45,6 +44,9 @@ def export_results(
     else:
         export_csv(results, sys.stdout.buffer, table)
     sys.stdout.flush()  # here, where a reader that has left is still noticed
+    unfinished_study = unfinished(results)
+    for note in [*([unfinished_study.sentence] if unfinished_study else []), *results.notes]:
+        print(f"warning: {note}", file=sys.stderr)  # at the end: reading the ranks may find damage
 
 
 @app.command("import")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,7 @@ from offbeat.engines.run import run
 from offbeat.engines.time_limit import time_limit
 from offbeat.errors import BadInput, RunFailed
 from offbeat.results.read import read_study
+from offbeat.results.recorded import set_aside_note
 from offbeat.select.reliability import reliability
 from offbeat.study.load import load, simulator_options
 
@@ -90,6 +92,8 @@ def command(
     if loaded.study.engine == "sim":
         executors.check(loaded.study.simulator.executor)
     with resume.open_store(loaded, directory) as store:
+        if store.damaged:
+            print(f"warning: {set_aside_note(store.damaged, directory)}", file=sys.stderr)
         used = open_engine_of(loaded, directory, installation)
         try:
             with RunProgress() as progress:

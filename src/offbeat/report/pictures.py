@@ -67,6 +67,10 @@ def write(figure: Figure, directory: Path, name: str) -> list[Path]:
         directory.mkdir(parents=True, exist_ok=True)
         with matplotlib.rc_context(_SETTINGS):
             for path in files:
+                if path.is_symlink():
+                    raise BadInput(
+                        f"{path} is a symbolic link, and the picture would overwrite what it leads to"
+                    )
                 figure.savefig(path, dpi=DPI, metadata=_METADATA[path.suffix])
     except OSError as error:
         where = error.filename or directory

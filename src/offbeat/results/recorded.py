@@ -80,12 +80,25 @@ class Recorded(Struct, kw_only=True, eq=False):
 
 def damage_note(left_out: Sequence[LeftOut], directory: Path) -> str:
     """One sentence on damaged records: how many, which, and what helps."""
-    named = "; ".join(str(one) for one in left_out[:_NAMED])
-    more = f"; and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+    are = "is" if len(left_out) == 1 else "are"
     return (
-        f"{counted(len(left_out), 'damaged record')} in {directory} {'is' if len(left_out) == 1 else 'are'}"
-        f" left out: {named}{more}. 'offbeat run' with the study measures again what they held"
+        f"{counted(len(left_out), 'damaged record')} in {directory} {are} left out: {_listed(left_out)}."
+        " 'offbeat run' with the study measures again what they held"
     )
+
+
+def set_aside_note(left_out: Sequence[LeftOut], directory: Path) -> str:
+    """The same when a run has set them aside."""
+    are = "is" if len(left_out) == 1 else "are"
+    return (
+        f"{counted(len(left_out), 'damaged record')} {are} set aside in {directory / layout.DAMAGED}, and"
+        f" what they held is measured again: {_listed(left_out)}"
+    )
+
+
+def _listed(left_out: Sequence[LeftOut]) -> str:
+    more = f"; and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+    return "; ".join(str(one) for one in left_out[:_NAMED]) + more
 
 
 def read_recorded(directory: Path) -> Recorded:
