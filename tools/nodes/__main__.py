@@ -1,9 +1,10 @@
 """Several nodes on one machine, for one command: ``python3 tools/nodes [OPTION...] -- COMMAND...``.
 
-Each node has a network, host name, boot, clock, cores and shared memory of its own; files are the machine's. The
-command runs on the first node; MPI launchers reach the others by a remote shell that stands in for ssh. Nothing of
-the machine's own network or names is changed, nothing of the nodes is left afterwards, and nothing they send leaves
-them. Needs Linux, iproute2, and root or leave to make user namespaces. docs/howto/nodes.md explains it.
+Each node has a network, host name, boot, clock, cores and shared memory of its own; files are the machine's.
+The command runs on the first node; MPI launchers reach the others by a remote shell that stands in for ssh.
+Nothing of the machine's own network or names is changed, nothing of the nodes is left afterwards, and nothing
+that they send leaves them. Needs Linux, iproute2, and root or leave to make user namespaces.
+docs/howto/nodes.md explains it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ MOST_NODES = 16
 def main(words: list[str]) -> int:
     """Read the options, make the nodes and run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="tools/nodes", description=str(__doc__).split("\n\n")[1])
-    parser.add_argument("--nodes", type=int, default=2, help=f"how many nodes, 1 to {MOST_NODES} (default: 2)")
+    parser.add_argument(
+        "--nodes", type=int, default=2, help=f"how many nodes, 1 to {MOST_NODES} (default: 2)"
+    )
     parser.add_argument(
         "--cores",
         default="",
@@ -34,9 +37,11 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--offsets",
         default="",
-        help="how far the clock of each node is ahead of the machine's, in seconds, to 1 ns: 0,1234.567890123",
+        help="seconds by which each node's clock is ahead of the machine's, to 1 ns: 0,1234.567890123",
     )
-    parser.add_argument("--rate", default="", help="limit of each node's link, as tc takes it: 100mbit, 1gbit")
+    parser.add_argument(
+        "--rate", default="", help="limit of each node's link, as tc takes it: 100mbit, 1gbit"
+    )
     parser.add_argument("command", nargs="+", help="the command, after --")
     wanted = parser.parse_args(words)
     if not 1 <= wanted.nodes <= MOST_NODES:
@@ -67,7 +72,9 @@ def _cores(text: str, nodes: int) -> list[tuple[int, ...]]:
         return [tuple(there[i * share : (i + 1) * share]) for i in range(nodes)]
     found = [tuple(sorted(set(_numbers(part)))) for part in text.split(":")]
     if len(found) != nodes:
-        raise ValueError(f"--cores {text}: {len(found)} lists for {nodes} nodes; give one for each, with colons")
+        raise ValueError(
+            f"--cores {text}: {len(found)} lists for {nodes} nodes; give one for each, with colons"
+        )
     missing = {core for own in found for core in own} - set(there)
     if missing:
         raise ValueError(f"--cores {text}: core {min(missing)} is not there; there are {there}")
@@ -85,7 +92,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _offsets_ns(text: str, nodes: int) -> list[int]:
-    """The clock offset of each node in nanoseconds, 0 where none is given. Raises ValueError with a sentence."""
+    """The clock offset of each node in ns, 0 where none is given. Raises ValueError with a sentence."""
     parts = text.split(",") if text else []
     if len(parts) > nodes:
         raise ValueError(f"--offsets {text}: {len(parts)} offsets for {nodes} nodes")

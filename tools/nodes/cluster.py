@@ -86,8 +86,10 @@ def _die_with(alive: int) -> None:
         os._exit(1)
 
 
-def _first_process(nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mapping[str, str]) -> int:
-    """Process 1 of the namespaces: makes the nodes, and waits for the command. All others end with this one."""
+def _first_process(
+    nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mapping[str, str]
+) -> int:
+    """Process 1 of the namespaces: makes the nodes, and waits for the command. All others end with it."""
     try:
         made = _make(nodes, rate)
     except (OSError, Forbidden) as error:

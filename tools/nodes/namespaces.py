@@ -22,7 +22,7 @@ MS_PRIVATE = 0x40000
 PR_SET_PDEATHSIG = 1
 
 KINDS_OF_A_NODE = ("net", "uts", "ipc", "time", "mnt")
-"""The namespaces that each node has of its own, as /proc/PID/ns names them; ``mnt`` last, as it changes paths."""
+"""The namespaces of each node, as /proc/PID/ns names them; ``mnt`` last, as it changes paths."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,7 +34,7 @@ def _check(result: int, what: str) -> None:
 
 
 def unshare(flags: int, what: str) -> None:
-    """Move this process into new namespaces (its children, for PID and time). Raises OSError that names ``what``."""
+    """Move this process (its children, for PID and time) into new namespaces; OSError names ``what``."""
     _check(_libc.unshare(flags), what)
 
 
@@ -50,7 +50,7 @@ def die_with_parent(signal: int) -> None:
 
 
 def become_root_of_a_user_namespace() -> None:
-    """Move this process into a user namespace in which its user is root. Raises OSError where that is forbidden."""
+    """Move this process into a user namespace in which its user is root. Raises OSError where forbidden."""
     user, group = os.getuid(), os.getgid()
     unshare(CLONE_NEWUSER, "a user namespace")
     Path("/proc/self/setgroups").write_text("deny", encoding="ascii")

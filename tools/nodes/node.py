@@ -38,8 +38,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 class Node:
     """A node: its name, address, cores (numbers of the machine's hardware threads) and clock offset.
 
-    ``pid`` is the process that holds its namespaces, 0 before there is one; 1 is the process that holds those of
-    the network between the nodes.
+    ``pid`` is the process that holds its namespaces, 0 before there is one.
     """
 
     name: str
@@ -59,11 +58,10 @@ def from_text(text: str) -> list[Node]:
     return [Node(**(entry | {"cores": tuple(entry["cores"])})) for entry in json.loads(text)]
 
 
-def hold(node: Node, hosts: Path, ready: int) -> int:
-    """Start the process that holds a node's namespaces; returns its number.
+def hold(node: Node, hosts: Path, ready: int) -> None:
+    """Start the process that holds a node's namespaces.
 
-    The process writes a byte to the file descriptor ``ready`` once the node is there. Raises OSError where the
-    kernel forbids a namespace.
+    Its number is written to the file descriptor ``ready`` once the node is there; else "!" and why not.
     """
     maker = os.fork()
     if maker == 0:
@@ -74,15 +72,21 @@ def hold(node: Node, hosts: Path, ready: int) -> int:
             os.write(ready, f"!{error.filename}: {error.strerror}".encode())
         finally:
             os._exit(status)
-    return maker
 
 
 def _make(node: Node, hosts: Path, ready: int) -> int:
-    """Make the namespaces. The clock's offset can be set only before the first process is in its namespace."""
-    unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS, "a network, mount, UTS and IPC namespace")
+    """Make the namespaces; a clock's offset can be set only before the first process is in its namespace."""
+    unshare(
+        CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS, "a network, mount, UTS and IPC namespace"
+    )
     unshare(CLONE_NEWTIME, "a time namespace")
     seconds, nanoseconds = divmod(node.offset_ns, 1_000_000_000)
-    Path("/proc/self/timens_offsets").write_text(f"monotonic {seconds} {nanoseconds}\n", encoding="ascii")
+    try:
+        offsets = f"monotonic {seconds} {nanoseconds}\n"
+        Path("/proc/self/timens_offsets").write_text(offsets, encoding="ascii")
+    except OSError as error:
+        what = f"setting the clock of {node.name} by {node.offset_ns} ns, from the machine's start on"
+        raise OSError(error.errno, error.strerror, what) from None
     holder = os.fork()
     if holder == 0:
         try:
@@ -101,7 +105,7 @@ def _make(node: Node, hosts: Path, ready: int) -> int:
 
 
 def _mount_what_is_its_own(node: Node, hosts: Path) -> None:
-    """Its boot, its list of hosts, its cores and its shared memory. All of it ends with the mount namespace."""
+    """Boot, list of hosts, cores and shared memory. All of it ends with the mount namespace."""
     own = hosts.parent / node.name
     own.mkdir()
     (own / "boot_id").write_text(f"{uuid.uuid4()}\n", encoding="ascii")
@@ -112,7 +116,7 @@ def _mount_what_is_its_own(node: Node, hosts: Path) -> None:
 
 
 def _mount_cores(cores: Sequence[int], folder: Path) -> None:
-    """Show only the node's cores: launchers count and bind to what they find in /sys, whatever the affinity."""
+    """Show only the node's cores: launchers count, and bind to, what they find in /sys."""
     folder.mkdir()
     for core in cores:
         (folder / f"cpu{core}").mkdir()

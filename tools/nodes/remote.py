@@ -10,7 +10,25 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from node import VARIABLE, Node, become, from_text
 
-WITH_VALUE = ("-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-Q", "-R")
+WITH_VALUE = (
+    "-b",
+    "-c",
+    "-D",
+    "-E",
+    "-e",
+    "-F",
+    "-I",
+    "-i",
+    "-J",
+    "-L",
+    "-l",
+    "-m",
+    "-O",
+    "-o",
+    "-p",
+    "-Q",
+    "-R",
+)
 """Options of ssh that are followed by a value."""
 
 KEPT = ("HOME", "USER", "LOGNAME", "SHELL", "TERM")
