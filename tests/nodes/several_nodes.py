@@ -1,4 +1,4 @@
-"""Commands on several nodes that ``tools/nodes`` makes on this machine; the libraries that are tried there."""
+"""Commands on several nodes that ``tools/nodes`` makes on this machine, and the libraries tried there."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ OFFSETS = {
 MPICH 4.0.2 as Debian 12 ships it is not among them: with processes on two nodes it hangs in MPI_Finalize in
 about one launch of eight, also without offbeat. docs/howto/nodes.md shows it with finalize.c.
 """
+
+WHOLE = bool(os.environ.get("OFFBEAT_TEST_NODES"))
+"""Whether the longer version of these tests was asked for: everything on each library."""
+
+ONE_OF_THEM = list(OFFSETS) if WHOLE else ["openmpi4"]
+"""The libraries for what is the same with each of them, and takes long."""
 
 
 def on_nodes(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
+import time
 from pathlib import Path
 
+import pytest
 from msgspec import Struct
-from several_nodes import OFFSETS, compiled, launch, on_nodes
+from real_libraries import real_installation
+from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, compiled, hostfile, launch, offbeat, on_nodes
 
+from offbeat.clock.wanted import METHODS
 from offbeat.mpi.installation import Installation
 
 LINE = re.compile(r"rank (\d+) age_ms (\d+) low (-?\d+) high (-?\d+) bound (\d+) shared (\d)")
@@ -49,25 +51,40 @@ def readings(
     return found
 
 
-def test_no_clock_is_beyond_its_bound(library: str, installation: Installation, tmp_path: Path) -> None:
-    found = readings(installation, OFFSETS[library], tmp_path)
+def expect_right(what: str, found: list[Reading]) -> None:
+    """No reading is beyond its bound for certain; prints how large errors and bounds were."""
     worst = max(found, key=lambda reading: abs(reading.error_ns))
-    print(f"{library}: worst error {worst.error_ns / 1000:.2f} µs, its bound {worst.bound_ns / 1000:.1f} µs")
+    print(f"{what}: worst error {worst.error_ns / 1000:.2f} µs, its bound {worst.bound_ns / 1000:.1f} µs")
     assert all(not reading.is_shared for reading in found)
-    assert all(reading.low_ns <= reading.bound_ns and reading.high_ns >= -reading.bound_ns for reading in found)
+    assert all(
+        reading.low_ns <= reading.bound_ns and reading.high_ns >= -reading.bound_ns for reading in found
+    )
     assert all(0 < reading.bound_ns < 10**9 for reading in found)
 
 
-def test_the_check_of_the_clock_finds_none_beyond_its_bound(library: str, tmp_path: Path) -> None:
-    """Through the command that users have; it sees errors by messages alone."""
-    if library != "openmpi4" and not os.environ.get("OFFBEAT_TEST_NODES"):
-        return
-    from real_libraries import real_installation
-    from several_nodes import hostfile, offbeat
+@pytest.mark.parametrize("offset", list(OFFSETS.values())[:3] if WHOLE else [""])
+def test_no_clock_is_beyond_its_bound(
+    library: str, offset: str, installation: Installation, tmp_path: Path
+) -> None:
+    offset = offset or OFFSETS[library]
+    expect_right(f"{library}, {offset} s ahead", readings(installation, offset, tmp_path))
 
-    words: list[object] = ["clock", "check", "--mpi", real_installation(library).mpirun, "--nodes", 2, "-n", 2]
-    words += ["--hostfile", hostfile(tmp_path), "--repetitions", 8, "--longest-age", "30 ms"]
+
+@pytest.mark.parametrize("method", METHODS if WHOLE else METHODS[:1])
+def test_no_drifting_clock_is_beyond_its_bound(method: str, tmp_path: Path) -> None:
+    drifting = {
+        "OFFBEAT_CLOCK_METHOD": method,
+        "OFFBEAT_CLOCK_SOURCE": f"virtual:epoch={time.monotonic_ns()};1:drift=80,wander=30/2",
+    }
+    found = readings(real_installation("openmpi4"), OFFSETS["openmpi4"], tmp_path, drifting)
+    expect_right(f"{method}, drift of 80 ppm", found)
+
+
+@pytest.mark.parametrize("name", ONE_OF_THEM)
+def test_the_check_of_the_clock_finds_none_beyond_its_bound(name: str, tmp_path: Path) -> None:
+    """Through the command that users have; it sees errors by messages alone."""
+    words: list[object] = ["clock", "check", "--mpi", real_installation(name).mpirun, "--nodes", 2, "-n", 2]
+    words += ["--hostfile", hostfile(tmp_path), "--repetitions", 4, "--longest-age", "30 ms"]
     words += ["--method", "constraints", "--algorithm", "default", "--no-pictures", "-o", "check"]
-    done = offbeat(words, tmp_path, f"--offsets=0,{OFFSETS[library]}")
+    done = offbeat(words, tmp_path, f"--offsets=0,{OFFSETS[name]}")
     assert "none showed a clock that was beyond its bound for certain" in " ".join(done.stdout.split())
-    assert sys.executable
