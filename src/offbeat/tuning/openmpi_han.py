@@ -1,10 +1,10 @@
 """The rules file of Open MPI's ``han``, which decides on communicators that span several nodes.
 
-``han`` divides a collective into parts inside nodes and between them, and ``tuned`` then sees the parts
-alone. Its rules file says, by communicator size and message size, which component gets a whole collective: ``tuned``
-where the rules file of ``tuned`` has something to say, and ``han`` everywhere else, as without a file. Both
-lists begin at their smallest value, else the file is ignored (coll_han_dynamic_file.c); the message size is in
-bytes per process for all collectives (coll_han_dynamic.c).
+``han`` divides a collective into parts inside nodes and between them, and ``tuned`` then sees only the parts.
+Its rules file says, by communicator size and message size, which component gets a whole collective:
+``tuned`` where the rules file of ``tuned`` has something to say, and ``han`` everywhere else, as without a
+file. Both lists begin at their smallest value, else the file is ignored (coll_han_dynamic_file.c); the
+message size is in bytes per process for all collectives (coll_han_dynamic.c).
 """
 
 from __future__ import annotations
