@@ -16,7 +16,7 @@ import pytest
 from several_nodes import NODES, on_nodes
 
 SSH, LINK = NODES / "ssh", NODES / "link"
-ASK = "hostname; cat /proc/sys/kernel/random/boot_id; nproc; ls /dev/shm; ip route"
+ASK = "hostname; cat /proc/sys/kernel/random/boot_id; nproc; ls $TMPDIR; ip route"
 
 
 def host_state() -> tuple[list[str], str, str]:
@@ -28,7 +28,7 @@ def host_state() -> tuple[list[str], str, str]:
 def test_nodes_have_names_boots_cores_and_memory_of_their_own_and_no_way_out(tmp_path: Path) -> None:
     before = host_state()
     done = on_nodes(
-        ["sh", "-c", f"touch /dev/shm/mine; {ASK}; {SSH} node2 '{ASK}'"], tmp_path, "--cores", "0:0"
+        ["sh", "-c", f"touch $TMPDIR/mine; {ASK}; {SSH} node2 '{ASK}'"], tmp_path, "--cores", "0:0"
     )
     assert done.returncode == 0, done.stderr
     route = "10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.{} "

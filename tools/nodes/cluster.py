@@ -23,7 +23,7 @@ from namespaces import (
     mount,
     unshare,
 )
-from node import NETWORK, VARIABLE, Node, become, hold, to_text
+from node import NETWORK, SCRATCH, VARIABLE, Node, become, hold, to_text
 
 FORBIDDEN = 77
 """Exit status where nodes cannot be made here; test suites take it for "skipped"."""
@@ -98,7 +98,7 @@ def _first_process(
         return FORBIDDEN
     started = os.fork()
     if started == 0:
-        _exec_on(made[0], command, {**environ, **LAUNCHERS, VARIABLE: to_text(made)})
+        _exec_on(made[0], command, {**environ, **LAUNCHERS, "TMPDIR": SCRATCH, VARIABLE: to_text(made)})
 
     def pass_on(number: int, _: FrameType | None) -> None:
         os.kill(started, number)

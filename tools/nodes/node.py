@@ -30,6 +30,10 @@ VARIABLE = "OFFBEAT_NODES"
 NETWORK = "10.77.0"
 """The first three parts of the addresses, which exist inside the namespaces only."""
 
+SCRATCH = "/dev/shm"
+"""Each node's own folder for temporary files, as TMPDIR. In the /tmp that all share, MPI launchers would meet
+files of earlier nodes: host names and numbers of processes repeat."""
+
 CPUS = Path("/sys/devices/system/cpu")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -112,7 +116,7 @@ def _mount_what_is_its_own(node: Node, hosts: Path) -> None:
     mount(own / "boot_id", BOOT_ID, flags=MS_BIND)
     mount(hosts, "/etc/hosts", flags=MS_BIND)
     _mount_cores(node.cores, own / "cpu")
-    mount("none", "/dev/shm", "tmpfs", options="mode=1777")
+    mount("none", SCRATCH, "tmpfs", options="mode=1777")
 
 
 def _mount_cores(cores: Sequence[int], folder: Path) -> None:

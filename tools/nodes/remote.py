@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from node import VARIABLE, Node, become, from_text
+from node import SCRATCH, VARIABLE, Node, become, from_text
 
 WITH_VALUE = (
     "-b",
@@ -52,7 +52,7 @@ def main(words: list[str]) -> int:
 
 def _run(node: Node, command: str) -> int:
     environ = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environ |= {"PATH": os.defpath, VARIABLE: os.environ[VARIABLE]}
+    environ |= {"PATH": os.defpath, "TMPDIR": SCRATCH, VARIABLE: os.environ[VARIABLE]}
     try:
         become(node)
         home = environ.get("HOME", "/")
