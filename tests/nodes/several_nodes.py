@@ -87,9 +87,13 @@ def hostfile(folder: Path, nodes: int = 2) -> Path:
 
 
 def launch(
-    installation: Installation, program: Sequence[object], folder: Path, ppn: int = 1
+    installation: Installation,
+    program: Sequence[object],
+    folder: Path,
+    ppn: int = 1,
+    environment: Mapping[str, str] | None = None,
 ) -> LaunchCommand:
-    """The launch of a program on two nodes."""
+    """The launch of a program on two nodes; ``environment`` reaches the processes on both."""
     return command(
         installation,
         [str(word) for word in program],
@@ -97,6 +101,7 @@ def launch(
         nodes=2,
         ppn=ppn,
         hostfile=hostfile(folder),
+        environment=environment,
         cores=Cores(logical=1, physical=1, machine_logical=1),
         steerable=False,
     )
