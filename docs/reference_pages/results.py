@@ -14,8 +14,8 @@ SOURCE = "src/offbeat/results and src/offbeat/study/algorithm.py"
 HELD = {
     layout.STUDY: "the study as it was resolved when the results began",
     layout.PROVENANCE: f"where and with what it was measured; `schema_version` is {SCHEMA_VERSION}",
-    layout.HOSTFILE: "the study's host file as it was when the study began, where it has one; `offbeat verify`"
-    " launches with it",
+    layout.HOSTFILE: "the study's host file as it was when the study began, where it has one;"
+    " `offbeat verify` launches with it",
     layout.PLAN: "how many cases the study has",
     layout.ALGORITHMS: "one line an algorithm of the library, with the settings that force it",
     layout.VERDICTS: "one line a verdict: what was found out about an algorithm before it was measured",
