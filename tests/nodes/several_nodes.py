@@ -27,8 +27,8 @@ OFFSETS = {
 }
 """Libraries, and how far the second node's clock is ahead of the first's, in seconds.
 
-MPICH 4.0.2 as Debian 12 ships it is not among them: with processes on two nodes it hangs in MPI_Finalize in
-about one launch of eight, also without offbeat. docs/howto/nodes.md shows it with finalize.c.
+MPICH 4.0.2 as Debian 12 ships it is not among them: with processes on two nodes it sometimes hangs in
+MPI_Finalize, also without offbeat. docs/howto/nodes.md shows it with finalize.c.
 """
 
 WHOLE = bool(os.environ.get("OFFBEAT_TEST_NODES"))
