@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev libsimgrid-dev chromium chromium-driver gdb \
-    gfortran pkg-config valgrind otf2-tools hpcc lammps scalapack-mpi-test
+    gfortran pkg-config valgrind otf2-tools hpcc lammps scalapack-mpi-test iproute2
 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.
 export OFFBEAT_TEST_CACHE=${OFFBEAT_TEST_CACHE:-$PWD/build/test-cache}

@@ -15,6 +15,8 @@ HELD = {
     layout.STUDY: "the study as it was resolved when the results began",
     layout.PROVENANCE: f"where and with what it was measured; `schema_version` is {SCHEMA_VERSION}",
     layout.PLAN: "which cases the study has, measured or not",
+    layout.HOSTFILE: "the study's host file as it was when the study began, where it has one;"
+    " `offbeat verify` launches with it",
     layout.ALGORITHMS: "one line an algorithm of the library, with the settings that force it",
     layout.VERDICTS: "one line a verdict: what was found out about an algorithm before it was measured",
     layout.CASES: "one line a finished case, written and synchronised to disk before the next case begins",

@@ -160,5 +160,27 @@ def test_a_hostfile_that_changed_is_refused_by_its_name(tmp_path):
     text = SMALL.replace("[repetitions]", '[mpi]\nhostfile = "hosts"\n[repetitions]')
     loaded = begun(tmp_path, text)
     (tmp_path / "hosts").write_text("localhost slots=8\n")
-    with pytest.raises(BadInput, match=r"\(hosts\)"):
+    with pytest.raises(BadInput, match=r"\(mpi.hostfile\)"):
         debug_run.go(msgspec.structs.replace(loaded), tmp_path / "results")
+
+
+def test_a_hostfile_may_be_named_by_another_path_while_it_holds_the_same(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("localhost slots=4\n")
+    begun(tmp_path, with_hostfile("hosts"))
+    debug_run.go(debug_run.study(tmp_path, with_hostfile(hosts)), tmp_path / "results")
+    hosts.write_text("localhost slots=8\n")
+    with pytest.raises(BadInput, match=r"\(mpi.hostfile\)"):
+        debug_run.go(debug_run.study(tmp_path, with_hostfile(hosts)), tmp_path / "results")
+    with pytest.raises(BadInput, match=r"\(mpi.hostfile\)"):
+        debug_run.go(debug_run.study(tmp_path, SMALL), tmp_path / "results")
+
+
+def test_the_hostfile_is_kept_with_the_results(tmp_path):
+    (tmp_path / "hosts").write_text("localhost slots=4\n")
+    begun(tmp_path, with_hostfile("hosts"))
+    assert (tmp_path / "results" / "hostfile").read_text() == "localhost slots=4\n"
+
+
+def with_hostfile(name):
+    return SMALL.replace("[repetitions]", f'[mpi]\nhostfile = "{name}"\n[repetitions]')

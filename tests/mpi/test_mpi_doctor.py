@@ -19,6 +19,7 @@ from offbeat.mpi import check, examine, find
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
+from offbeat.mpi.nodes import SeenNode, limits_of_nodes
 
 ANSWER = {
     "ok": True,
@@ -133,6 +134,34 @@ def test_a_launch_below_another_launch_starts_afresh(
     assert check.check(mpi_installation, mpi_driver).p == 2
 
 
+def test_no_sentence_about_this_node_loses_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = Cores(logical=3, physical=3, machine_logical=8, quota=3.5)
+    monkeypatch.setattr(examine.cores, "available", lambda: few)
+    monkeypatch.setattr(examine.cores, "clock_source", lambda: "hpet")
+    limits = examine.look_at_node().limits
+    assert "Of the machine's 8 hardware threads only 3 can be used: a CPU limit of 3.5 cores." in limits
+    assert any("'hpet'" in limit and limit.endswith("'tsc' costs 20 ns.") for limit in limits)
+
+
+def test_a_coarse_clock_is_told_in_a_whole_sentence(tmp_path: Path) -> None:
+    answer = json.dumps(ANSWER | {"clock_resolution_ns": 4000})
+    installation = launching(tmp_path, f"echo '@offbeat {answer}'\n")
+    found = check.run(command(installation, ["driver"], 2), installation, 2)
+    limits = list(examine._limits_of_installation(installation, found))
+    assert "The clock's resolution is 4000 ns: shorter times cannot be told apart." in limits
+
+
+def test_nodes_that_differ_or_are_the_same_are_told() -> None:
+    fat, thin = SeenNode(host="a", threads=8), SeenNode(host="b", threads=4)
+    assert list(limits_of_nodes([fat, msgspec.structs.replace(fat, host="b")])) == []
+    (said,) = limits_of_nodes([fat, thin])
+    assert "4 on b, 8 elsewhere. With a 'ppn' above 4, processes share them there." in said
+    (said,) = limits_of_nodes([fat, fat])
+    assert "several names in the host file mean one node" in said
+    (said,) = limits_of_nodes([fat, SeenNode(host="c", failure="no route")])
+    assert said == "Node c does not answer: no route"
+
+
 def test_the_doctor_reports_a_real_library_as_json(mpi_installation: Installation) -> None:
     status, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun), "--json")
     found = json.loads(out)
@@ -166,9 +195,11 @@ def test_the_table_marks_what_is_tried_and_names_what_is_unusable(
     assert "mpi.h is of MPICH 3.4.1" in out
 
 
-def _working(installation: Installation, echo: object) -> examine.Examination:
+def _working(installation: Installation, echo: object, hostfile: Path | None = None) -> examine.Examination:
     answer = msgspec.convert({**ANSWER}, check.Check)
-    return examine.Examination(installation=installation, driver="/d", check=answer, failure="", limits=[])
+    return examine.Examination(
+        installation=installation, driver="/d", check=answer, failure="", nodes=[], limits=[]
+    )
 
 
 def test_an_installation_that_does_not_work_gives_status_1_and_the_reason(

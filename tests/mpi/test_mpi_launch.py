@@ -116,7 +116,7 @@ def test_processes_that_share_a_core_are_bound_to_threads_and_warned_of(name: st
     ("name", "golden"),
     [
         ("openmpi4", "-np 4 --hostfile HOSTS --map-by ppr:2:node --bind-to core"),
-        ("openmpi5", "-np 4 --hostfile HOSTS --map-by ppr:2:node --bind-to core --mca coll_han_priority 0"),
+        ("openmpi5", "-np 4 --hostfile HOSTS --map-by ppr:2:node --bind-to core"),
         ("mpich4", "-np 4 -f HOSTS -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -f HOSTS -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4 -f HOSTS -ppn 2"),
@@ -131,7 +131,7 @@ def test_nodes_and_processes_per_node_with_a_hostfile(name: str, golden: str, tm
     ("name", "golden"),
     [
         ("openmpi4", "-np 4 --hostfile HOSTS --bind-to core"),
-        ("openmpi5", "-np 4 --hostfile HOSTS --bind-to core --mca coll_han_priority 0"),
+        ("openmpi5", "-np 4 --hostfile HOSTS --bind-to core"),
         ("mpich4", "-np 4 -f HOSTS -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -f HOSTS -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4 -f HOSTS"),
@@ -146,7 +146,7 @@ def test_a_hostfile_alone_leaves_the_placing_to_the_launcher(name: str, golden: 
     ("name", "golden"),
     [
         ("openmpi4", "-np 16 --map-by ppr:8:node --bind-to core"),
-        ("openmpi5", "-np 16 --map-by ppr:8:node --bind-to core --mca coll_han_priority 0"),
+        ("openmpi5", "-np 16 --map-by ppr:8:node --bind-to core"),
         ("mpich4", "-np 16 -ppn 8 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 16 -ppn 8 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 16 -ppn 8"),
@@ -161,7 +161,7 @@ def test_inside_a_slurm_job_the_launcher_takes_its_nodes(name: str, golden: str)
     ("name", "golden"),
     [
         ("openmpi4", "-np 4 --hostfile NODES --map-by ppr:2:node --bind-to core"),
-        ("openmpi5", "-np 4 --hostfile NODES --map-by ppr:2:node --bind-to core --mca coll_han_priority 0"),
+        ("openmpi5", "-np 4 --hostfile NODES --map-by ppr:2:node --bind-to core"),
         ("mpich4", "-np 4 -f NODES -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("mpich5", "-np 4 -f NODES -ppn 2 -bind-to core -genv MPIR_CVAR_DEVICE_COLLECTIVES none"),
         ("intelmpi", "-np 4 -f NODES -ppn 2"),
@@ -224,10 +224,7 @@ def test_srun_carries_variables_in_its_environment(tmp_path: Path) -> None:
     script(tmp_path / "srun", "exit 0\n")
     environ = {**ENVIRON, "PATH": str(tmp_path)}
     more = {"launcher": "srun", "allocation": SLURM, "environ": environ, "environment": {"LIST": "a,b"}}
-    assert launch("openmpi5", 16, nodes=2, ppn=8, **more).changes == {
-        "LIST": "a,b",
-        "OMPI_MCA_coll_han_priority": "0",
-    }
+    assert launch("openmpi5", 16, nodes=2, ppn=8, **more).changes == {"LIST": "a,b"}
     crowded = launch("mpich5", 32, nodes=2, ppn=16, **more)
     assert "--overcommit" in crowded.argv
     assert "--cpu-bind=none" in crowded.argv

@@ -290,17 +290,60 @@ def test_what_the_user_insisted_on_stands_in_the_header(tmp_path: Path) -> None:
     assert lines[2] == f"# {said}"
 
 
-def test_on_several_nodes_han_is_told_to_stand_back_where_there_is_one(tmp_path: Path) -> None:
+def han_component(path: Path, collective: str, p: int, size: int) -> str:
+    """Which component gets a collective by a rules file of ``han``, read as the library reads it."""
+    lines = [line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    words = iter(" ".join(lines).split())
+    found = "han"
+    for _ in range(int(next(words))):
+        name, levels, level = next(words), next(words), next(words)
+        assert (levels, level) == ("1", "2")
+        for row in range(int(next(words))):
+            p_low = int(next(words))
+            assert row > 0 or p_low == 1, "the library ignores files that begin elsewhere"
+            for line in range(int(next(words))):
+                size_low, component = int(next(words)), next(words)
+                assert line > 0 or size_low == 0, "the library ignores files that begin elsewhere"
+                if name == collective and p_low <= p and (line == 0 or size_low <= size):
+                    found = component
+    assert next(words, None) is None
+    return found
+
+
+def test_on_several_nodes_han_keeps_what_the_file_does_not_decide(tmp_path: Path) -> None:
+    made = plan_of(
+        rule("reduce", "linear", {"": "1"}, 64),
+        rule("allgather", "ring", {"": "4"}, 64),
+        rule("gather", "binomial", {"": "2"}, 64),
+        rule("alltoall", "pairwise", {"": "2"}, 64),
+        several_nodes=True,
+    )
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    assert files.environment["OMPI_MCA_coll_han_use_dynamic_file_rules"] == "1"
+    path = Path(files.environment["OMPI_MCA_coll_han_dynamic_rules_filename"])
+    assert path in files.files and "OMPI_MCA_coll_han_priority" not in files.environment
+    (reduce,) = [entry for entry in files.rules if entry.collective == "reduce"]
+    for p in (1, 3, 4, 5, 99):
+        for size in (0, reduce.bytes_low - 1, reduce.bytes_low, reduce.bytes_high, reduce.bytes_high + 1):
+            inside = p == 4 and reduce.bytes_low <= size <= reduce.bytes_high
+            wanted = "tuned" if inside else "han"
+            assert han_component(path, "reduce", p, size) == wanted
+            assert han_component(path, "allgather", p, size) == wanted, "sizes are per process"
+            assert han_component(path, "gather", p, size) == ("tuned" if p == 4 else "han"), (
+                "whatever the size"
+            )
+            assert han_component(path, "bcast", p, size) == "han"
+
+
+def test_files_for_one_node_and_for_open_mpi_4_say_nothing_of_han(tmp_path: Path) -> None:
     made = plan_of(rule("reduce", "linear", {"": "1"}), several_nodes=True)
-    five = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
     four = openmpi.write(made, installation("openmpi", (4, 1, 4)), tmp_path)
-    assert five.environment["OMPI_MCA_coll_han_priority"] == "0"
     assert not any("han" in key for key in four.environment)
     one_node = openmpi.write(
         plan_of(rule("reduce", "linear", {"": "1"})), installation("openmpi", (5, 0, 11)), tmp_path
     )
     assert not any("han" in key for key in one_node.environment)
-    assert any("add --mca coll_han_priority 0" in note for note in one_node.notes)
+    assert any("acts on communicators inside one node only" in note for note in one_node.notes)
 
 
 def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_elsewhere(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -17,6 +18,7 @@ from offbeat.mpi.examine import Examination, Findings, Node, examine, look_at_no
 from offbeat.mpi.find import Survey
 from offbeat.mpi.installation import Installation
 from offbeat.study.algorithm import Algorithm
+from offbeat.units import counted
 
 
 def command(
@@ -27,6 +29,13 @@ def command(
             help="The installation to try: 'auto', a name from the table, or an installation's folder.",
         ),
     ] = "auto",
+    hostfile: Annotated[
+        Path | None,
+        typer.Option(
+            "--hostfile",
+            help="Look at each of these nodes, too; in a batch job at each of its nodes without this.",
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
     algorithms: Annotated[
@@ -47,7 +56,9 @@ def command(
     findings = Findings(
         survey=survey,
         node=look_at_node(),
-        examined=[examine(entry, lambda line: echo.print(line, markup=False)) for entry in tried],
+        examined=[
+            examine(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile) for entry in tried
+        ],
     )
     if as_json:
         print(msgspec.json.encode(findings, enc_hook=str, order="deterministic").decode())
@@ -142,6 +153,9 @@ def _show_examination(console: Console, entry: Examination) -> None:
         console.print(f"  {entry.failure}", markup=False)
     if entry.driver:
         console.print(f"  driver {entry.driver}", markup=False)
+    for node in entry.nodes:
+        said = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')} to run on"
+        console.print(f"  node {node.host}: {said}", markup=False)
     answer = entry.check
     if answer:
         shared = "read by all" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"

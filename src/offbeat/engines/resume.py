@@ -14,13 +14,16 @@ from offbeat.errors import BadInput
 from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
-from offbeat.study.load import LoadedStudy, changed_keys, read_resolved
+from offbeat.study.load import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved
 
 AUTO = "auto"
 """The seed of a study that leaves it to be drawn."""
 
 MAY_CHANGE = ("mpi.prefix", "simulator.executor")
 """Keys of a study that may change: whether the prefix still names the same library, check_library tells."""
+
+MAY_MOVE = (HOSTFILE_KEY,)
+"""Keys of a study that name a file: the file may be elsewhere now, with the same content."""
 
 
 def default_directory(study: Path) -> Path:
@@ -48,6 +51,7 @@ def open_store(loaded: LoadedStudy, directory: Path) -> Store:
     store = Store.open(directory)
     changed = _changes(loaded, store)
     if not changed:
+        _keep_hostfile(loaded, directory)
         return store
     store.close()
     if has_begun(store):
@@ -75,7 +79,23 @@ def _create(loaded: LoadedStudy, directory: Path) -> Store:
     seed = loaded.study.seed
     loaded = with_seed(loaded, secrets.randbits(63) if seed == AUTO else seed)
     facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
-    return Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
+    store = Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
+    _keep_hostfile(loaded, directory)
+    return store
+
+
+def _keep_hostfile(loaded: LoadedStudy, directory: Path) -> None:
+    """Keep the host file with the results: whoever uses them later need not have the study file.
+
+    Raises RunFailed where it cannot be written.
+    """
+    hostfile, kept = loaded.hostfile(), directory / layout.HOSTFILE
+    if hostfile is None or kept.exists():
+        return
+    try:
+        layout.write_whole(kept, hostfile.read_bytes())
+    except OSError as error:
+        raise layout.disk_failure(kept, error) from error
 
 
 def with_seed(loaded: LoadedStudy, seed: int | str) -> LoadedStudy:
@@ -108,11 +128,10 @@ def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
     """Keys and files of the study that are no longer what they were."""
     if loaded.study.seed == AUTO:
         loaded = with_seed(loaded, seed_of(store))
+    before, digests = store.provenance.get("files"), loaded.file_digests()
+    files = before if isinstance(before, dict) else {}
+    moved = [key for key in MAY_MOVE if key in files and files[key] == digests.get(key)]
     keys = changed_keys(read_resolved(store.study_toml), loaded.study)
-    changed = [key for key in keys if key not in MAY_CHANGE]
-    files = store.provenance.get("files")
-    if isinstance(files, dict):
-        changed += [
-            name for name, digest in loaded.file_digests().items() if files.get(name, digest) != digest
-        ]
-    return changed
+    changed = [key for key in keys if key not in (*MAY_CHANGE, *moved)]
+    files_changed = [name for name, digest in digests.items() if files.get(name, digest) != digest]
+    return changed + [name for name in files_changed if name not in changed]

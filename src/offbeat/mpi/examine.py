@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from offbeat.mpi.check import Check, check
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.find import Survey
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.nodes import SeenNode, limits_of_nodes, look_at_nodes
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -31,12 +33,16 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class Examination(Struct, frozen=True, kw_only=True):
-    """One installation that was tried: ``failure`` is empty when it works; ``limits`` are sentences."""
+    """One installation that was tried: ``failure`` is empty when it works; ``limits`` are sentences.
+
+    ``nodes`` are those of the host file or the batch job, where there are several.
+    """
 
     installation: Installation
     driver: str
     check: Check | None
     failure: str
+    nodes: list[SeenNode]
     limits: list[str]
 
 
@@ -70,13 +76,19 @@ def examine(
     installation: Installation,
     echo: Callable[[str], None] | None = None,
     environ: Mapping[str, str] = os.environ,
+    hostfile: Path | None = None,
 ) -> Examination:
-    """Build the native parts for an installation and run two processes; a failure is told, not raised."""
-    driver, answer, failure = "", None, ""
+    """Build the native parts for an installation, run two processes, and one on each of several nodes.
+
+    A failure is told, not raised, except :class:`BadInput` for a host file that cannot be read.
+    """
+    driver, answer, failure, nodes = "", None, "", []
     try:
         built = build_native(installation, echo=echo, environ=environ)
         driver = str(built)
         answer = check(installation, built, environ=environ)
+        nodes = look_at_nodes(installation, built, hostfile, allocation.current(environ), environ)
+        failure = " ".join(f"{node.host} does not answer." for node in nodes if node.failure)
     except RunFailed as reason:
         failure = str(reason)
     return Examination(
@@ -84,7 +96,8 @@ def examine(
         driver=driver,
         check=answer,
         failure=failure,
-        limits=list(_limits_of_installation(installation, answer)),
+        nodes=nodes,
+        limits=[*_limits_of_installation(installation, answer), *limits_of_nodes(nodes)],
     )
 
 
@@ -94,16 +107,20 @@ def _limits_of_node(here: Cores, clock: str, environ: Mapping[str, str]) -> Iter
         yield "This process may use one core only: any two processes share it, and no figure means anything."
     if here.logical < here.machine_logical:
         why = f"a CPU limit of {here.quota:g} cores" if here.quota is not None else "its affinity mask"
-        yield f"Of the machine's {here.machine_logical} hardware threads only {here.logical} can be used:"
-        f" {why}."
+        yield (
+            f"Of the machine's {here.machine_logical} hardware threads only {here.logical} can be used:"
+            f" {why}."
+        )
     if here.governor and here.governor != "performance":
         yield (
             f"The CPU governor is '{here.governor}': cores change their frequency while they wait; ask for"
             " 'performance' (cpupower frequency-set -g performance, as root)."
         )
     if clock in ("hpet", "acpi_pm", "jiffies"):
-        yield f"The kernel reads its time from '{clock}', which costs about a microsecond a look; 'tsc' costs"
-        " 20 ns."
+        yield (
+            f"The kernel reads its time from '{clock}', which costs about a microsecond a look; 'tsc' costs"
+            " 20 ns."
+        )
     try:
         find_cmake(environ)
     except RunFailed as reason:
@@ -132,8 +149,9 @@ def _limits_of_installation(installation: Installation, answer: Check | None) ->
             f" {answer.clock_bound_ns} ns."
         )
     if answer and answer.clock_resolution_ns > 1000:
-        yield f"The clock's resolution is {answer.clock_resolution_ns} ns: shorter times cannot be told"
-        " apart."
+        yield (
+            f"The clock's resolution is {answer.clock_resolution_ns} ns: shorter times cannot be told apart."
+        )
 
 
 def _limits_of_proof(installation: Installation, answer: Check | None) -> Iterator[str]:

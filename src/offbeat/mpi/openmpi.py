@@ -51,9 +51,7 @@ def _cores(placement: Placement) -> list[str]:
 
 
 def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """What lets forced algorithms act: on several nodes, 5.0's ``han`` would hide ``tuned``."""
-    if placement.several_nodes and installation.is_at_least(5):
-        return {"OMPI_MCA_coll_han_priority": "0"}
+    """Nothing: what is in the way of a forced algorithm on several nodes is a setting of that algorithm."""
     return {}
 
 

@@ -66,7 +66,7 @@ def place(
 
     Raises :class:`BadInput` for numbers that contradict each other or exceed the allocation.
     """
-    hosts = _hosts(hostfile)
+    hosts = hosts_of(hostfile)
     nodes, ppn = _nodes_and_ppn(p, nodes, ppn)
     _check_nodes(nodes, hostfile, hosts, options, allocation, by_srun)
     ranks, logical, physical, where = _share(p, nodes, ppn, hosts, allocation, cores)
@@ -87,8 +87,11 @@ def place(
     return placement, _warnings(placement, ranks, logical, physical, where)
 
 
-def _hosts(hostfile: Path | None) -> list[str]:
-    """The hosts that a hostfile names, each once."""
+def hosts_of(hostfile: Path | None) -> list[str]:
+    """The hosts that a hostfile names, each once; empty without one.
+
+    Raises :class:`BadInput` where it cannot be read or names none.
+    """
     if hostfile is None:
         return []
     try:
@@ -149,13 +152,14 @@ def _share(
             return ppn, allocation.cores_per_node, allocation.cores_per_node, f"on each of {job} nodes"
         return p, allocation.cores, allocation.cores, f"on {job} {_counted(allocation.nodes, 'node')}"
     if ppn:
-        return ppn, cores.logical, cores.physical, "on each node" if nodes > 1 else "here"
+        where = "on each node, if all have as many as this one" if nodes > 1 else "here"
+        return ppn, cores.logical, cores.physical, where
     if len(hosts) > 1:
         return (
             p,
             cores.logical * len(hosts),
             cores.physical * len(hosts),
-            f"on the hostfile's {len(hosts)} hosts",
+            f"on the hostfile's {len(hosts)} hosts, if all have as many as this one",
         )
     return p, cores.logical, cores.physical, "here"
 
@@ -165,15 +169,20 @@ def _warnings(placement: Placement, ranks: int, logical: int, physical: int, whe
         return [
             f"{ranks} processes share {_counted(logical, 'core')} {where}: times include waiting for a core."
             " They show that everything works, not which algorithm is faster on a machine with a core for"
-            f" each process; at most {_counted(logical, 'process')} give numbers to trust."
+            f" each process; {_at_most(logical)} numbers to trust."
         ]
     if placement.load == "own thread":
         return [
             f"{ranks} processes run on {_counted(physical, 'core')} with {logical} hardware threads {where}:"
-            f" pairs of processes slow each other down. At most {_counted(physical, 'process')} have a core"
-            " of their own."
+            f" pairs of processes slow each other down. At most {_counted(physical, 'process')}"
+            f" {'has' if physical == 1 else 'have'} a core of their own."
         ]
     return []
+
+
+def _at_most(logical: int) -> str:
+    """``only 1 process gives``, ``at most 2 processes give``."""
+    return "only 1 process gives" if logical == 1 else f"at most {logical} processes give"
 
 
 def _counted(number: int, noun: str) -> str:

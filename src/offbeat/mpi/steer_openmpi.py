@@ -65,7 +65,7 @@ OTHER_WORDS = {
 class OpenMpiSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
-    variables_regex = "^coll_tuned_.*_algorithm(_.*)?$"
+    variables_regex = "^coll_(tuned_.*_algorithm(_.*)?|han_.*_dynamic_global_communicator_module)$"
     deciding_regex = "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority)$"
     same_functions_are_duplicates = True
 
@@ -81,11 +81,13 @@ class OpenMpiSteering:
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
         """The items of the enumeration, with the component's default parameters."""
-        name = _variable(collective)
-        found = by_name(variables).get(name)
-        items = found.items if found else []
+        name, known = _variable(collective), by_name(variables)
+        items = known[name].items if name in known else []
+        past_han = _past_han(collective, known, installation)
         return [
-            Algorithm(collective=collective, name=word.replace("-", "_"), settings={name: str(value)})
+            Algorithm(
+                collective=collective, name=word.replace("-", "_"), settings={name: str(value), **past_han}
+            )
             for value, word in items
             if value != IGNORE
         ]
@@ -143,6 +145,23 @@ class OpenMpiSteering:
 
 def _variable(collective: str) -> str:
     return f"coll_tuned_{collective}_algorithm"
+
+
+def whole_collective_variable(collective: str) -> str:
+    """The variable that says which component gets a collective on communicators that span several nodes."""
+    return f"coll_han_{collective}_dynamic_global_communicator_module"
+
+
+def _past_han(collective: str, known: Mapping[str, Variable], installation: Installation) -> dict[str, str]:
+    """What gives a whole collective to ``tuned`` where ``han`` would divide it: on several nodes, from 5.0.
+
+    The number of ``tuned`` stands in the variable's description.
+    """
+    variable = known.get(whole_collective_variable(collective))
+    number = re.search(r"(\d+) = tuned", variable.description) if variable else None
+    if variable is None or number is None or not installation.is_at_least(5):
+        return {}
+    return {variable.name: number[1]}
 
 
 def _bare(word: str) -> str:

@@ -3,6 +3,7 @@
 - ``study.toml``: the study as it was resolved when the results began;
 - ``provenance.json``: where and with what it was measured; its ``schema_version`` marks it as ours;
 - ``plan.json``: which cases the study has;
+- ``hostfile``: the study's host file, where it has one;
 - ``algorithms.jsonl``: one line an algorithm of the library;
 - ``verdicts.jsonl``: one line a verdict: what was found out about an algorithm before it was measured;
 - ``cases.jsonl``: one line a finished case;
@@ -30,6 +31,7 @@ from offbeat.results.schema import SCHEMA_VERSION
 
 STUDY = "study.toml"
 PROVENANCE = "provenance.json"
+HOSTFILE = "hostfile"
 PLAN = "plan.json"
 ALGORITHMS = "algorithms.jsonl"
 VERDICTS = "verdicts.jsonl"

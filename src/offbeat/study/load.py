@@ -34,6 +34,10 @@ FORM = Form(Study, VOCABULARY)
 """What a study file may hold."""
 
 
+HOSTFILE_KEY = "mpi.hostfile"
+"""Stands for the host file among :meth:`LoadedStudy.file_digests`, wherever the file is."""
+
+
 class LoadedStudy(Struct, frozen=True, kw_only=True):
     """A checked study and where it came from. ``lines`` maps each place in ``text`` to its line, from 1."""
 
@@ -70,14 +74,20 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
 
     def file_digests(self) -> dict[str, str]:
         """File name as the study writes it → SHA-256 of its content: pattern files, replays, and the host
-        file or the platform file where one is used."""
+        file (under its key in the study) or the platform file where one is used."""
         names = [*self.study.patterns.files, *self.study.patterns.replays]
         if self.study.engine in SIMULATING:
             platform = platform_place(self.study.simulator.platform, self.base)
             names += [str(platform)] if isinstance(platform, Path) else []
-        elif self.study.mpi.hostfile:
-            names.append(self.study.mpi.hostfile)
-        return {name: hashlib.sha256(read_file(self.base / name)).hexdigest() for name in names}
+        paths = {name: self.base / name for name in names}
+        if hostfile := self.hostfile():
+            paths[HOSTFILE_KEY] = hostfile
+        return {name: hashlib.sha256(read_file(path)).hexdigest() for name, path in paths.items()}
+
+    def hostfile(self) -> Path | None:
+        """Where the host file is; None where none is used."""
+        is_used = self.study.mpi.hostfile and self.study.engine not in SIMULATING
+        return self.base / self.study.mpi.hostfile if is_used else None
 
 
 def simulator_options(

@@ -21,7 +21,8 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.tuning import knobs, ranges
+from offbeat.mpi.steer_openmpi import whole_collective_variable
+from offbeat.tuning import knobs, openmpi_han, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.units import format_size
@@ -114,26 +115,29 @@ def write(
     _refuse_old(plan, installation, format_version)
     rules, variables, notes = _expressible(plan, format_version)
     path = write_file(directory, FILE_NAME, rules_text(plan, rules, format_version))
-    mca = {
-        "coll_tuned_use_dynamic_rules": "1",
-        "coll_tuned_dynamic_rules_filename": str(path),
-        **variables,
-        **(
-            {"coll_han_priority": "0"}
-            if plan.several_nodes and _is_at_least(plan, installation, (5,))
-            else {}
-        ),
-    }
+    every_size = [collective for collective in rules if MESSAGE_SIZE[collective] in WHY_ONE]
+    files, mca = (
+        [path],
+        {
+            "coll_tuned_use_dynamic_rules": "1",
+            "coll_tuned_dynamic_rules_filename": str(path),
+            **variables,
+        },
+    )
+    if plan.several_nodes and _is_at_least(plan, installation, (5,)) and openmpi_han.needed(rules):
+        han = openmpi_han.rules_text(rules, every_size, plan.origin)
+        files.append(write_file(directory, openmpi_han.FILE_NAME, han))
+        mca |= {"coll_han_use_dynamic_file_rules": "1", "coll_han_dynamic_rules_filename": str(files[-1])}
     environment = {f"OMPI_MCA_{name}": value for name, value in mca.items()}
     options = [word for name, value in mca.items() for word in ("--mca", name, value)]
     return TuningFiles(
-        files=[path],
+        files=files,
         environment=environment,
         launch_options=options,
         usage=_usage(environment, options),
         notes=[*plan.notes, *notes, *_notes(plan, installation, rules)],
         rules=[rule for own in rules.values() for rule in own],
-        every_size=[collective for collective in rules if MESSAGE_SIZE[collective] in WHY_ONE],
+        every_size=every_size,
         not_in_place=[collective for collective in rules if collective in SIZE_OF_SENT],
     )
 
@@ -189,6 +193,7 @@ def _knobs_of(rule: Rule) -> dict[str, str]:
     main = f"coll_tuned_{rule.collective}_algorithm"
     placed = {
         main,
+        whole_collective_variable(rule.collective),
         *(f"{main}_{knob}" for knob in ("tree_fanout", "chain_fanout", "segmentsize", "max_requests")),
     }
     return {name: value for name, value in rule.settings.items() if name not in placed}
@@ -302,9 +307,8 @@ def _notes(plan: TuningPlan, installation: Installation | None, rules: dict[str,
             " MPI_IN_PLACE, where these are ignored, mostly get the library's own decision."
         )
     if _is_at_least(plan, installation, (5,)):
-        mend = "add --mca coll_han_priority 0 (or OMPI_MCA_coll_han_priority=0) there"
+        what = "the file acts on communicators inside one node only"
         if plan.several_nodes:
-            mend = "coll_han_priority 0 turns han off for every collective"
-            mend += "" if plan.simulator else ", as it was in the measurements"
-        notes.append(f"With processes on several nodes, Open MPI 5 lets its component han decide; {mend}.")
+            what = f"{openmpi_han.FILE_NAME} takes from it what the file decides, and nothing else"
+        notes.append(f"With processes on several nodes, Open MPI 5 lets its component han decide: {what}.")
     return notes

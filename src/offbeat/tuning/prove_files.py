@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec.structs import replace
+
 from offbeat.engines.launches import Launches
 from offbeat.engines.mpi import STEERING
 from offbeat.engines.told import Told
@@ -18,6 +20,7 @@ from offbeat.results import layout
 from offbeat.results.read import Results, read_study_toml
 from offbeat.study.evidence import kind
 from offbeat.study.resolved import read_resolved
+from offbeat.study.schema import MpiSection
 from offbeat.tuning import intelmpi
 from offbeat.tuning.manifest import Manifest
 from offbeat.tuning.plan import family_of
@@ -44,11 +47,12 @@ def prove_files(
         told.warn(changed_words(path))
     tuning = manifest.tuning.as_on_disk(intelmpi.exported)
     study = read_resolved(read_study_toml(results.directory / layout.STUDY))
+    section = with_kept_hostfile(study.mpi, results.directory)
     with _scratch(folder) as scratch:
         launches = Launches(
             installation,
             build_native(installation),
-            study.mpi,
+            section,
             results.directory,
             logs=results.directory.absolute() / layout.LOGS,
             scratch=Path(scratch),
@@ -79,6 +83,22 @@ def prove_files(
 def changed_words(path: Path) -> str:
     """What to tell the user of a tuning file that is not the exported one."""
     return f"{path} was changed since 'offbeat export' wrote it; what it does now is verified"
+
+
+def with_kept_hostfile(section: MpiSection, directory: Path) -> MpiSection:
+    """A study's [mpi] with the host file that is kept with its results, relative to ``directory``.
+
+    Raises :class:`BadInput` where none is kept, as in results of earlier versions, and the path in the study
+    was relative to a study file that the results do not name.
+    """
+    if not section.hostfile or (directory / layout.HOSTFILE).is_file():
+        return replace(section, hostfile=layout.HOSTFILE if section.hostfile else "")
+    if Path(section.hostfile).is_absolute():
+        return section
+    raise BadInput(
+        f"{directory} was measured with the host file {section.hostfile}, but holds no copy of it: put one"
+        f" there as {directory / layout.HOSTFILE}"
+    )
 
 
 def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: Told) -> list[Proof]:

@@ -1,0 +1,119 @@
+"""Commands on several nodes that ``tools/nodes`` makes on this machine, and the libraries tried there."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from real_libraries import REPOSITORY, lacking
+
+from offbeat.mpi.build import build_native
+from offbeat.mpi.cores import Cores
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.launch import LaunchCommand, command
+
+NODES = REPOSITORY / "tools" / "nodes"
+HERE = Path(__file__).parent
+
+OFFSETS = {
+    "openmpi4": "1234.567890123",
+    "openmpi5": "777777",
+    "mpich5": "3.999999999",
+    "intelmpi": "1234.567890123",
+}
+"""Libraries, and how far the second node's clock is ahead of the first's, in seconds.
+
+MPICH 4.0.2 as Debian 12 ships it is not among them: with processes on two nodes it sometimes hangs in
+MPI_Finalize, also without offbeat. docs/howto/nodes.md shows it with finalize.c.
+"""
+
+WHOLE = bool(os.environ.get("OFFBEAT_TEST_NODES"))
+"""Whether the longer version of these tests was asked for: everything on each library."""
+
+ONE_OF_THEM = list(OFFSETS) if WHOLE else ["openmpi4"]
+"""The libraries for what is the same with each of them, and takes long."""
+
+
+def on_nodes(
+    words: Sequence[object],
+    folder: Path,
+    *options: str,
+    environment: Mapping[str, str] = os.environ,
+    timeout_s: float = 240,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command on the first of the nodes; ``options`` are those of tools/nodes."""
+    return subprocess.run(
+        [sys.executable, str(NODES), *options, "--", *map(str, words)],
+        cwd=folder,
+        env=dict(environment) | {"COLUMNS": "200"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def offbeat(
+    words: Sequence[object], folder: Path, *options: str, timeout_s: float = 240
+) -> subprocess.CompletedProcess[str]:
+    """Run offbeat on the first of the nodes; it must succeed."""
+    done = on_nodes([sys.executable, "-m", "offbeat", *words], folder, *options, timeout_s=timeout_s)
+    assert done.returncode == 0, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done
+
+
+@functools.cache
+def _why_not() -> str:
+    done = on_nodes(["true"], REPOSITORY)
+    return "" if done.returncode == 0 else done.stderr.strip()
+
+
+def need_nodes() -> None:
+    """End the test where several nodes cannot be made here."""
+    if why := _why_not():
+        lacking(f"several nodes on one machine ({why})")
+
+
+def hostfile(folder: Path, nodes: int = 2) -> Path:
+    """A host file of the nodes."""
+    path = folder / "hosts.txt"
+    path.write_text("".join(f"node{i + 1}\n" for i in range(nodes)), encoding="utf-8")
+    return path
+
+
+def launch(
+    installation: Installation,
+    program: Sequence[object],
+    folder: Path,
+    ppn: int = 1,
+    environment: Mapping[str, str] | None = None,
+) -> LaunchCommand:
+    """The launch of a program on two nodes; ``environment`` reaches the processes on both."""
+    return command(
+        installation,
+        [str(word) for word in program],
+        2 * ppn,
+        nodes=2,
+        ppn=ppn,
+        hostfile=hostfile(folder),
+        environment=environment,
+        cores=Cores(logical=1, physical=1, machine_logical=1),
+        steerable=False,
+    )
+
+
+def compiled(installation: Installation, name: str, folder: Path) -> Path:
+    """A C program of this folder, built for a library and linked with the shared clock."""
+    place, program = build_native(installation).parents[1], folder / name
+    library = installation.library
+    words = ["cc", "-O2", "-std=c11", f"-I{installation.include}", f"-I{place / 'include'}"]
+    words += [str(HERE / f"{name}.c"), "-o", str(program), str(next(place.glob("lib*/libharmonize.a")))]
+    words += [str(library), f"-Wl,-rpath,{library.parent}", "-lm"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program

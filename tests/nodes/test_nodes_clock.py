@@ -1,0 +1,86 @@
+"""The shared clock on nodes whose clocks differ by what is known to a nanosecond."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+from real_libraries import real_installation
+from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, compiled, hostfile, launch, offbeat, on_nodes
+
+from offbeat.clock.wanted import METHODS
+from offbeat.mpi.installation import Installation
+
+LINE = re.compile(r"rank (\d+) age_ms (\d+) low (-?\d+) high (-?\d+) bound (\d+) shared (\d)")
+READINGS = 15
+"""Of each rank but 0: five syncs, three ages each (clock_truth.c)."""
+
+
+class Reading(Struct, frozen=True):
+    """One line of clock_truth.c: the error is from ``low_ns`` to ``high_ns``."""
+
+    rank: int
+    age_ms: int
+    low_ns: int
+    high_ns: int
+    bound_ns: int
+    is_shared: int
+
+    @property
+    def error_ns(self) -> float:
+        """The error, as near as it is known."""
+        return (self.low_ns + self.high_ns) / 2
+
+
+def readings(
+    installation: Installation, offset: str, folder: Path, environment: dict[str, str] | None = None
+) -> list[Reading]:
+    """What clock_truth.c says on two nodes."""
+    program = compiled(installation, "clock_truth", folder)
+    started = launch(installation, [program], folder, environment=environment)
+    done = on_nodes(started.argv, folder, f"--offsets=0,{offset}", environment=started.environment)
+    found = [Reading(*map(int, match)) for match in LINE.findall(done.stdout)]
+    assert done.returncode == 0 and len(found) == READINGS, done.stdout + done.stderr
+    return found
+
+
+def expect_right(what: str, found: list[Reading]) -> None:
+    """No reading is beyond its bound for certain; prints how large errors and bounds were."""
+    worst = max(found, key=lambda reading: abs(reading.error_ns))
+    print(f"{what}: worst error {worst.error_ns / 1000:.2f} µs, its bound {worst.bound_ns / 1000:.1f} µs")
+    assert all(not reading.is_shared for reading in found)
+    assert all(
+        reading.low_ns <= reading.bound_ns and reading.high_ns >= -reading.bound_ns for reading in found
+    )
+    assert all(0 < reading.bound_ns < 10**9 for reading in found)
+
+
+@pytest.mark.parametrize("offset", list(OFFSETS.values())[:3] if WHOLE else [""])
+def test_no_clock_is_beyond_its_bound(
+    library: str, offset: str, installation: Installation, tmp_path: Path
+) -> None:
+    offset = offset or OFFSETS[library]
+    expect_right(f"{library}, {offset} s ahead", readings(installation, offset, tmp_path))
+
+
+@pytest.mark.parametrize("method", METHODS if WHOLE else METHODS[:1])
+def test_no_drifting_clock_is_beyond_its_bound(method: str, tmp_path: Path) -> None:
+    drifting = {
+        "OFFBEAT_CLOCK_METHOD": method,
+        "OFFBEAT_CLOCK_SOURCE": f"virtual:epoch={time.monotonic_ns()};1:drift=80",
+    }
+    found = readings(real_installation("openmpi4"), OFFSETS["openmpi4"], tmp_path, drifting)
+    expect_right(f"{method}, drift of 80 ppm", found)
+
+
+@pytest.mark.parametrize("name", ONE_OF_THEM)
+def test_the_check_of_the_clock_finds_none_beyond_its_bound(name: str, tmp_path: Path) -> None:
+    """Through the command that users have; it sees errors by messages alone."""
+    words: list[object] = ["clock", "check", "--mpi", real_installation(name).mpirun, "--nodes", 2, "-n", 2]
+    words += ["--hostfile", hostfile(tmp_path), "--repetitions", 4, "--longest-age", "30 ms"]
+    words += ["--method", "constraints", "--algorithm", "default", "--no-pictures", "-o", "check"]
+    done = offbeat(words, tmp_path, f"--offsets=0,{OFFSETS[name]}")
+    assert "none showed a clock that was beyond its bound for certain" in " ".join(done.stdout.split())
