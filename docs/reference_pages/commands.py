@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
 from markdown import code, prose, sentence, table
 
 from offbeat.cli import app
@@ -18,7 +17,7 @@ SOURCE = "src/offbeat/cli"
 
 HEAD = """# Commands
 
-`offbeat COMMAND --help` prints the same. Every command ends with one of these statuses:
+`offbeat COMMAND --help`, or `-h`, prints the same. Every command ends with one of these statuses:
 
 | status | meaning |
 | --- | --- |
@@ -34,8 +33,10 @@ the output is not a terminal.
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its full name; groups come before their members."""
-    root = typer.main.get_command(app.build())
-    yield from _below("offbeat", root)
+    for verb in app.VERBS:
+        command = app.load(verb)
+        yield f"offbeat {verb}", command
+        yield from _below(f"offbeat {verb}", command)
 
 
 def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:

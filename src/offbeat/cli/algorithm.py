@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.algorithm import breadth, check, choose, draw, exits, listing, show, verdict
-from offbeat.algorithm.sweep import wrong
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
 
 app = typer.Typer(
-    help="List, draw and prove the algorithms of the simulator, and yours.", no_args_is_help=True
+    help="List, draw and prove the algorithms of the simulator, and yours.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 NAME = (
@@ -40,6 +39,10 @@ def list_algorithms(
     as_json: Json = False,
 ) -> None:
     """List the algorithms that can be simulated, with their parameters."""
+    from rich.console import Console
+
+    from offbeat.algorithm import choose, listing
+
     entries = choose.listed(collective, family)
     if as_json:
         print(listing.encoded(entries))
@@ -88,6 +91,10 @@ def show_algorithm(
     as_json: Json = False,
 ) -> None:
     """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
+    from rich.console import Console
+
+    from offbeat.algorithm import draw, exits, show
+
     if skew and not pattern:
         raise BadInput("--skew is the largest delay of a shape: name the shape with --pattern")
     shown = show.shown(
@@ -143,6 +150,11 @@ def check_algorithms(
     as_json: Json = False,
 ) -> None:
     """Prove that algorithms compute their collective, for many p, roots, counts and parameters."""
+    from rich.console import Console
+
+    from offbeat.algorithm import breadth, check, verdict
+    from offbeat.algorithm.sweep import wrong
+
     outcomes = check.checked(
         names or [],
         family=family,

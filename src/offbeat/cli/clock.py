@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from offbeat.clock import directory as kept
-from offbeat.clock.progress import CheckProgress
-from offbeat.clock.run import check, here
-from offbeat.clock.summary import summary
-from offbeat.clock.tables import left_out, tables
-from offbeat.clock.verdict import sentence
-from offbeat.clock.wanted import METHODS, Wanted
+from offbeat.clock.wanted import METHODS
 from offbeat.errors import BadInput
-from offbeat.mpi.find import choose
 from offbeat.units import parse_size, parse_time
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from offbeat.clock import directory as kept
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="Check how well processes start together here, by barriers and by a shared clock.",
 )
 
@@ -91,6 +88,11 @@ def check_clock(
     Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped goes on where
     it stood when it is asked for again.
     """
+    from offbeat.clock.progress import CheckProgress
+    from offbeat.clock.run import check, here
+    from offbeat.clock.wanted import Wanted
+    from offbeat.mpi.find import choose
+
     installation = choose(mpi)
     wanted = Wanted(
         library=installation.version_text,
@@ -118,12 +120,20 @@ def report_clock(
     ] = False,
 ) -> None:
     """Show a check again, finished or not, and write its report anew; nothing is measured."""
+    from offbeat.clock import directory as kept
+
     _show(kept.read(directory), pictures=not no_pictures)
 
 
 def _show(done: kept.Check, *, pictures: bool) -> None:
     """The tables, the verdict, and the report."""
+    from rich.console import Console
+
+    from offbeat.clock import directory as kept
     from offbeat.clock.page import write_page  # loading matplotlib takes its time
+    from offbeat.clock.summary import summary
+    from offbeat.clock.tables import left_out, tables
+    from offbeat.clock.verdict import sentence
 
     console = Console(highlight=False, soft_wrap=True)
     machine, found = done.head.machine, done.head.found
@@ -144,6 +154,8 @@ def _show(done: kept.Check, *, pictures: bool) -> None:
 
 
 def _table(one: object) -> Table:
+    from rich.table import Table
+
     from offbeat.clock.tables import Table as Rows
 
     assert isinstance(one, Rows)

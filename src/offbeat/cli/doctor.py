@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from offbeat.engines.catalogue import catalogue
 from offbeat.errors import BadInput
-from offbeat.mpi import find
-from offbeat.mpi.examine import Examination, Findings, Node, examine, look_at_node
-from offbeat.mpi.find import Survey
-from offbeat.mpi.installation import Installation
-from offbeat.study.algorithm import Algorithm
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from offbeat.mpi.examine import Examination, Findings, Node
+    from offbeat.mpi.find import Survey
+    from offbeat.mpi.installation import Installation
+    from offbeat.study.algorithm import Algorithm
 
 
 def command(
@@ -34,6 +33,13 @@ def command(
     ] = False,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
+    import msgspec
+    from rich.console import Console
+
+    from offbeat.engines.catalogue import catalogue
+    from offbeat.mpi import find
+    from offbeat.mpi.examine import Findings, examine, look_at_node
+
     if every and mpi != "auto":
         raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
     if every and algorithms:
@@ -60,6 +66,10 @@ def command(
 
 
 def _show_algorithms(found: dict[str, list[Algorithm]], as_json: bool) -> None:
+    import msgspec
+    from rich.console import Console
+    from rich.table import Table
+
     if as_json:
         print(msgspec.json.encode(found).decode())
         return
@@ -72,6 +82,8 @@ def _show_algorithms(found: dict[str, list[Algorithm]], as_json: bool) -> None:
 
 
 def _show(findings: Findings) -> None:
+    from rich.console import Console
+
     console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
     _show_survey(console, findings.survey, [entry.installation for entry in findings.examined])
     _show_node(console, findings.node)
@@ -92,6 +104,8 @@ def _show(findings: Findings) -> None:
 
 
 def _show_survey(console: Console, survey: Survey, chosen: list[Installation]) -> None:
+    from rich.table import Table
+
     table = Table(title="MPI installations", title_justify="left", box=None, pad_edge=False)
     for heading in ("", "name", "library", "prefix", "found in"):
         table.add_column(heading, no_wrap=heading in ("name", "library"), overflow="fold")

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from rich.console import Console
-
 from offbeat.errors import OffbeatError
 from offbeat.stopped import Stopped
 
@@ -94,5 +92,7 @@ def _forget_output() -> None:
 
 
 def _say(text: str) -> None:
+    from rich.console import Console  # not loaded where nothing goes wrong
+
     said = f"offbeat: {text}" if "\n" not in text else f"offbeat: this cannot be used:\n{text}"
     Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False)

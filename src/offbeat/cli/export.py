@@ -6,13 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from offbeat.cli.selection_options import IncludeScenarios, Rule
-from offbeat.results.read import read_study
-from offbeat.select.choose import choose
-from offbeat.tuning.manifest import write_manifest
-from offbeat.tuning.write import plan_for, write
 from offbeat.units import counted
 
 
@@ -45,6 +40,13 @@ def command(
     ] = "",
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
+    from rich.console import Console
+
+    from offbeat.results.read import read_study
+    from offbeat.select.choose import choose
+    from offbeat.tuning.manifest import write_manifest
+    from offbeat.tuning.write import plan_for, write
+
     results = read_study(directory)
     choices = choose(results, rule, bootstrap=0, include_scenarios=include_scenarios)
     made, installation = plan_for(results, choices, mpi)

@@ -5,23 +5,20 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
-from offbeat.calibrate.measurements import read as read_measurements
-from offbeat.calibrate.measurements import write as write_measurements
-from offbeat.mpi.find import choose
-from offbeat.platform import machine, presets, show, template
-from offbeat.platform.json_schema import schema_text
-from offbeat.study.new_file import check_new, write_new
+from offbeat.platform import presets
 from offbeat.units import format_time
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 app = typer.Typer(
-    help="List, show, write and calibrate the machines that are simulated.", no_args_is_help=True
+    help="List, show, write and calibrate the machines that are simulated.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Picture = Annotated[
@@ -33,6 +30,11 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it e
 @app.command("list")
 def list_platforms() -> None:
     """List the platforms that come with offbeat."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from offbeat.platform import machine, show
+
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "nodes × cores", "joined by", "source"):
         table.add_column(heading, no_wrap=heading == "name", overflow="fold")
@@ -54,6 +56,11 @@ def show_platform(
     ] = None,
 ) -> None:
     """Show what a platform holds, and what a message alone takes on it by size and distance."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from offbeat.platform import machine, show
+
     loaded = machine.load(platform)
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{loaded.name}", style="bold", markup=False)
@@ -89,6 +96,9 @@ def init_platform(
     force: Force = False,
 ) -> None:
     """Write a commented platform file that can be used as it is."""
+    from offbeat.platform import machine, template
+    from offbeat.study.new_file import write_new
+
     text = machine.load(str(presets.path_of(preset))).text if preset else template.template()
     write_new(path, text, "the platform file", force=force)
     print(f"wrote {path}; see what it comes to with 'offbeat platform show {shlex.quote(str(path))}'")
@@ -101,6 +111,9 @@ def platform_schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
+    from offbeat.platform.json_schema import schema_text
+    from offbeat.study.new_file import write_new
+
     if output is None:
         sys.stdout.write(schema_text())
     else:
@@ -159,6 +172,15 @@ def calibrate_platform(
 
     Shows for each size how far the fitted model is from what was measured.
     """
+    from rich.console import Console
+
+    from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
+    from offbeat.calibrate.measurements import read as read_measurements
+    from offbeat.calibrate.measurements import write as write_measurements
+    from offbeat.mpi.find import choose
+    from offbeat.platform import machine
+    from offbeat.study.new_file import check_new, write_new
+
     check_new(output, force=force)
     if measurements is not None:
         check_new(measurements, force=True)
@@ -186,6 +208,8 @@ def calibrate_platform(
 
 
 def _table(headings: list[str], rows: list[list[str]]) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for number, heading in enumerate(headings):
         table.add_column(heading, justify="right" if number else "left")

@@ -5,20 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
-from offbeat.predict import document, wording
-from offbeat.predict.cells import source
-from offbeat.predict.predict import Wishes, predict
-from offbeat.predict.prediction import Prediction
-from offbeat.results.read import read_study
-from offbeat.trace.read import open_trace
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from offbeat.predict.prediction import Prediction
 
 PICTURE = "expected-run-time"
 
@@ -64,6 +60,12 @@ def command(
     Without a choice of calls, those are taken that the summary names as the first to tune; if the results do
     not cover them, the next ones that they do.
     """
+    from offbeat.predict import document
+    from offbeat.predict.cells import source
+    from offbeat.predict.predict import Wishes, predict
+    from offbeat.results.read import read_study
+    from offbeat.trace.read import open_trace
+
     opened = open_trace(trace)
     measured = read_study(results)
     wishes = Wishes(
@@ -88,6 +90,10 @@ def command(
 
 
 def _print(made: Prediction) -> None:
+    from rich.console import Console
+
+    from offbeat.predict import wording
+
     console = Console(highlight=False, soft_wrap=True)
     for line in wording.head(made):
         console.print(line, markup=False)
@@ -106,6 +112,9 @@ def _print(made: Prediction) -> None:
 
 def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> Table:
     """A table whose first column is text; a narrow terminal folds that one alone."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for number, heading in enumerate(headings):
         table.add_column(heading, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
@@ -115,6 +124,8 @@ def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | N
 
 
 def _draw(made: Prediction, folder: Path) -> None:
+    from rich.console import Console
+
     from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
     from offbeat.report.pictures import write
 

@@ -10,12 +10,9 @@ from typing import Annotated
 import typer
 
 from offbeat.errors import BadInput
-from offbeat.results.export import TABLES, export_csv, export_file, export_json
-from offbeat.results.import_csv import import_csv
-from offbeat.results.read import read_study
 from offbeat.units import counted
 
-app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True)
+app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("export")
@@ -26,13 +23,16 @@ def export_results(
         bool, typer.Option("--json", help="Write JSON, with the study and the provenance.")
     ] = False,
     table: Annotated[
-        str, typer.Option("--table", help=f"The table to write: {', '.join(TABLES)}.", metavar="TABLE")
+        str, typer.Option("--table", help="The table to write: cases, repetitions or ranks.", metavar="TABLE")
     ] = "cases",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
     ] = None,
 ) -> None:
     """Write the results of a study as CSV or JSON; times are in seconds, sizes in bytes."""
+    from offbeat.results.export import export_csv, export_file, export_json
+    from offbeat.results.read import read_study
+
     if csv and json:
         raise BadInput("--csv and --json exclude each other; give one of them")
     results = read_study(directory)
@@ -71,6 +71,8 @@ def import_results(
     ] = None,
 ) -> None:
     """Make a result directory from a CSV of measurements made elsewhere."""
+    from offbeat.results.import_csv import import_csv
+
     columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])
     imported = import_csv(csv, output, columns=columns, settings=settings)
     print(f"{output}: {counted(imported.cases, 'case')} from {counted(imported.measurements, 'measurement')}")

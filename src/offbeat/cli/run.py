@@ -7,22 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.engines import executors, resume
-from offbeat.engines.dry_run import describe
-from offbeat.engines.open import (
-    check_simulator_options,
-    installation_of,
-    open_engine_of,
-    with_mpi,
-)
-from offbeat.engines.outcome import closing_words
-from offbeat.engines.progress import RunProgress
-from offbeat.engines.run import run
-from offbeat.engines.time_limit import time_limit
 from offbeat.errors import BadInput
-from offbeat.study.load import load, simulator_options
 
 
 def command(
@@ -74,6 +60,17 @@ def command(
 
     Killed or out of time, the same command goes on where it stood and measures nothing twice.
     """
+    from rich.console import Console
+
+    from offbeat.engines import executors, resume
+    from offbeat.engines.dry_run import describe
+    from offbeat.engines.open import check_simulator_options, installation_of, open_engine_of, with_mpi
+    from offbeat.engines.outcome import closing_words
+    from offbeat.engines.progress import RunProgress
+    from offbeat.engines.run import run
+    from offbeat.engines.time_limit import time_limit
+    from offbeat.study.load import load, simulator_options
+
     if not stop_before_limit >= 0:
         raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
     instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)

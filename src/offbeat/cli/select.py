@@ -7,14 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
 from offbeat.errors import RunFailed
-from offbeat.results.read import read_study
-from offbeat.select import document, wording
-from offbeat.select.choose import select
-from offbeat.select.render import rendered
 
 
 def command(
@@ -52,6 +47,13 @@ def command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 1,
 ) -> None:
     """Choose for every collective, p and size the algorithm that stays good across arrival patterns."""
+    from rich.console import Console
+
+    from offbeat.results.read import read_study
+    from offbeat.select import document, wording
+    from offbeat.select.choose import select
+    from offbeat.select.render import rendered
+
     selection = select(
         read_study(directory),
         rule,

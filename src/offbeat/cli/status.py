@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.filesize import decimal
-from rich.table import Table
 
-from offbeat.results.status import STATUSES, Status, read_status
+if TYPE_CHECKING:
+    from rich import box
+    from rich.table import Table
+
+    from offbeat.results.status import Status
 
 
 def command(
     directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIR")],
 ) -> None:
     """Show how far a study is: cases done, set aside and why, and whether a run is at it now."""
+    from rich import box
+    from rich.console import Console
+
+    from offbeat.results.status import read_status
+
     status = read_status(directory)
     console = Console(highlight=False, soft_wrap=True)
     for line in _lines(status):
@@ -31,6 +36,8 @@ def command(
 
 
 def _lines(status: Status) -> list[str]:
+    from rich.filesize import decimal
+
     of_total = "" if status.total is None else f" of {status.total}"
     active = "no run is active"
     if status.active:
@@ -43,6 +50,10 @@ def _lines(status: Status) -> list[str]:
 
 
 def _table(status: Status, borders: box.Box | None) -> Table:
+    from rich.table import Table
+
+    from offbeat.results.status import STATUSES
+
     table = Table("collective", box=borders, pad_edge=False)
     for name in STATUSES:
         table.add_column(name, justify="right")

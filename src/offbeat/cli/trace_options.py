@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from offbeat.errors import BadInput
-from offbeat.trace.progress import ReadProgress
-from offbeat.trace.read import Trace
-from offbeat.trace.summary import Summary, summarize
 from offbeat.units import parse_size
+
+if TYPE_CHECKING:
+    from offbeat.trace.read import Trace
+    from offbeat.trace.summary import Summary
 
 Directory = Annotated[Path, typer.Argument(help="The folder with the trace.", metavar="DIR")]
 Collective = Annotated[str, typer.Option(help="Only calls of this collective, such as alltoall.")]
@@ -22,6 +23,9 @@ Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 Ki
 
 def summed_up(trace: Trace) -> Summary:
     """The summary of a trace; how far the reading has come is shown."""
+    from offbeat.trace.progress import ReadProgress
+    from offbeat.trace.summary import summarize
+
     with ReadProgress("reading the trace") as progress:
         return summarize(trace, told=progress.told)
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table as Drawn
-from rich.text import Text
 
 from offbeat.cli.trace_options import Directory, summed_up
-from offbeat.trace.advice import sentence
-from offbeat.trace.choice import with_arrivals
-from offbeat.trace.read import open_trace
-from offbeat.trace.row_words import short_name
-from offbeat.trace.summary import Summary, as_plain
-from offbeat.trace.tables import MOST_ROWS, Table, head, tables
 from offbeat.whole_file import refused, write_whole_file
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as Drawn
+
+    from offbeat.trace.summary import Summary
+    from offbeat.trace.tables import Table
+
+MOST_ROWS = 20
+"""Rows of each table unless --rows says otherwise."""
 
 PICTURES = 5
 """So many rows, those whose operation takes the most time, get a picture."""
@@ -47,6 +47,13 @@ def command(
     ] = None,
 ) -> None:
     """Show where the time in collectives goes: waiting or working, who is late, what to tune first."""
+    import msgspec
+
+    from offbeat.trace.advice import sentence
+    from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import as_plain
+    from offbeat.trace.tables import head, tables
+
     summary = summed_up(open_trace(directory))
     console = _console()
     for line in head(summary):
@@ -70,13 +77,17 @@ def command(
 
 def _console() -> Console:
     """Standard output; what is no terminal has no width to fit."""
+    from rich.console import Console
+
     wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return Console(highlight=False, soft_wrap=True, width=_WIDE if wide else None)
 
 
 def _draw(summary: Summary, folder: Path) -> None:
     from offbeat.report.pictures import write as write_picture  # loading matplotlib takes its time
+    from offbeat.trace.choice import with_arrivals
     from offbeat.trace.draw import delay_figure
+    from offbeat.trace.row_words import short_name
 
     drawn = with_arrivals(summary.families)
     for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
@@ -91,6 +102,9 @@ def _fitting(table: Table, console: Console) -> Drawn:
 
 
 def _drawn(table: Table) -> Drawn:
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
     drawn = Drawn(title=table.title, title_justify="left", box=None, pad_edge=False)
     for number, heading in enumerate(table.headings):
         is_text = number in table.texts

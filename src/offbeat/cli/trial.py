@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
 
-from offbeat.cli.predict import drawn
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summed_up
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.errors import BadInput
-from offbeat.mpi.hand_on import processes
-from offbeat.predict.cells import source
-from offbeat.predict.conditions import Estimate
-from offbeat.predict.predict import covered_parts
-from offbeat.predict.prediction import Prediction, by_choice
-from offbeat.results.layout import CASES, PROVENANCE
-from offbeat.results.read import Results, read_study
-from offbeat.results.statistics import median_interval
-from offbeat.trace.read import open_trace
-from offbeat.trace.run import find_installation
-from offbeat.trial import journal, launch, wording
-from offbeat.trial.choices import Planned, Tried, check_processes, planned, written
-from offbeat.trial.judge import judge
-from offbeat.trial.progress import TrialProgress
-from offbeat.trial.trial import missing, run_all, times
-from offbeat.tuning.simulated import is_simulated
-from offbeat.tuning.write import measured_library
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from offbeat.predict.prediction import Prediction
+    from offbeat.results.read import Results
+    from offbeat.trial.choices import Planned, Tried
 
 PICTURE = "expected-and-measured-run-time"
 
@@ -81,6 +68,16 @@ def command(
 
     Stopped at any moment, the same command goes on where it stood and runs nothing twice.
     """
+    from rich.console import Console
+
+    from offbeat.mpi.hand_on import processes
+    from offbeat.results.read import read_study
+    from offbeat.trace.run import find_installation
+    from offbeat.trial import journal, launch, wording
+    from offbeat.trial.choices import check_processes, planned, written
+    from offbeat.trial.progress import TrialProgress
+    from offbeat.trial.trial import missing, run_all, times
+
     launch.check_words(words)
     pattern = launch.parse_pattern(time)
     if pictures is not None and trace is None:
@@ -118,6 +115,8 @@ def command(
 
 def _only_results() -> Path:
     """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
+    from offbeat.results.layout import CASES, PROVENANCE
+
     found = sorted(
         path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
     )
@@ -133,6 +132,11 @@ def _only_results() -> Path:
 
 def _expected(trace: Path, results: Results, tried: Sequence[Tried]) -> Prediction:
     """What a trace lets expect of each choice."""
+    from offbeat.predict.cells import source
+    from offbeat.predict.predict import covered_parts
+    from offbeat.predict.prediction import by_choice
+    from offbeat.trace.read import open_trace
+
     opened = open_trace(trace)
     summary = summed_up(opened)
     run, parts, notes = covered_parts(opened, summary, source(results, opened.headers[0].library))
@@ -148,6 +152,10 @@ def _report(
     *,
     is_wall: bool,
 ) -> None:
+    from offbeat.cli.predict import drawn
+    from offbeat.trial import wording
+    from offbeat.trial.judge import judge
+
     same = {one.name: one.same_as for one in choices if one.same_as}
     said.print()
     headings = ["choice", "runs", "median", "fastest – slowest", "against\ndefault"]
@@ -171,6 +179,9 @@ def _report(
 
 def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:
     """How to prove that the library obeyed; simulations do not tell by what it could be seen."""
+    from offbeat.tuning.simulated import is_simulated
+    from offbeat.tuning.write import measured_library
+
     if is_simulated(measured_library(results.provenance)):
         return
     said.print()
@@ -184,8 +195,12 @@ def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output
 
 
 def _draw(expected: Prediction, found: Mapping[str, Sequence[float]], folder: Path) -> None:
+    import numpy as np
+
+    from offbeat.predict.conditions import Estimate
     from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
     from offbeat.report.pictures import write
+    from offbeat.results.statistics import median_interval
 
     actual = {}
     for name, own in found.items():

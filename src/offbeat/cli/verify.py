@@ -6,14 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
-from offbeat.results.read import read_study
-from offbeat.tuning.manifest import read_manifest
-from offbeat.tuning.proofs import legend, summary, table, write_proofs
-from offbeat.tuning.prove_files import prove_files
 
 
 def command(
@@ -30,6 +24,14 @@ def command(
     ] = "",
 ) -> None:
     """Launch the MPI library with its tuning files and prove, cell by cell, which algorithm runs."""
+    from rich.console import Console
+
+    from offbeat.engines.progress import RunProgress
+    from offbeat.results.read import read_study
+    from offbeat.tuning.manifest import read_manifest
+    from offbeat.tuning.proofs import legend, summary, table, write_proofs
+    from offbeat.tuning.prove_files import prove_files
+
     folder = tuning or directory / "tuning"
     with RunProgress(doing="look at") as progress:
         proofs = prove_files(read_study(directory), read_manifest(folder), mpi, folder, progress)
