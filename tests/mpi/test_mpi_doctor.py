@@ -134,7 +134,7 @@ def test_a_launch_below_another_launch_starts_afresh(
 
 
 def test_the_doctor_reports_a_real_library_as_json(mpi_installation: Installation) -> None:
-    status, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun), "--json")
+    status, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun), "--json", "-")
     found = json.loads(out)
     (examined,) = found["examined"]
     assert (status, examined["failure"]) == (0, "")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import Json, is_wanted, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
@@ -26,7 +27,6 @@ Family = Annotated[
     str,
     typer.Option(help="Whose names: openmpi, mpich or simgrid; if not given, the first that has this name."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")]
 OfFunction = Annotated[str, typer.Option("--collective", help="The collective that a function computes.")]
 
 
@@ -36,19 +36,16 @@ def list_algorithms(
         str, typer.Argument(help="Only those of this collective.", metavar="COLLECTIVE")
     ] = "",
     family: Annotated[str, typer.Option(help="Only those of openmpi, mpich or simgrid.")] = "",
-    as_json: Json = False,
+    json: Json = "",
 ) -> None:
     """List the algorithms that can be simulated, with their parameters."""
-    from rich.console import Console
 
     from offbeat.algorithm import choose, listing
 
     entries = choose.listed(collective, family)
-    if as_json:
-        print(listing.encoded(entries))
-        return
-    width = None if sys.stdout.isatty() else 160
-    Console(highlight=False, width=width).print(listing.table(entries))
+    if is_wanted(json):
+        stdout().print(listing.table(entries))
+    write_json(json, lambda: f"{listing.encoded(entries)}\n".encode())
 
 
 @app.command("show")
@@ -88,7 +85,7 @@ def show_algorithm(
         Path | None,
         typer.Option("--picture", "-o", help="Picture to write as well: a .png, .svg or .pdf file."),
     ] = None,
-    as_json: Json = False,
+    json: Json = "",
 ) -> None:
     """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
     from rich.console import Console
@@ -112,9 +109,8 @@ def show_algorithm(
         seed=seed,
     )
     console = Console(highlight=False, soft_wrap=True)
-    if as_json:
-        print(show.encoded(shown))
-    else:
+    write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
+    if is_wanted(json):
         unicode = console.encoding.lower().startswith("utf")
         lines = draw.drawn(shown.messages, width=console.width, unicode=unicode)
         if shown.timed:
@@ -147,7 +143,7 @@ def check_algorithms(
         str, typer.Option("--p", help="Numbers of processes to check, such as '1-16,64', instead of those.")
     ] = "",
     jobs: Annotated[int, typer.Option(min=0, help="Checks at the same time; 0: one a core.")] = 0,
-    as_json: Json = False,
+    json: Json = "",
 ) -> None:
     """Prove that algorithms compute their collective, for many p, roots, counts and parameters."""
     from rich.console import Console
@@ -164,9 +160,8 @@ def check_algorithms(
         jobs=jobs,
         console=Console(stderr=True),
     )
-    if as_json:
-        print(verdict.encoded(outcomes))
-    else:
-        Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(verdict.verdict(outcomes))
+    write_json(json, lambda: f"{verdict.encoded(outcomes)}\n".encode())
+    if is_wanted(json):
+        Console(highlight=False).print(verdict.verdict(outcomes))
     if wrong(outcomes):
         raise RunFailed(verdict.summary(outcomes))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import AllNotes, print_notes
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.units import counted
 
@@ -38,6 +39,7 @@ def command(
             metavar="PREFIX",
         ),
     ] = "",
+    all_notes: AllNotes = False,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     from rich.console import Console
@@ -64,5 +66,4 @@ def command(
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
-    for note in files.notes:
-        console.print(f"Note: {note}", markup=False)
+    print_notes(console, files.notes, everything=all_notes, word="Note")

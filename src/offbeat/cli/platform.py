@@ -5,15 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from offbeat.platform import presets
 from offbeat.units import format_time
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 app = typer.Typer(
     help="List, show, write and calibrate the machines that are simulated.",
@@ -31,13 +28,11 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it e
 def list_platforms() -> None:
     """List the platforms that come with offbeat."""
     from rich.console import Console
-    from rich.table import Table
 
     from offbeat.platform import machine, show
+    from offbeat.table import Fitted
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "nodes × cores", "joined by", "source"):
-        table.add_column(heading, no_wrap=heading == "name", overflow="fold")
+    table = Fitted(["name", "nodes × cores", "joined by", "source"], texts=range(4))
     for name in presets.names():
         line = show.summary(machine.load(name))
         table.add_row(line.name, line.machine, line.joined, line.source)
@@ -57,26 +52,21 @@ def show_platform(
 ) -> None:
     """Show what a platform holds, and what a message alone takes on it by size and distance."""
     from rich.console import Console
-    from rich.table import Table
 
     from offbeat.platform import machine, show
+    from offbeat.table import Fitted
 
     loaded = machine.load(platform)
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{loaded.name}", style="bold", markup=False)
-    facts = Table(box=None, pad_edge=False, show_header=False)
-    facts.add_column(no_wrap=True)
-    facts.add_column(overflow="fold")
-    for fact in show.facts(loaded):
-        facts.add_row(*fact)
-    console.print(facts)
+    console.print(Fitted(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
     headings, rows = show.by_size(loaded)
     console.print("\nOne message alone: its time, and bytes over time")
-    console.print(_table(headings, rows))
+    console.print(Fitted(headings, rows))
     if route:
         latency_s, links = show.route(loaded, *route)
         console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
-        console.print(_table(["link", "bandwidth", "share of the rate"], links))
+        console.print(Fitted(["link", "bandwidth", "share of the rate"], links))
     if picture is not None:
         from offbeat.platform.picture import picture as draw_picture  # loading matplotlib takes its time
 
@@ -180,6 +170,7 @@ def calibrate_platform(
     from offbeat.mpi.find import choose
     from offbeat.platform import machine
     from offbeat.study.new_file import check_new, write_new
+    from offbeat.table import Fitted
 
     check_new(output, force=force)
     if measurements is not None:
@@ -195,7 +186,7 @@ def calibrate_platform(
         write_measurements(measured, measurements)
     found = calibrate(measured, like)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(_table(*found.table()))
+    console.print(Fitted(*found.table()))
     for line in found.words():
         console.print(line, markup=False)
     write_new(output, found.text, "the platform file", force=force)
@@ -205,14 +196,3 @@ def calibrate_platform(
 
         draw_picture(measured, found.residuals, picture)
         console.print(f"wrote {picture}", markup=False)
-
-
-def _table(headings: list[str], rows: list[list[str]]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
-    for row in rows:
-        table.add_row(*row)
-    return table

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from offbeat.predict.prediction import Prediction
 
 PICTURE = "expected-run-time"
@@ -43,13 +40,8 @@ def command(
             " the choices of each rule.",
         ),
     ] = False,
-    json: Annotated[
-        str,
-        typer.Option(
-            help="Write the prediction as JSON to this file; '-' prints it in place of the table.",
-            metavar="FILE",
-        ),
-    ] = "",
+    json: Json = "",
+    all_notes: AllNotes = False,
     pictures: Annotated[
         Path | None,
         typer.Option(help="Folder for the picture, as PNG, PDF and SVG.", metavar="FOLDER"),
@@ -79,48 +71,30 @@ def command(
     )
     first = opened.headers[0]
     made = predict(opened, summed_up(opened), source(measured, first.library), wishes)
-    if json == "-":
-        sys.stdout.write(document.encoded(made).decode())
-    else:
-        _print(made)
-    if json not in ("", "-"):
-        document.write(made, Path(json))
+    if is_wanted(json):
+        _print(made, all_notes=all_notes)
+    write_json(json, lambda: document.encoded(made))
     if pictures is not None:
         _draw(made, pictures)
 
 
-def _print(made: Prediction) -> None:
-    from rich.console import Console
-
+def _print(made: Prediction, *, all_notes: bool) -> None:
     from offbeat.predict import wording
+    from offbeat.table import Fitted
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     for line in wording.head(made):
         console.print(line, markup=False)
-    for note in made.notes:
-        console.print(f"note: {note}", markup=False)
+    print_notes(console, made.notes, everything=all_notes)
     shown = wording.table(made)
     console.print()
-    console.print(drawn(shown.headings, shown.rows, shown.title))
+    console.print(Fitted(shown.headings, shown.rows, title=shown.title))
     for line in shown.notes:
         console.print(line, markup=False)
     console.print()
     for line in (wording.sentence(made), wording.ran_sentence(made)):
         if line:
             console.print(line, markup=False)
-
-
-def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> Table:
-    """A table whose first column is text; a narrow terminal folds that one alone."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 def _draw(made: Prediction, folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import result_directories, words
 from offbeat.errors import BadInput
 from offbeat.units import counted
 
@@ -17,11 +18,18 @@ app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=Tru
 
 @app.command("export")
 def export_results(
-    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIR")],
-    csv: Annotated[bool, typer.Option("--csv", help="Write CSV (the default).")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Write JSON, with the study and the provenance.")
-    ] = False,
+    directory: Annotated[
+        Path, typer.Argument(help="The result directory.", metavar="DIR", autocompletion=result_directories)
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="csv, or json, which holds the study and the provenance too.",
+            metavar="csv|json",
+            autocompletion=words("csv", "json"),
+        ),
+    ] = "csv",
     table: Annotated[
         str, typer.Option("--table", help="The table to write: cases, repetitions or ranks.", metavar="TABLE")
     ] = "cases",
@@ -33,14 +41,14 @@ def export_results(
     from offbeat.results.export import export_csv, export_file, export_json
     from offbeat.results.read import read_study
 
-    if csv and json:
-        raise BadInput("--csv and --json exclude each other; give one of them")
+    if form not in ("csv", "json"):
+        raise BadInput(f"--format {form}: known are csv and json")
     results = read_study(directory)
     for note in results.notes:
         print(f"warning: {note}", file=sys.stderr)
     if output is not None:
-        export_file(results, output, json=json, name=table)
-    elif json:
+        export_file(results, output, json=form == "json", name=table)
+    elif form == "json":
         export_json(results, sys.stdout.buffer, table)
     else:
         export_csv(results, sys.stdout.buffer, table)

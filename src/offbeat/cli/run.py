@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, write_json
 from offbeat.errors import BadInput
 
 
@@ -55,6 +56,8 @@ def command(
         float,
         typer.Option(help="Minutes before the batch job's time limit at which no further case is begun."),
     ] = 5.0,
+    json: Json = "",
+    all_notes: AllNotes = False,
 ) -> None:
     """Measure a study.
 
@@ -65,12 +68,14 @@ def command(
     from offbeat.engines import executors, resume
     from offbeat.engines.dry_run import describe
     from offbeat.engines.open import check_simulator_options, installation_of, open_engine_of, with_mpi
-    from offbeat.engines.outcome import closing_words
+    from offbeat.engines.outcome import closing_words, summary
     from offbeat.engines.progress import RunProgress
     from offbeat.engines.run import run
     from offbeat.engines.time_limit import time_limit
     from offbeat.study.load import load, simulator_options
 
+    if dry_run and json:
+        raise BadInput("--json tells how a run ended, and --dry-run runs nothing: leave out one of them")
     if not stop_before_limit >= 0:
         raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
     instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)
@@ -87,10 +92,12 @@ def command(
     with resume.open_store(loaded, directory) as store:
         used = open_engine_of(loaded, directory, installation)
         try:
-            with RunProgress() as progress:
+            with RunProgress(all_notes=all_notes) as progress:
                 outcome = run(loaded, store, used, progress, time_limit(stop_before_limit))
         finally:
             used.close()
-    print(closing_words(outcome, progress.counts, directory))
+    if is_wanted(json):
+        print(closing_words(outcome, progress.counts, directory))
+    write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))
     if outcome.stopped:
         raise typer.Exit(1)

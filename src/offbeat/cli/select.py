@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import AllNotes, Json, is_wanted, write_json
 from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
 from offbeat.errors import RunFailed
 
@@ -29,13 +28,8 @@ def command(
     with_details: Annotated[
         bool, typer.Option("--details", help="Show the measured tables of every cell before the selection.")
     ] = False,
-    json: Annotated[
-        str,
-        typer.Option(
-            help="Write the selection as JSON to this file; '-' prints it in place of the tables.",
-            metavar="FILE",
-        ),
-    ] = "",
+    json: Json = "",
+    all_notes: AllNotes = False,
     bootstrap: Annotated[
         int,
         typer.Option(
@@ -64,12 +58,9 @@ def command(
         collectives=collective or [],
     )
     console = Console(highlight=False)
-    if json == "-":
-        sys.stdout.write(document.encoded(selection).decode())
-    else:
-        console.print(rendered(selection, console, with_details))
-    if json not in ("", "-"):
-        document.write(selection, Path(json))
+    if is_wanted(json):
+        console.print(rendered(selection, console, with_details, all_notes=all_notes))
+    write_json(json, lambda: document.encoded(selection))
     if not selection.choices:
         reason = selection.left_out[0].reason if selection.left_out else "nothing was measured."
         raise RunFailed(f"nothing can be selected: {reason}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summed_up
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from offbeat.predict.prediction import Prediction
     from offbeat.results.read import Results
     from offbeat.trial.choices import Planned, Tried
+    from offbeat.trial.journal import Settings
 
 PICTURE = "expected-and-measured-run-time"
 
@@ -63,13 +65,13 @@ def command(
         typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
     ] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order within rounds.")] = 1,
+    json: Json = "",
+    all_notes: AllNotes = False,
 ) -> None:
     """Run a program with the library's decisions, the no-delay choice and the robust one, in turn.
 
     Stopped at any moment, the same command goes on where it stood and runs nothing twice.
     """
-    from rich.console import Console
-
     from offbeat.mpi.hand_on import processes
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
@@ -94,9 +96,11 @@ def command(
         choices=[journal.Setting(name=one.name, same_as=one.same_as, rules=one.words) for one in choices],
     )
     check_processes(choices, processes(words))
-    said = Console(highlight=False, soft_wrap=True)
-    for line in [*wording.tried_lines(choices), *wording.notes(choices)]:
-        said.print(line, markup=False)
+    said = stdout()
+    if is_wanted(json):
+        for line in wording.tried_lines(choices):
+            said.print(line, markup=False)
+        print_notes(said, wording.notes(choices), everything=all_notes)
     journal.prepare(output)
     with journal.opened(output, settings) as kept:
         tried = list(written(choices, installation, output / journal.TUNING))
@@ -107,8 +111,10 @@ def command(
             used = launch.Command(words=words, installation=installation)
             run_all(kept, used, tried, rounds, seed, pattern, progress.told)
         found = times(kept, names)
-    _report(said, choices, found, expected, is_wall=pattern is None)
-    _name_verify(said, measured, tried, output)
+    if is_wanted(json):
+        _report(said, choices, found, expected, is_wall=pattern is None, all_notes=all_notes)
+        _name_verify(said, measured, tried, output)
+    write_json(json, lambda: encoded(_document(settings, choices, found, expected)))
     if pictures is not None and expected is not None:
         _draw(expected, found, pictures)
 
@@ -151,30 +157,51 @@ def _report(
     expected: Prediction | None,
     *,
     is_wall: bool,
+    all_notes: bool,
 ) -> None:
-    from offbeat.cli.predict import drawn
+    from offbeat.table import Fitted
     from offbeat.trial import wording
     from offbeat.trial.judge import judge
 
     same = {one.name: one.same_as for one in choices if one.same_as}
     said.print()
     headings = ["choice", "runs", "median", "fastest – slowest", "against\ndefault"]
-    said.print(drawn(headings, wording.rows(found, same)))
+    said.print(Fitted(headings, wording.rows(found, same)))
     said.print()
     for sentence in wording.verdict_sentences(judge(found), same):
         said.print(sentence, markup=False)
     if expected is None:
         return
     said.print()
-    for note in expected.notes:
-        said.print(f"note: {note}", markup=False)
-    said.print(drawn(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
+    print_notes(said, expected.notes, everything=all_notes)
+    said.print(Fitted(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
     if is_wall:
         said.print(
             "Measured times are those of the command, starting it included; expected ones are from MPI_Init"
             " to the end. --time takes the program's own.",
             markup=False,
         )
+
+
+def _document(
+    settings: Settings,
+    choices: Sequence[Planned],
+    found: Mapping[str, Sequence[float]],
+    expected: Prediction | None,
+) -> dict[str, Any]:
+    """The trial for programs: run times in seconds, one a round for each choice, and the verdict on them."""
+    from offbeat.predict.document import document
+    from offbeat.trial import wording
+    from offbeat.trial.judge import judge
+
+    return {
+        "schema_version": 1,
+        "settings": settings,
+        "notes": wording.notes(choices),
+        "times_s": found,
+        "verdict": judge(found),
+        "expected": document(expected) if expected is not None else None,
+    }
 
 
 def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
 from offbeat.errors import RunFailed
 
 
@@ -22,10 +23,9 @@ def command(
             "--mpi", help="The MPI installation to launch. [default: the one written for]", metavar="PREFIX"
         ),
     ] = "",
+    json: Json = "",
 ) -> None:
     """Launch the MPI library with its tuning files and prove, cell by cell, which algorithm runs."""
-    from rich.console import Console
-
     from offbeat.engines.progress import RunProgress
     from offbeat.results.read import read_study
     from offbeat.tuning.manifest import read_manifest
@@ -36,11 +36,12 @@ def command(
     with RunProgress(doing="look at") as progress:
         proofs = prove_files(read_study(directory), read_manifest(folder), mpi, folder, progress)
     write_proofs(proofs, folder)
-    console = Console(highlight=False)
-    console.print(table(proofs.proofs))
-    for sentence in legend(proofs.proofs):
-        console.print(sentence, soft_wrap=True)
-    console.print(summary(proofs), soft_wrap=True)
+    if is_wanted(json):
+        console = stdout()
+        console.print(table(proofs.proofs))
+        for sentence in [*legend(proofs.proofs), summary(proofs)]:
+            console.print(sentence, markup=False)
+    write_json(json, lambda: encoded(proofs))
     if not proofs.all_obeyed:
         raise RunFailed(
             f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere;"

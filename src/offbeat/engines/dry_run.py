@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from offbeat.engines.base import Engine
 from offbeat.engines.run import asked_algorithms, check_names, placed_groups
@@ -16,6 +14,7 @@ from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
+from offbeat.table import Fitted
 from offbeat.units import format_size, format_time
 
 COMMANDS_SHOWN = 40
@@ -35,11 +34,8 @@ def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
 
 def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     rows = pattern_rows(loaded.study)
-    table = Table(title=escape(f"study {loaded.study.name}: cases"), box=None)
-    for heading in ("collective", "p", "size", "algorithms", "patterns", "cases"):
-        table.add_column(
-            heading, justify="right" if heading in ("p", "size", "patterns", "cases") else "left"
-        )
+    headings = ["collective", "p", "size", "algorithms", "patterns", "cases"]
+    table = Fitted(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
     commands: dict[str, None] = {}
     warnings: dict[str, None] = {}
     total = 0

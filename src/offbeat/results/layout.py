@@ -22,7 +22,9 @@ from typing import Any
 import msgspec
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.results.schema import SCHEMA_VERSION
+
+SCHEMA_VERSION = 1
+"""The version of the columns and files; provenance names it. Here, so that reading it needs no polars."""
 
 STUDY = "study.toml"
 PROVENANCE = "provenance.json"

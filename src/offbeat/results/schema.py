@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-SCHEMA_VERSION = 1
+from offbeat.results.layout import SCHEMA_VERSION as SCHEMA_VERSION
 
 CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case: joins the three frames"),

@@ -1,18 +1,22 @@
-"""How far a study is: done, to do, set aside, and whether a run is at it."""
+"""How far a study is: done, to do, quarantined, and whether a run is active.
+
+All of it stands in small files; the samples, and polars, which takes as long to load as everything else, are
+needed for checking the samples only.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
 import msgspec
-import polars as pl
 from msgspec import Struct
 
 from offbeat.results import layout
+from offbeat.results.append import read_lines
 from offbeat.results.lock import Holder, holder
-from offbeat.results.read import Results, read_study
 
 STATUSES = ("measured", "incomplete", "quarantined")
 """What a finished case can be."""
@@ -37,20 +41,48 @@ class Status(Struct, kw_only=True):
     notes: list[str]
 
 
-def read_status(path: str | PathLike[str]) -> Status:
-    """How far the study in a result directory is; raises BadInput as read_study does."""
-    results = read_study(path)
-    files = _files(results.directory)
+class _Line(Struct):
+    """What a line of ``cases.jsonl`` says of a case, as far as it is wanted here."""
+
+    case: str
+    collective: str
+    algorithm: str
+    p: int
+    bytes: int
+    pattern: str
+    status: str
+    reason: str
+
+
+def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
+    """How far the study in a result directory is.
+
+    The cases are those that a run has noted as finished. With ``check`` every sample is read as well, and
+    cases whose samples are missing do not count. Raises BadInput as read_study does.
+    """
+    directory = Path(path)
+    layout.read_provenance(directory)
+    lines, _ = read_lines(directory / layout.CASES, _Line)
+    latest = {line.case: line for line in lines}
+    notes: list[str] = []
+    if check:
+        from offbeat.results.read import read_study  # loads polars
+
+        results = read_study(directory)
+        sound = set(results.cases["case"])
+        latest = {case: line for case, line in latest.items() if case in sound}
+        notes = results.notes
+    files = _files(directory)
     return Status(
-        directory=results.directory,
-        done=len(results.cases),
-        total=_total(results),
-        counts=_counts(results.cases),
-        quarantined=_quarantined(results.cases),
-        active=holder(results.directory),
+        directory=directory,
+        done=len(latest),
+        total=_total(directory),
+        counts=_counts(latest.values()),
+        quarantined=_quarantined(latest.values()),
+        active=holder(directory),
         last_activity=max((changed for changed, _ in files), default=None),
         size_bytes=sum(size for _, size in files),
-        notes=results.notes,
+        notes=notes,
     )
 
 
@@ -67,28 +99,28 @@ def _files(directory: Path) -> list[tuple[datetime, int]]:
     return found
 
 
-def _total(results: Results) -> int | None:
+def _total(directory: Path) -> int | None:
     try:
-        plan = msgspec.json.decode((results.directory / layout.PLAN).read_bytes(), type=dict[str, int])
+        plan = msgspec.json.decode((directory / layout.PLAN).read_bytes(), type=dict[str, int])
     except (OSError, msgspec.DecodeError):
         return None
     return plan.get("total")
 
 
-def _counts(cases: pl.DataFrame) -> dict[str, dict[str, int]]:
+def _counts(cases: Iterable[_Line]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
-    for collective, status in cases.select("collective", "status").iter_rows():
-        of_collective = counts.setdefault(collective, dict.fromkeys(STATUSES, 0))
-        of_collective[status] = of_collective.get(status, 0) + 1
+    for case in cases:
+        of_collective = counts.setdefault(case.collective, dict.fromkeys(STATUSES, 0))
+        of_collective[case.status] = of_collective.get(case.status, 0) + 1
     return counts
 
 
-def _quarantined(cases: pl.DataFrame) -> list[tuple[str, str]]:
-    rows = cases.filter(pl.col("status") == "quarantined").iter_rows(named=True)
+def _quarantined(cases: Iterable[_Line]) -> list[tuple[str, str]]:
     return [
         (
-            f"{row['collective']} {row['algorithm']}, p = {row['p']}, {row['bytes']} B, {row['pattern']}",
-            row["reason"],
+            f"{case.collective} {case.algorithm}, p = {case.p}, {case.bytes} B, {case.pattern}",
+            case.reason,
         )
-        for row in rows
+        for case in cases
+        if case.status == "quarantined"
     ]

@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
-from scipy import stats
 
 from offbeat.results.statistics import every_call_is_repeated, resampled_means
 from offbeat.select.rules import Rule, compared, scores_of, winners_of
@@ -98,7 +97,6 @@ def _resample(repeated: Repeated, case: str, pattern: str, resamples: int, seed:
         generator = np.random.default_rng([seed, zlib.crc32(own.encode())])
         return resampled_means(values, repeated.calls, resamples, generator)
     generator = np.random.default_rng([seed, zlib.crc32(case.encode())])
-    result = stats.bootstrap(
-        (values,), np.median, n_resamples=resamples, method="percentile", axis=-1, random_state=generator
-    )
-    return np.asarray(result.bootstrap_distribution)
+    drawn = values[generator.integers(0, len(values), (resamples, len(values)))]
+    drawn.sort(axis=1)  # several times as fast as np.median, with the same result
+    return np.asarray((drawn[:, (len(values) - 1) // 2] + drawn[:, len(values) // 2]) / 2)
