@@ -3,7 +3,7 @@
 What does not fit is changed in this order, and no further than needed:
 
 1. headings break at spaces;
-2. cells of text break at spaces and behind ``_ / : , ) ] > = -``, never inside a number or between a number
+2. cells of text break at spaces and behind ``_ / : , ) ] < > = -``, never inside a number or between a number
    and its unit; a piece that is still too long is shortened in the middle, with ``…`` for what is left out;
 3. columns that still have no room continue in a further table below, which repeats the first column.
 
@@ -29,10 +29,10 @@ from offbeat.units import SIZE_UNITS, TIME_UNITS
 GAP = 2
 """Spaces between two columns."""
 
-LEAST_TEXT = 14
+LEAST_TEXT = 16
 """A column of text is made no narrower than this, unless all that it holds is, or nothing else fits."""
 
-_BREAKS = "_/:,)]>=-"
+_BREAKS = "_/:,)]<>=-"
 _UNITS = "|".join(
     sorted(map(re.escape, [*SIZE_UNITS, *TIME_UNITS, "TB", "Gbit/s", "%"]), key=len, reverse=True)
 )
