@@ -27,7 +27,8 @@ SENTENCES = 3
 
 def verdict(outcomes: Sequence[Outcome]) -> RenderableType:
     """A row an algorithm, what is wrong, and what was proved."""
-    table = Fitted(["algorithm", "proved", "refused", "wrong", "order"], texts=(0, 4))
+    table = Fitted(["algorithm", "proved", "refused", "wrong"])
+    table.add_column("order", wraps=False)
     for outcome in outcomes:
         table.add_row(
             outcome.title,
