@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import algorithms, collectives
 from offbeat.cli.output import Json, is_wanted, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
@@ -33,7 +34,10 @@ OfFunction = Annotated[str, typer.Option("--collective", help="The collective th
 @app.command("list")
 def list_algorithms(
     collective: Annotated[
-        str, typer.Argument(help="Only those of this collective.", metavar="COLLECTIVE")
+        str,
+        typer.Argument(
+            help="Only those of this collective.", metavar="COLLECTIVE", autocompletion=collectives
+        ),
     ] = "",
     family: Annotated[str, typer.Option(help="Only those of openmpi, mpich or simgrid.")] = "",
     json: Json = "",
@@ -50,7 +54,7 @@ def list_algorithms(
 
 @app.command("show")
 def show_algorithm(
-    name: Annotated[str, typer.Argument(help=f"{NAME}.", metavar="ALGORITHM")],
+    name: Annotated[str, typer.Argument(help=f"{NAME}.", metavar="ALGORITHM", autocompletion=algorithms)],
     p: Annotated[int, typer.Option("--p", min=1, help="Number of processes.")] = 8,
     size: Annotated[
         str, typer.Option(help="Message size as the MPI call states it, such as '64 KiB'.")
@@ -127,7 +131,11 @@ def show_algorithm(
 def check_algorithms(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help=f"{NAME}; or a COLLECTIVE, for all of its algorithms.", metavar="ALGORITHM..."),
+        typer.Argument(
+            help=f"{NAME}; or a COLLECTIVE, for all of its algorithms.",
+            metavar="ALGORITHM...",
+            autocompletion=algorithms,
+        ),
     ] = None,
     family: Annotated[str, typer.Option(help="Only algorithms of openmpi, mpich or simgrid.")] = "",
     collective: OfFunction = "",
@@ -162,6 +170,6 @@ def check_algorithms(
     )
     write_json(json, lambda: f"{verdict.encoded(outcomes)}\n".encode())
     if is_wanted(json):
-        Console(highlight=False).print(verdict.verdict(outcomes))
+        stdout().print(verdict.verdict(outcomes))
     if wrong(outcomes):
         raise RunFailed(verdict.summary(outcomes))

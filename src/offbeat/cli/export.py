@@ -7,13 +7,19 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, print_notes
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.units import counted
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="The result directory of a study.", metavar="DIR", autocompletion=result_directories
+        ),
+    ],
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
     output: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import words
 from offbeat.errors import BadInput
 from offbeat.pattern.shape_names import SHAPE_NAMES
 from offbeat.units import counted, format_time, parse_time
@@ -33,7 +34,12 @@ def _skew_s(text: str) -> float:
 
 @app.command("make")
 def make_pattern(
-    shape: Annotated[str, typer.Argument(help=f"The shape: {', '.join(SHAPE_NAMES)}.", metavar="SHAPE")],
+    shape: Annotated[
+        str,
+        typer.Argument(
+            help=f"The shape: {', '.join(SHAPE_NAMES)}.", metavar="SHAPE", autocompletion=words(*SHAPE_NAMES)
+        ),
+    ],
     p: Processes,
     skew: Skew,
     seed: Seed = 1,

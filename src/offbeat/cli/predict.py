@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
 
@@ -19,7 +20,12 @@ PICTURE = "expected-run-time"
 def command(
     trace: Directory,
     results: Annotated[
-        Path, typer.Argument(help="The result directory of a study or an import.", metavar="RESULTS")
+        Path,
+        typer.Argument(
+            help="The result directory of a study or an import.",
+            metavar="RESULTS",
+            autocompletion=result_directories,
+        ),
     ],
     collective: Collective = "",
     site: Site = "",

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import words
 from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, write_json
 from offbeat.errors import BadInput
 
@@ -31,7 +32,8 @@ def command(
         str | None,
         typer.Option(
             help="What measures, instead of the study's: mpi (this machine's library), sim (offbeat's"
-            " simulator) or smpi (SimGrid's)."
+            " simulator) or smpi (SimGrid's).",
+            autocompletion=words("mpi", "sim", "smpi"),
         ),
     ] = None,
     platform: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import collectives
 from offbeat.cli.output import AllNotes, Json, is_wanted, write_json
 from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
 from offbeat.errors import RunFailed
@@ -23,7 +24,11 @@ def command(
     ] = "5%",
     collective: Annotated[
         list[str] | None,
-        typer.Option(help="Only this collective; may be given several times.", metavar="NAME"),
+        typer.Option(
+            help="Only this collective; may be given several times.",
+            metavar="NAME",
+            autocompletion=collectives,
+        ),
     ] = None,
     with_details: Annotated[
         bool, typer.Option("--details", help="Show the measured tables of every cell before the selection.")

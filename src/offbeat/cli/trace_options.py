@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import collectives, trace_directories
 from offbeat.errors import BadInput
 from offbeat.units import parse_size
 
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
     from offbeat.trace.read import Trace
     from offbeat.trace.summary import Summary
 
-Directory = Annotated[Path, typer.Argument(help="The folder with the trace.", metavar="DIR")]
-Collective = Annotated[str, typer.Option(help="Only calls of this collective, such as alltoall.")]
+Directory = Annotated[
+    Path, typer.Argument(help="The folder with the trace.", metavar="DIR", autocompletion=trace_directories)
+]
+Collective = Annotated[
+    str, typer.Option(help="Only calls of this collective, such as alltoall.", autocompletion=collectives)
+]
 Site = Annotated[str, typer.Option(help="Only call sites with this in their words, such as ft.c:118.")]
 Communicator = Annotated[str, typer.Option(help="Only this communicator, as summary --apart names it.")]
 Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 KiB'.")]

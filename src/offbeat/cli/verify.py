@@ -7,12 +7,18 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import result_directories
 from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
 from offbeat.errors import RunFailed
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="The result directory of a study.", metavar="DIR", autocompletion=result_directories
+        ),
+    ],
     tuning: Annotated[
         Path | None,
         typer.Option("--tuning", "-t", help="The folder with the tuning files. [default: 'tuning' in DIR]"),

@@ -60,7 +60,7 @@ _LARGEST = 2**63 - 1
 
 WORDS = {
     "pattern_kind": ("shape", "scenario", "replay"),
-    "skew_policy": ("mean", "own", "fixed", "file", "replay", "none"),
+    "skew_policy": ("mean", "median", "fastest", "own", "fixed", "file", "replay", "none"),
     "status": ("measured", "incomplete", "quarantined"),
     "proof": ("proved", "unproved"),
 }

@@ -14,6 +14,7 @@ from offbeat.select.grid import Grid, fitted
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.case import SAME_SKEW
 from offbeat.table import Fitted
 
 ROBUST_MARKS = {"faster": ("▼", "cyan"), "slower": ("▲", "bright_red"), "same": ("=", ""), "": ("", "dim")}
@@ -162,7 +163,7 @@ def _skews(table: DelayTable) -> str:
     """How the skews were set: the paper's figure 6 gives each algorithm a skew of its own runtime."""
     if table.skew_policy == "own":
         return " Each algorithm's skew follows its own runtime."
-    if table.skew_policy in ("mean", "fixed"):
+    if table.skew_policy in SAME_SKEW:
         return " All algorithms had the same skews."
     return ""
 
