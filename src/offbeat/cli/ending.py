@@ -38,7 +38,7 @@ def ending() -> Iterator[None]:
                 sys.stdout.flush()  # here, where a reader that has left is still noticed
     except OffbeatError as error:
         _say(str(error))
-        sys.exit(error.exit_status)
+        sys.exit(1 if _is_full_disk(error) else error.exit_status)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -73,6 +73,15 @@ def _stop(number: int, _: FrameType | None) -> None:
     for later in (signal.SIGTERM, signal.SIGHUP):  # senders repeat these, to a whole group of processes
         signal.signal(later, signal.SIG_IGN)
     raise Stopped(number)
+
+
+def _is_full_disk(error: BaseException) -> bool:
+    """Whether a full disk is behind an error, which is then nobody's input, whatever the room that raised it
+    takes a refused write for."""
+    cause = error.__cause__ or error.__context__
+    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return cause is not None and _is_full_disk(cause)
 
 
 def _refusal(error: OSError) -> str:
