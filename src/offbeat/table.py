@@ -36,7 +36,7 @@ _BREAKS = "_/:,)]<>=-"
 _UNITS = "|".join(
     sorted(map(re.escape, [*SIZE_UNITS, *TIME_UNITS, "TB", "Gbit/s", "%"]), key=len, reverse=True)
 )
-_NUMBER = re.compile(rf"[±≤+\-−]*\d(?:[\d.,\-]*\d)?(?:e[+\-]?\d+)?(?:\s?(?:{_UNITS})(?![\w/]))?(?:/s\b)?")
+_NUMBER = re.compile(rf"[±≤+\-−]*\d(?:[\d.,\-]*\d)?(?:e[+\-]?\d+)?(?:\s?(?:{_UNITS})(?:/s)?(?!\w))?")
 
 
 @dataclass
