@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,15 @@ from offbeat.pattern.shapes import SHAPES
 HEAVY = {"matplotlib", "mpi4py", "numpy", "plotly", "polars", "pyarrow", "rich", "scipy", "tomlkit", "jinja2"}
 """Packages that take long to load, or that few verbs need."""
 
+
+STUDY = """name = "small"
+engine = "sim"
+[[collective]]
+names = ["reduce"]
+sizes = ["64 B"]
+[processes]
+p = [8]
+"""
 
 PROBE = """
 import json, sys
@@ -62,6 +72,16 @@ def test_the_help_of_verbs_loads_no_heavy_library() -> None:
 @pytest.mark.parametrize("words", ["select", "trace summary", "clock check"])
 def test_help_itself_loads_no_heavy_library(words: str) -> None:
     assert not loaded(*words.split(), "-h") & HEAVY
+
+
+def test_verbs_load_the_libraries_that_they_use_and_no_others(tmp_path: Path) -> None:
+    study = tmp_path / "s.toml"
+    study.write_text(STUDY, encoding="utf-8")
+    results = str(tmp_path / "s-results")
+    unused = {"jinja2", "matplotlib", "mpi4py", "plotly", "scipy"}
+    assert not loaded("run", str(study)) & (unused - {"scipy"})
+    assert loaded("status", results) & HEAVY == {"rich"}
+    assert not loaded("select", results) & unused
 
 
 def test_the_shapes_in_help_texts_are_all_shapes() -> None:
