@@ -39,7 +39,7 @@ def one_library(mpi: str, scratch: Path) -> None:
 
 def main(*wanted: str) -> None:
     names = wanted or [
-        found["name"] for found in json.loads(offbeat("doctor", "--json")[0])["survey"]["installations"]
+        found["name"] for found in json.loads(offbeat("doctor", "--json", "-")[0])["survey"]["installations"]
     ]
     for name in names:
         with TemporaryDirectory() as scratch:

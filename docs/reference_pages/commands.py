@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
 from markdown import code, prose, sentence, table
 
 from offbeat.cli import app
@@ -18,7 +17,7 @@ SOURCE = "src/offbeat/cli"
 
 HEAD = """# Commands
 
-`offbeat COMMAND --help` prints the same. Every command ends with one of these statuses:
+`offbeat COMMAND --help`, or `-h`, prints the same. Every command ends with one of these statuses:
 
 | status | meaning |
 | --- | --- |
@@ -27,15 +26,26 @@ HEAD = """# Commands
 | 2 | the input cannot be used: a sentence names file, line, key or option; nothing was launched |
 | 129, 130, 143 | stopped by a signal (130: Ctrl-C); a sentence says whether anything measured is kept |
 
-Tables go to standard output, progress and warnings to standard error. Colours and lines are left out where
-the output is not a terminal.
+Tables go to standard output, progress and warnings to standard error. Colours are left out where the output
+is not a terminal. Tables are as wide as the terminal, or 80 columns where there is none; the variable
+`COLUMNS` sets another width. In a table without enough room, names break where their parts end, and columns
+that still have no room continue in a further table below; numbers and their units never break.
+
+`--json FILE` means the same in every command that has it: JSON is written to FILE as well, and with `-` it is
+printed in place of the text. `--notes` prints all notes; without it, the ten that matter most are printed,
+with the number of the others.
+
+`offbeat --install-completion` lets the shell complete commands, options, names of collectives and algorithms,
+and result directories.
 """
 
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its full name; groups come before their members."""
-    root = typer.main.get_command(app.build())
-    yield from _below("offbeat", root)
+    for verb in app.VERBS:
+        command = app.load(verb)
+        yield f"offbeat {verb}", command
+        yield from _below(f"offbeat {verb}", command)
 
 
 def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:

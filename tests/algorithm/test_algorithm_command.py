@@ -30,7 +30,7 @@ def test_list_shows_collective_family_and_parameters() -> None:
 
 
 def test_list_as_json_has_every_algorithm() -> None:
-    entries = json.loads(run("list", "--json").stdout)
+    entries = json.loads(run("list", "--json", "-").stdout)
     assert {entry["family"] for entry in entries} == {"openmpi", "mpich", "simgrid"}
     assert len({entry["collective"] for entry in entries}) == 12
     chain = next(entry for entry in entries if (entry["collective"], entry["name"]) == ("bcast", "chain"))
@@ -51,13 +51,13 @@ def test_show_draws_messages_and_exits_and_a_picture(tmp_path: Path) -> None:
 
 
 def test_show_takes_the_time_in_step_as_the_skew_unless_told() -> None:
-    shown = json.loads(run("show", "reduce/binomial", "--pattern", "no_delay", "--json").stdout)
-    late = json.loads(run("show", "reduce/binomial", "--pattern", "ascending", "--json").stdout)
+    shown = json.loads(run("show", "reduce/binomial", "--pattern", "no_delay", "--json", "-").stdout)
+    late = json.loads(run("show", "reduce/binomial", "--pattern", "ascending", "--json", "-").stdout)
     assert max(late["exits"]["arrivals_s"]) == pytest.approx(shown["exits"]["last_delay_s"])
 
 
 def test_show_places_ranks_as_told() -> None:
-    shown = json.loads(run("show", "reduce/binomial", "--p", 6, "--ppn", 2, "--json").stdout)
+    shown = json.loads(run("show", "reduce/binomial", "--p", 6, "--ppn", 2, "--json", "-").stdout)
     assert shown["call"]["node_of_rank"] == [0, 0, 1, 1, 2, 2]
     with pytest.raises(BadInput, match="p = 8 ranks don't fill 3 nodes"):
         run("show", "reduce/binomial", "--ppn", 3)
@@ -97,7 +97,7 @@ def test_show_refuses_a_pattern_of_another_p(tmp_path: Path) -> None:
 
 
 def test_show_times_an_algorithm_that_is_written_in_python() -> None:
-    options = ["--collective", "bcast", "--pattern", "no_delay", "--p", 5, "--json"]
+    options = ["--collective", "bcast", "--pattern", "no_delay", "--p", 5, "--json", "-"]
     shown = json.loads(run("show", f"{OWN}:chain", *options).stdout)
     exits = shown["exits"]["exits_s"]
     assert exits == sorted(exits)
@@ -114,14 +114,14 @@ def test_check_says_what_was_proved() -> None:
 
 
 def test_check_as_json_counts_calls() -> None:
-    (outcome,) = json.loads(run("check", "alltoall/two_proc", "--p", "2,3", "--json").stdout)
+    (outcome,) = json.loads(run("check", "alltoall/two_proc", "--p", "2,3", "--json", "-").stdout)
     assert (outcome["proved"], outcome["refused"]) == (6, 7)  # counts 0 1 2 3 17 1000, and 4 at p = 3
     assert outcome["refusals"][0]["call"]["sentence"] == "two_proc is for 2 ranks, not for 3"
     assert outcome["p"] == [2, 3]
 
 
 def test_check_of_a_collective_takes_all_of_its_algorithms() -> None:
-    outcomes = json.loads(run("check", "exscan", "--p", "5", "--family", "openmpi", "--json").stdout)
+    outcomes = json.loads(run("check", "exscan", "--p", "5", "--family", "openmpi", "--json", "-").stdout)
     assert [outcome["title"] for outcome in outcomes] == [
         "exscan/linear (openmpi)",
         "exscan/recursive_doubling (openmpi)",

@@ -193,3 +193,23 @@ def test_a_terminal_without_a_width_shows_everything() -> None:
     done = offbeat("pattern", "show", "bell", env={**os.environ, "COLUMNS": "0"})
     assert done.stdout.startswith(b"bell: p = 32")
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("words", ["from error", "from None"])
+@pytest.mark.parametrize(("number", "status"), [("ENOSPC", 1), ("EDQUOT", 1), ("EACCES", 2)])
+def test_a_full_disk_is_no_bad_input_whatever_a_room_takes_it_for(
+    words: str, number: str, status: int
+) -> None:
+    program = f"""
+import errno
+from offbeat.cli.ending import ending
+from offbeat.errors import BadInput
+with ending():
+    try:
+        raise OSError(errno.{number}, "refused", "place")
+    except OSError as error:
+        raise BadInput("cannot write place: refused; give another folder") {words}
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=False)
+    assert done.returncode == status
+    assert_one_sentence(done.stderr)

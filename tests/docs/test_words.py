@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from offbeat.cli import app
 from offbeat.study.load import load
@@ -34,7 +33,8 @@ def typed_commands(page: Path) -> list[list[str]]:
 
 def command_of(words: list[str]) -> tuple[Any, list[str]]:
     """The command that words name, and the words that are left."""
-    command: Any = typer.main.get_command(app.build())
+    assert words[0] in app.VERBS, f"there is no command {words[0]!r}"
+    command, words = app.load(words[0]), words[1:]
     while words and hasattr(command, "commands"):
         assert words[0] in command.commands, f"there is no command {words[0]!r}"
         command, words = command.commands[words[0]], words[1:]

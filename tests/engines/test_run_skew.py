@@ -16,6 +16,8 @@ from offbeat.study.case import Case
 RUNTIMES = {"default": 50e-6, "fast": 10e-6, "slow": 30e-6, "odd": 20e-6}
 SKEW_OF = {
     "mean": '[skew]\npolicy = "mean"\nfactors = [0.5, 1.5]\n',
+    "median": '[skew]\npolicy = "median"\nfactors = [1.5]\n',
+    "fastest": '[skew]\npolicy = "fastest"\nfactors = [1.5]\n',
     "own": '[skew]\npolicy = "own"\nfactors = [1.5]\n',
     "fixed": '[skew]\npolicy = "fixed"\ntimes = ["100 us"]\n',
 }
@@ -42,6 +44,29 @@ def test_the_mean_is_taken_over_the_librarys_algorithms_without_its_own_choice(t
         assert delays[algorithm, "ascending×0.5"] == pytest.approx(np.array([0, 0.5, 1]) * 0.5 * mean_s)
         assert delays[algorithm, "last_delayed×1.5"] == pytest.approx(np.array([0, 0, 1]) * 1.5 * mean_s)
         assert delays[algorithm, "no_delay"] == pytest.approx(np.zeros(3))
+
+
+@pytest.mark.parametrize(("policy", "runtime_s"), [("median", 2e-6), ("fastest", 2e-6), ("mean", 502e-6)])
+def test_one_very_slow_algorithm_drives_the_mean_alone(policy, runtime_s):
+    runtimes = NoDelayRuntimes(
+        (case(algorithm, "none"), time_s)
+        for algorithm, time_s in {"a": 1e-6, "b": 2e-6, "c": 3e-6, "slow": 2.002e-3, "default": 9.0}.items()
+    )
+    if policy == "median":
+        runtime_s = 2.5e-6  # between b and c
+    assert runtimes.skew_s(case("a", policy, 2.0)) == pytest.approx(2 * runtime_s)
+
+
+def test_skews_are_the_same_in_every_python_and_whatever_the_order_of_the_algorithms():
+    """Ten times 0.1 s: sum() gives 0.9999999999999999 before Python 3.12, and 1.0 from then on."""
+    names = [f"a{number}" for number in range(10)]
+    tenths = NoDelayRuntimes((case(name, "none"), 0.1) for name in names)
+    assert tenths.skew_s(case("a0", "mean")) == 0.1
+    times_s = [1e-5, 3.3e-6, 7.7e-4, 1.9e-7, 2.2e-5, 0.1, 0.7]
+    stored = float.fromhex("0x1.d495eab24d636p-4")
+    for order in (times_s, times_s[::-1], sorted(times_s)):
+        found = NoDelayRuntimes((case(str(time_s), "none"), time_s) for time_s in order)
+        assert found.skew_s(case("0.1", "mean")) == stored
 
 
 def test_own_multiplies_each_algorithms_own_runtime(tmp_path):

@@ -163,7 +163,7 @@ def test_nodes_that_differ_or_are_the_same_are_told() -> None:
 
 
 def test_the_doctor_reports_a_real_library_as_json(mpi_installation: Installation) -> None:
-    status, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun), "--json")
+    status, out = offbeat_doctor("--mpi", str(mpi_installation.mpirun), "--json", "-")
     found = json.loads(out)
     (examined,) = found["examined"]
     assert (status, examined["failure"]) == (0, "")
@@ -188,7 +188,7 @@ def test_the_table_marks_what_is_tried_and_names_what_is_unusable(
     good = make(tmp_path / "good", "openmpi", 4, 1, 6)
     bad = make(tmp_path / "bad", "mpich", 4, 0, 2, header_version=(3, 4, 1))
     monkeypatch.setenv("PATH", f"{good / 'bin'}:{bad / 'bin'}:/usr/local/nothing:/bin")
-    monkeypatch.setattr(doctor, "examine", _working)
+    monkeypatch.setattr(examine, "examine", _working)
     _, out = offbeat_doctor("--mpi", "openmpi-4.1.6")
     assert "*  openmpi-4.1.6" in out
     assert f"not usable: {bad / 'bin/mpirun'}" in out
@@ -232,7 +232,7 @@ def test_a_machine_without_mpi_gives_status_1_after_the_node_is_described(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("OFFBEAT_MPI_PATH", "")
-    monkeypatch.setattr(find.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(find, "PYTHON_PREFIX", tmp_path)
     result = CliRunner().invoke(app, [])
     assert isinstance(result.exception, RunFailed)
     assert "This node" in result.stdout

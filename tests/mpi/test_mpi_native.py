@@ -86,7 +86,7 @@ def test_other_programs_can_use_the_installed_clock_and_start(
     mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
 ) -> None:
     prefix = mpi_driver.parents[1]
-    (archive,) = prefix.glob("lib*/libharmonize.a")
+    (archive,) = prefix.glob("lib*/liboffbeat-harmonize.a")
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text(PROGRAM, encoding="utf-8")
     library = mpi_installation.library

@@ -93,13 +93,14 @@ def test_long_tables_are_exported_whole(results, monkeypatch):
 
 def test_the_command_writes_csv_to_standard_output(results):
     assert run("export", results.directory).stdout.startswith("case,engine,library,")
-    assert run("export", results.directory, "--csv", "--table", "ranks").stdout.count("\n") == 13
+    assert run("export", results.directory, "--format", "csv", "--table", "ranks").stdout.count("\n") == 13
 
 
-@pytest.mark.parametrize("kind", ["--csv", "--json"])
+@pytest.mark.parametrize("kind", ["csv", "json"])
 def test_a_reader_that_stops_early_sees_no_traceback(results, kind):
     verb = "from offbeat.cli.results import app; app()"
-    command = [sys.executable, "-c", verb, "export", str(results.directory), kind, "--table", "ranks"]
+    command = [sys.executable, "-c", verb, "export", str(results.directory), "--format", kind]
+    command += ["--table", "ranks"]
     exporter = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     exporter.stdout.close()
     assert exporter.stderr.read() == b""
@@ -109,7 +110,7 @@ def test_a_reader_that_stops_early_sees_no_traceback(results, kind):
 
 def test_the_command_writes_the_file_it_is_given(results, tmp_path):
     path = tmp_path / "out.json"
-    assert run("export", results.directory, "--json", "--output", path).stdout == ""
+    assert run("export", results.directory, "--format", "json", "--output", path).stdout == ""
     assert len(json.loads(path.read_text())["rows"]) == 2
     assert [entry.name for entry in tmp_path.iterdir() if entry.is_file()] == ["out.json"]
 
@@ -117,7 +118,7 @@ def test_the_command_writes_the_file_it_is_given(results, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--csv", "--json"], "exclude each other"),
+        (["--format", "xml"], "known are csv and json"),
         (["--table", "clocks"], "tables are cases, repetitions, ranks"),
     ],
 )

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 
 import pytest
 from sample_cases import FACTS, make_case, make_samples
@@ -72,3 +74,19 @@ def test_a_study_without_cases_has_a_status(store, directory):
 def test_something_else_has_no_status(tmp_path):
     with pytest.raises(BadInput, match="does not hold results"):
         run(tmp_path)
+
+
+def test_cases_whose_samples_are_missing_count_until_they_are_checked(half_done, directory):
+    half_done.close()
+    for part in (directory / "repetitions").iterdir():
+        part.unlink()
+    assert read_status(directory).done == 3
+    checked = read_status(directory, check=True)
+    assert checked.done == 1  # the quarantined one has none
+    assert "2 cases are left out because their samples are missing" in checked.notes[0]
+
+
+def test_reading_a_status_loads_no_frames():
+    program = "import sys, offbeat.results.status; print({'polars', 'pyarrow', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

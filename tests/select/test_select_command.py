@@ -92,7 +92,7 @@ def test_collectives_can_be_picked(micro):
         (["--rule", "scenario:lu"], "scenario 'lu' was not measured; the known ones are ft_scenario"),
         (["--within", "much"], "'much' is not a share"),
         (["--collective", "bcast"], "collective 'bcast' was not measured; these results hold alltoall"),
-        (["--json", "/dev/null/selection.json"], "cannot write the selection"),
+        (["--json", "/dev/null/selection.json"], "cannot write"),
     ],
 )
 def test_bad_options_are_sentences_with_exit_status_2(ft, arguments, sentence):

@@ -240,6 +240,17 @@ def test_the_estimate_counts_every_case_and_grows_with_repetitions():
     assert estimate(study, counts, launches=20).low_s == pytest.approx(few.low_s + 18 * 5 * LAUNCH_S)
 
 
+def test_processes_that_share_a_core_are_forecast_to_wait_for_each_other():
+    text = "[[collective]]\nnames = ['reduce']\nsizes = [8]\n[processes]\np = [5000]\n"
+    alone = estimate(study_of(text), {"reduce": 3}, cores=lambda _: 5000)
+    crowded = estimate(study_of(text), {"reduce": 3}, cores=lambda _: 2)
+    assert "share a" not in alone.how
+    assert "up to 2.5e+03 processes share a" in crowded.how
+    assert crowded.low_s > 5000 * 0.05 / 2  # starting them once takes that much CPU time
+    assert crowded.low_s > 100 * alone.low_s > 0
+    assert crowded.high_s > crowded.low_s
+
+
 def test_the_estimate_never_exceeds_the_time_cap_of_its_cases():
     study = study_of(TEXT + "[repetitions]\nmaximum = 1000000\ntime_cap = 1.0\n")
     found = estimate(study, {"reduce": 1, "barrier": 1})

@@ -164,10 +164,24 @@ def test_job_names_are_what_schedulers_accept(name, expected):
     assert job_name(loaded(text).study) == expected
 
 
+@pytest.mark.parametrize("engine", ["sim", "smpi"])
+def test_a_simulated_study_asks_for_one_task_whatever_its_p(engine):
+    text = f"engine = '{engine}'\n" + CELLS + "[processes]\np = [1024]\n"
+    slurm, pbs = slurm_script(loaded(text), JobOptions()), pbs_script(loaded(text), JobOptions())
+    assert "#SBATCH --ntasks=1\n" in slurm
+    assert "select=1:ncpus=1" in pbs
+    assert "1024" not in slurm + pbs
+    assert "ncpus=48" in pbs_script(loaded(text), JobOptions(ppn=48))
+    with pytest.raises(BadInput, match="simulated on the cores of one node"):
+        slurm_script(loaded(text), JobOptions(nodes=4))
+
+
 def test_the_end_of_a_job_is_read_from_its_environment():
     assert job_end_s({"OFFBEAT_JOB_END": "1700000000"}) == 1.7e9
     assert job_end_s({}) is None
-    assert job_end_s({"OFFBEAT_JOB_END": "soon"}) is None
+    for text in ("soon", "abc", "-1", "1.5", "9" * 400):
+        with pytest.raises(BadInput, match=r"OFFBEAT_JOB_END=.*whole seconds since 1970"):
+            job_end_s({"OFFBEAT_JOB_END": text})
 
 
 # --- the command

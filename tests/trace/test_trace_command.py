@@ -344,7 +344,7 @@ def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--every", "0", "--", "true"), "OFFBEAT_TRACE_EVERY=0 cannot be read"),
+        (("--every", "0", "--", "true"), "--every 0 cannot be read"),
         (("--nope", "3", "--", "true"), "there is no option --nope"),
         (("--", "./nothing"), "cannot start ./nothing: there is no such program"),
         (("--", "/etc/passwd"), "cannot start /etc/passwd: it is no program that you may run"),

@@ -11,19 +11,20 @@ from pathlib import Path
 STARTS = """
 from pathlib import Path
 from types import SimpleNamespace
-from offbeat.cli import trace, trace_run
+from offbeat.cli import trace
 from offbeat.cli.ending import ending
+from offbeat.trace import run as launch
 
 def prepare(words, folder, *_):
     folder.mkdir(exist_ok=True)
-    return trace_run.launch.Started(argv=list(words), environment={}, folder=folder)
+    return launch.Started(argv=list(words), environment={}, folder=folder)
 
 def tracer(installation, echo):
     Path("built").touch()
 
-trace_run.launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI 5")
-trace_run.launch.tracer = tracer
-trace_run.launch.prepare = prepare
+launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI 5")
+launch.tracer = tracer
+launch.prepare = prepare
 with ending():
     trace.app()
 """

@@ -78,15 +78,15 @@ def started(folder: Path) -> list[str]:
 
 def patch(folder: Path, setattr_: Any) -> None:
     """Let the launcher pass for one of Open MPI 5.0.8."""
-    from offbeat.cli import trial
     from offbeat.mpi import find
+    from offbeat.trace import run
 
     known = installation("openmpi", (5, 0, 8))
     here = Installation(
         **{name: getattr(known, name) for name in Installation.__struct_fields__}
         | {"mpirun": folder / "mpirun", "version_text": "Open MPI 5.0.8"}
     )
-    setattr_(trial, "find_installation", lambda wanted, words: here)
+    setattr_(run, "find_installation", lambda wanted, words: here)
     setattr_(find, "choose", lambda *rest, **more: here)
 
 

@@ -282,6 +282,14 @@ def test_simulated_choices_are_said_to_be_simulated(world: World, monkeypatch: p
     assert "offbeat verify" not in world.out
 
 
+def test_the_trial_as_json_has_every_run_and_the_verdict(world: World) -> None:
+    assert world.run("--rounds", 2, "--json", "-") == 0
+    found = json.loads(world.out)
+    assert {len(times) for times in found["times_s"].values()} == {2}
+    assert found["verdict"]["fastest"] in found["times_s"]
+    assert found["settings"]["choices"][0]["name"] == "default"
+
+
 def test_another_trial_in_the_same_folder_is_refused(world: World) -> None:
     assert world.run("--rounds", 1) == 0
     assert world.run("--rounds", 1, words=[*WORDS, "0.1"]) == 2

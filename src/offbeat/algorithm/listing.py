@@ -6,24 +6,20 @@ from collections.abc import Sequence
 from itertools import groupby
 
 import msgspec
-from rich.table import Table
-from rich.text import Text
 
 from offbeat.algorithm.subject import Listed
+from offbeat.table import Fitted
 
 
-def table(entries: Sequence[Listed]) -> Table:
+def table(entries: Sequence[Listed]) -> Fitted:
     """A row an algorithm; collective and family where they begin."""
-    shown = Table(box=None, pad_edge=False)
-    for heading in ("collective", "family", "algorithm"):
-        shown.add_column(heading, no_wrap=True)
-    shown.add_column("combines in", no_wrap=True)
-    shown.add_column("parameters and their defaults", overflow="fold")
+    headings = ["collective", "family", "algorithm", "combines in", "parameters and their defaults"]
+    shown = Fitted(headings, texts=range(len(headings)))
     for (collective, family), group in groupby(entries, key=lambda entry: (entry.collective, entry.family)):
         for index, entry in enumerate(group):
             first = (collective, family) if index == 0 else ("", "")
             values = ", ".join(f"{name}={value}" for name, value in entry.parameters)
-            shown.add_row(*first, Text(entry.name), "rank order" if entry.ordered else "", values)
+            shown.add_row(*first, entry.name, "rank order" if entry.ordered else "", values)
     return shown
 
 

@@ -7,10 +7,10 @@ from itertools import groupby
 
 import msgspec
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from offbeat.algorithm.sweep import FINDINGS_KEPT, Outcome, Told, wrong
+from offbeat.table import Fitted
 from offbeat.units import counted
 
 PROVED = (
@@ -27,14 +27,11 @@ SENTENCES = 3
 
 def verdict(outcomes: Sequence[Outcome]) -> RenderableType:
     """A row an algorithm, what is wrong, and what was proved."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("algorithm", overflow="fold")
-    for heading in ("proved", "refused", "wrong"):
-        table.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
-    table.add_column("order", no_wrap=True, min_width=len("when needed"))
+    table = Fitted(["algorithm", "proved", "refused", "wrong"])
+    table.add_column("order", wraps=False)
     for outcome in outcomes:
         table.add_row(
-            Text(outcome.title),
+            outcome.title,
             f"{outcome.proved + outcome.commutative_only:,}",
             f"{outcome.refused:,}" if outcome.refused else "",
             _many(len(outcome.findings)) if outcome.findings else "",

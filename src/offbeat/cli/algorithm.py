@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.algorithm import breadth, check, choose, draw, exits, listing, show, verdict
-from offbeat.algorithm.sweep import wrong
+from offbeat.cli.completion import algorithms, collectives
+from offbeat.cli.output import Json, is_wanted, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
 
 app = typer.Typer(
-    help="List, draw and prove the algorithms of the simulator, and yours.", no_args_is_help=True
+    help="List, draw and prove the algorithms of the simulator, and yours.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 NAME = (
@@ -27,30 +28,33 @@ Family = Annotated[
     str,
     typer.Option(help="Whose names: openmpi, mpich or simgrid; if not given, the first that has this name."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")]
 OfFunction = Annotated[str, typer.Option("--collective", help="The collective that a function computes.")]
 
 
 @app.command("list")
 def list_algorithms(
     collective: Annotated[
-        str, typer.Argument(help="Only those of this collective.", metavar="COLLECTIVE")
+        str,
+        typer.Argument(
+            help="Only those of this collective.", metavar="COLLECTIVE", autocompletion=collectives
+        ),
     ] = "",
     family: Annotated[str, typer.Option(help="Only those of openmpi, mpich or simgrid.")] = "",
-    as_json: Json = False,
+    json: Json = "",
 ) -> None:
     """List the algorithms that can be simulated, with their parameters."""
+
+    from offbeat.algorithm import choose, listing
+
     entries = choose.listed(collective, family)
-    if as_json:
-        print(listing.encoded(entries))
-        return
-    width = None if sys.stdout.isatty() else 160
-    Console(highlight=False, width=width).print(listing.table(entries))
+    if is_wanted(json):
+        stdout().print(listing.table(entries))
+    write_json(json, lambda: f"{listing.encoded(entries)}\n".encode())
 
 
 @app.command("show")
 def show_algorithm(
-    name: Annotated[str, typer.Argument(help=f"{NAME}.", metavar="ALGORITHM")],
+    name: Annotated[str, typer.Argument(help=f"{NAME}.", metavar="ALGORITHM", autocompletion=algorithms)],
     p: Annotated[int, typer.Option("--p", min=1, help="Number of processes.")] = 8,
     size: Annotated[
         str, typer.Option(help="Message size as the MPI call states it, such as '64 KiB'.")
@@ -85,9 +89,13 @@ def show_algorithm(
         Path | None,
         typer.Option("--picture", "-o", help="Picture to write as well: a .png, .svg or .pdf file."),
     ] = None,
-    as_json: Json = False,
+    json: Json = "",
 ) -> None:
     """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
+    from rich.console import Console
+
+    from offbeat.algorithm import draw, exits, show
+
     if skew and not pattern:
         raise BadInput("--skew is the largest delay of a shape: name the shape with --pattern")
     shown = show.shown(
@@ -105,9 +113,8 @@ def show_algorithm(
         seed=seed,
     )
     console = Console(highlight=False, soft_wrap=True)
-    if as_json:
-        print(show.encoded(shown))
-    else:
+    write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
+    if is_wanted(json):
         unicode = console.encoding.lower().startswith("utf")
         lines = draw.drawn(shown.messages, width=console.width, unicode=unicode)
         if shown.timed:
@@ -124,7 +131,11 @@ def show_algorithm(
 def check_algorithms(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help=f"{NAME}; or a COLLECTIVE, for all of its algorithms.", metavar="ALGORITHM..."),
+        typer.Argument(
+            help=f"{NAME}; or a COLLECTIVE, for all of its algorithms.",
+            metavar="ALGORITHM...",
+            autocompletion=algorithms,
+        ),
     ] = None,
     family: Annotated[str, typer.Option(help="Only algorithms of openmpi, mpich or simgrid.")] = "",
     collective: OfFunction = "",
@@ -140,9 +151,14 @@ def check_algorithms(
         str, typer.Option("--p", help="Numbers of processes to check, such as '1-16,64', instead of those.")
     ] = "",
     jobs: Annotated[int, typer.Option(min=0, help="Checks at the same time; 0: one a core.")] = 0,
-    as_json: Json = False,
+    json: Json = "",
 ) -> None:
     """Prove that algorithms compute their collective, for many p, roots, counts and parameters."""
+    from rich.console import Console
+
+    from offbeat.algorithm import breadth, check, verdict
+    from offbeat.algorithm.sweep import wrong
+
     outcomes = check.checked(
         names or [],
         family=family,
@@ -152,9 +168,8 @@ def check_algorithms(
         jobs=jobs,
         console=Console(stderr=True),
     )
-    if as_json:
-        print(verdict.encoded(outcomes))
-    else:
-        Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(verdict.verdict(outcomes))
+    write_json(json, lambda: f"{verdict.encoded(outcomes)}\n".encode())
+    if is_wanted(json):
+        stdout().print(verdict.verdict(outcomes))
     if wrong(outcomes):
         raise RunFailed(verdict.summary(outcomes))

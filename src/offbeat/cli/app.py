@@ -1,44 +1,97 @@
-"""The ``offbeat`` command: registers the verbs and turns failures into sentences and exit statuses."""
+"""The ``offbeat`` command: loads the verb that is asked for, and turns failures into exit statuses.
+
+Only the module of that verb is imported, and verbs import what they work with inside their functions, so that
+``--help``, ``--version`` and shell completion start at once.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import offbeat
 from offbeat.cli.ending import ending
 from offbeat.cli.memory import settle_memory
 from offbeat.cli.surroundings import check_names, settle
 
-VERBS = (
-    "doctor",
-    "init",
-    "pattern",
-    "platform",
-    "algorithm",
-    "clock",
-    "trace",
-    "run",
-    "status",
-    "results",
-    "select",
-    "export",
-    "verify",
-    "predict",
-    "try",
-    "report",
-    "script",
-    "reproduce",
-    "schema",
-)
-"""The verbs in the order of ``--help``; each is a module beside this one with a ``command`` or an ``app``."""
+VERBS = {
+    "doctor": "Find MPI installations, build the native parts, and try one.",
+    "init": "Write a commented study file that can be run as it is.",
+    "pattern": "Make, show and check arrival patterns.",
+    "platform": "List, show, write and calibrate simulated machines.",
+    "algorithm": "List, draw and prove the algorithms of the simulator.",
+    "clock": "Check how well processes start together here.",
+    "trace": "Record a program's collectives; see where the time goes.",
+    "run": "Measure or simulate a study, or continue it.",
+    "status": "Show how far a study is.",
+    "results": "Exchange results with other tools.",
+    "select": "Choose algorithms that stay good across arrival patterns.",
+    "export": "Write tuning files for the MPI library.",
+    "verify": "Prove that the library obeys its tuning files.",
+    "predict": "Predict a traced program's run time with each algorithm.",
+    "try": "Run a program with the default and two choices, in turn.",
+    "report": "Write tables and pictures of a study as one HTML file.",
+    "script": "Write a job script for Slurm or PBS.",
+    "reproduce": "Simulate figures of the paper and check its claims.",
+    "schema": "Print the JSON Schema of study files.",
+}
+"""The verbs in the order of ``--help``, with their line in it.
+
+Each is a module beside this one with a ``command`` (one verb) or an ``app`` (a verb with sub-verbs).
+"""
 
 _MODULES = {"try": "trial"}
 """The modules of verbs that cannot be the names of one in Python."""
+
+
+def load(verb: str) -> Any:
+    """The command of a verb; imports its module."""
+    module = importlib.import_module(f"offbeat.cli.{_MODULES.get(verb, verb)}")
+    if hasattr(module, "app"):
+        group = typer.main.get_group(module.app)
+        group.name = verb
+        return group
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name=verb, context_settings=getattr(module, "CONTEXT", None))(module.command)
+    return typer.main.get_command(alone)
+
+
+class Verbs(TyperGroup):
+    """The group of all verbs, which imports the module of a verb when that verb is to run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A verb as ``--help`` and completion list it: its name and its line; nothing is imported."""
+        return TyperCommand(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """The verb to run; for unknown names the error names verbs that are spelt alike."""
+        if args and args[0] in VERBS:
+            return args[0], load(args[0]), args[1:]
+        self.commands = {verb: self.get_command(ctx, verb) for verb in VERBS}  # for the suggestions
+        return super().resolve_command(ctx, args)
+
+
+def build() -> typer.Typer:
+    """The whole command line."""
+    app = typer.Typer(
+        name="offbeat",
+        cls=Verbs,
+        help="Tune MPI collectives for processes that do not arrive together.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # loading rich's Markdown takes as long as everything else of --help
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -47,37 +100,13 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def build(verbs: Sequence[str] = VERBS) -> typer.Typer:
-    """Put verbs together; a module offers ``command`` (one verb) or ``app`` (a verb with sub-verbs)."""
-    app = typer.Typer(
-        name="offbeat",
-        help="Tune MPI collectives for processes that do not arrive together.",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        add_completion=False,
-    )
-    app.callback()(_options)
-    for verb in verbs:
-        module = importlib.import_module(f"offbeat.cli.{_MODULES.get(verb, verb)}")
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=verb)
-        else:
-            app.command(name=verb, context_settings=getattr(module, "CONTEXT", None))(module.command)
-    return app
-
-
 def _options(
     show_version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_show_version),
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version),
     ] = False,
 ) -> None:
     """Tune MPI collectives for processes that do not arrive together."""
-
-
-def _asked_for(argv: Sequence[str]) -> Sequence[str]:
-    """The verb of a command line alone: loading the others, with plots and statistics, takes a second."""
-    return [argv[1]] if len(argv) > 1 and argv[1] in VERBS else VERBS
 
 
 def main() -> None:
@@ -86,4 +115,4 @@ def main() -> None:
     with ending():
         settle_memory()
         check_names(sys.argv[1:])
-        build(_asked_for(sys.argv))()
+        build()()

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from offbeat.clock import directory as kept
-from offbeat.clock.progress import CheckProgress
-from offbeat.clock.run import check, here
-from offbeat.clock.summary import summary
-from offbeat.clock.tables import left_out, tables
-from offbeat.clock.verdict import sentence
-from offbeat.clock.wanted import METHODS, Wanted
+from offbeat.cli.output import AllNotes, print_notes, stdout
+from offbeat.clock.wanted import METHODS
 from offbeat.errors import BadInput
-from offbeat.mpi.find import choose
 from offbeat.units import parse_size, parse_time
+
+if TYPE_CHECKING:
+    from offbeat.clock import directory as kept
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="Check how well processes start together here, by barriers and by a shared clock.",
 )
 
@@ -85,12 +81,18 @@ def check_clock(
     no_pictures: Annotated[
         bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
     ] = False,
+    all_notes: AllNotes = False,
 ) -> None:
     """Measure exit skews, what they do to a collective, the cost of a sync, and how long it lasts.
 
     Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped goes on where
     it stood when it is asked for again.
     """
+    from offbeat.clock.progress import CheckProgress
+    from offbeat.clock.run import check, here
+    from offbeat.clock.wanted import Wanted
+    from offbeat.mpi.find import choose
+
     installation = choose(mpi)
     wanted = Wanted(
         library=installation.version_text,
@@ -107,7 +109,7 @@ def check_clock(
     )
     with CheckProgress() as told:
         done = check(installation, wanted, output, told)
-    _show(done, pictures=not no_pictures)
+    _show(done, pictures=not no_pictures, all_notes=all_notes)
 
 
 @app.command("report")
@@ -116,43 +118,39 @@ def report_clock(
     no_pictures: Annotated[
         bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
     ] = False,
+    all_notes: AllNotes = False,
 ) -> None:
     """Show a check again, finished or not, and write its report anew; nothing is measured."""
-    _show(kept.read(directory), pictures=not no_pictures)
+    from offbeat.clock import directory as kept
+
+    _show(kept.read(directory), pictures=not no_pictures, all_notes=all_notes)
 
 
-def _show(done: kept.Check, *, pictures: bool) -> None:
+def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     """The tables, the verdict, and the report."""
+    from offbeat.clock import directory as kept
     from offbeat.clock.page import write_page  # loading matplotlib takes its time
+    from offbeat.clock.summary import summary
+    from offbeat.clock.tables import left_out, tables
+    from offbeat.clock.verdict import sentence
+    from offbeat.table import Fitted
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     machine, found = done.head.machine, done.head.found
     if machine is None or found is None:
         raise BadInput(f"nothing was measured in {done.directory} yet; check again to go on")
     summed = summary(done.rows, machine.p)
     for one in [*tables(summed, machine), left_out(found)]:
         if one.rows:
-            console.print(_table(one))
+            console.print(Fitted(one.headings, one.rows, texts=one.texts, title=one.title))
             for note in one.notes:
                 console.print(note, markup=False)
             console.print()
-    for step, why in summed.failures:
-        console.print(f"failed: {step}: {why}", markup=False)
+    failures = [f"{step}: {why}" for step, why in summed.failures]
+    print_notes(console, failures, everything=all_notes, word="failed")
     console.print(sentence(summed, machine), markup=False)
     folder = done.directory / kept.PICTURES if pictures else None
     console.print(f"report: {write_page(done, summed, folder)}", markup=False)
-
-
-def _table(one: object) -> Table:
-    from offbeat.clock.tables import Table as Rows
-
-    assert isinstance(one, Rows)
-    table = Table(title=one.title, title_justify="left", box=None, pad_edge=False)
-    for number, heading in enumerate(one.headings):
-        table.add_column(heading, justify="left" if number in one.texts else "right", overflow="fold")
-    for row in one.rows:
-        table.add_row(*row)
-    return table
 
 
 def _ages_s(longest: str) -> list[float]:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from offbeat.engines.catalogue import catalogue
+from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
 from offbeat.errors import BadInput
-from offbeat.mpi import find
-from offbeat.mpi.examine import Examination, Findings, Node, examine, look_at_node
-from offbeat.mpi.find import Survey
-from offbeat.mpi.installation import Installation
-from offbeat.study.algorithm import Algorithm
 from offbeat.units import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from offbeat.mpi.examine import Examination, Findings, Node
+    from offbeat.mpi.find import Survey
+    from offbeat.mpi.installation import Installation
+    from offbeat.study.algorithm import Algorithm
 
 
 def command(
@@ -37,18 +36,24 @@ def command(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+    json: Json = "",
     algorithms: Annotated[
         bool, typer.Option("--algorithms", help="List the library's algorithms of each collective instead.")
     ] = False,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
+    from rich.console import Console
+
+    from offbeat.engines.catalogue import catalogue
+    from offbeat.mpi import find
+    from offbeat.mpi.examine import Findings, examine, look_at_node
+
     if every and mpi != "auto":
         raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
     if every and algorithms:
         raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
-        _show_algorithms(catalogue(find.choose(mpi)), as_json)
+        _show_algorithms(catalogue(find.choose(mpi)), json)
         return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
@@ -60,30 +65,30 @@ def command(
             examine(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile) for entry in tried
         ],
     )
-    if as_json:
-        print(msgspec.json.encode(findings, enc_hook=str, order="deterministic").decode())
-    else:
+    if is_wanted(json):
         _show(findings)
+    write_json(json, lambda: encoded(findings))
     if not tried:
         find.first(survey)
     if not findings.works:
         raise typer.Exit(1)
 
 
-def _show_algorithms(found: dict[str, list[Algorithm]], as_json: bool) -> None:
-    if as_json:
-        print(msgspec.json.encode(found).decode())
+def _show_algorithms(found: dict[str, list[Algorithm]], json: str) -> None:
+    from offbeat.table import Fitted
+
+    write_json(json, lambda: encoded(found))
+    if not is_wanted(json):
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("collective", no_wrap=True)
-    table.add_column("algorithms, as a study names them")
+    table = Fitted(["collective", "algorithms, as a study names them"], texts=(0, 1))
     for collective, entries in found.items():
         table.add_row(collective, ", ".join(entry.name for entry in entries))
-    Console(highlight=False).print(table)
+    stdout().print(table)
 
 
 def _show(findings: Findings) -> None:
-    console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 240)
+
+    console = stdout()
     _show_survey(console, findings.survey, [entry.installation for entry in findings.examined])
     _show_node(console, findings.node)
     for entry in findings.examined:
@@ -103,9 +108,10 @@ def _show(findings: Findings) -> None:
 
 
 def _show_survey(console: Console, survey: Survey, chosen: list[Installation]) -> None:
-    table = Table(title="MPI installations", title_justify="left", box=None, pad_edge=False)
-    for heading in ("", "name", "library", "prefix", "found in"):
-        table.add_column(heading, no_wrap=heading in ("name", "library"), overflow="fold")
+    from offbeat.table import Fitted
+
+    headings = ["", "name", "library", "prefix", "found in"]
+    table = Fitted(headings, texts=range(len(headings)), title="MPI installations")
     listed = survey.installations + [
         entry for entry in chosen if entry.library not in {known.library for known in survey.installations}
     ]

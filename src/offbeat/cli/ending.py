@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from rich.console import Console
-
 from offbeat.errors import OffbeatError
 from offbeat.stopped import Stopped
 
@@ -40,7 +38,7 @@ def ending() -> Iterator[None]:
                 sys.stdout.flush()  # here, where a reader that has left is still noticed
     except OffbeatError as error:
         _say(str(error))
-        sys.exit(error.exit_status)
+        sys.exit(1 if _is_full_disk(error) else error.exit_status)
     except MemoryError:
         _say("there is not enough memory for this; give it more (see ulimit -v), or less to do")
         sys.exit(1)
@@ -82,6 +80,15 @@ def _stop(number: int, _: FrameType | None) -> None:
     raise Stopped(number)
 
 
+def _is_full_disk(error: BaseException) -> bool:
+    """Whether a full disk is behind an error, which is then nobody's input, whatever the room that raised it
+    takes a refused write for."""
+    cause = error.__cause__ or error.__context__
+    if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return cause is not None and _is_full_disk(cause)
+
+
 def _refusal(error: OSError) -> str:
     """A refusal of the system that no room has put into its own words."""
     reason = error.strerror or str(error)
@@ -99,5 +106,7 @@ def _forget_output() -> None:
 
 
 def _say(text: str) -> None:
+    from rich.console import Console  # not loaded where nothing goes wrong
+
     said = f"offbeat: {text}" if "\n" not in text else f"offbeat: this cannot be used:\n{text}"
     Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False)

@@ -7,21 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from offbeat.cli.completion import result_directories
+from offbeat.cli.output import AllNotes, print_notes
 from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, Rule
-from offbeat.cli.trace_options import TraceOption, summed_up
-from offbeat.predict.reach import reach_of_files
-from offbeat.results.read import read_study
-from offbeat.select.choose import select
-from offbeat.select.coverage import BEYOND
-from offbeat.select.indistinguishable import included, sentences
-from offbeat.select.reliability import reliability
+from offbeat.cli.trace_options import TraceOption
 from offbeat.study.legal import KINDS
-from offbeat.trace.read import open_trace
-from offbeat.tuning.manifest import write_manifest
-from offbeat.tuning.unfinished import marked, settled
-from offbeat.tuning.write import environment_notes, plan_for, write
 from offbeat.units import counted
 
 Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
@@ -29,7 +20,12 @@ Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="The result directory of a study.", metavar="DIR", autocompletion=result_directories
+        ),
+    ],
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
     include_indistinguishable: IncludeIndistinguishable = False,
@@ -81,8 +77,23 @@ def command(
         ),
     ] = None,
     trace: TraceOption = None,
+    all_notes: AllNotes = False,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
+    from rich.console import Console
+
+    from offbeat.cli.trace_options import summed_up
+    from offbeat.predict.reach import reach_of_files
+    from offbeat.results.read import read_study
+    from offbeat.select.choose import select
+    from offbeat.select.coverage import BEYOND
+    from offbeat.select.indistinguishable import included, sentences
+    from offbeat.select.reliability import reliability
+    from offbeat.trace.read import open_trace
+    from offbeat.tuning.manifest import write_manifest
+    from offbeat.tuning.unfinished import marked, settled
+    from offbeat.tuning.write import environment_notes, plan_for, write
+
     summary = summed_up(open_trace(trace)) if trace is not None else None
     results = read_study(directory)
     selection = select(
@@ -121,5 +132,5 @@ def command(
     for sentence in files.insisted:
         console.print(f"Warning: {sentence}", markup=False)
     unclear = sentences(results, are_included=include_indistinguishable)
-    for note in [*files.notes, *unclear, *environment_notes(results)]:
-        console.print(f"Note: {note}", markup=False)
+    notes = [*files.notes, *unclear, *environment_notes(results)]
+    print_notes(console, notes, everything=all_notes, word="Note")

@@ -8,9 +8,6 @@ from typing import Annotated
 
 import typer
 
-from offbeat.study.new_file import write_new
-from offbeat.study.template import TEMPLATE
-
 
 def command(
     path: Annotated[Path, typer.Argument(help="The study file to write.", metavar="PATH")] = Path(
@@ -19,5 +16,8 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented study file that can be run as it is."""
+    from offbeat.study.new_file import write_new
+    from offbeat.study.template import TEMPLATE
+
     write_new(path, TEMPLATE, "the study file", force=force)
     print(f"wrote {path}; run it with 'offbeat run {shlex.quote(str(path))}'")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from offbeat.cli.completion import words
 from offbeat.errors import BadInput
-from offbeat.pattern import draw, file, make
-from offbeat.pattern.file import Pattern
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern.shape_names import SHAPE_NAMES
 from offbeat.units import counted, format_time, parse_time
 
-app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from offbeat.pattern.file import Pattern
+    from offbeat.pattern.sequence import Sequence
+
+app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True, rich_markup_mode=None)
 
 Processes = Annotated[int, typer.Option("--p", help="Number of processes: the number of lines of the file.")]
 Skew = Annotated[str, typer.Option("--skew", help="The largest delay: seconds, or a time such as '100 us'.")]
@@ -32,7 +34,12 @@ def _skew_s(text: str) -> float:
 
 @app.command("make")
 def make_pattern(
-    shape: Annotated[str, typer.Argument(help=f"The shape: {', '.join(make.SHAPES)}.", metavar="SHAPE")],
+    shape: Annotated[
+        str,
+        typer.Argument(
+            help=f"The shape: {', '.join(SHAPE_NAMES)}.", metavar="SHAPE", autocompletion=words(*SHAPE_NAMES)
+        ),
+    ],
     p: Processes,
     skew: Skew,
     seed: Seed = 1,
@@ -42,6 +49,8 @@ def make_pattern(
     ] = None,
 ) -> None:
     """Draw a shape and write it as a pattern file: one delay in seconds a line, line i that of rank i."""
+    from offbeat.pattern import file, make
+
     pattern = make.make(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
     if output is None:
         sys.stdout.write(file.text(pattern))
@@ -70,6 +79,10 @@ def show_patterns(
     ] = None,
 ) -> None:
     """Draw patterns in the terminal and, with --picture, as a picture."""
+    from rich.console import Console
+
+    from offbeat.pattern import make
+
     shown = [make.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
     console = Console(highlight=False, soft_wrap=True)
     blocks = console.encoding.lower().startswith("utf")
@@ -83,6 +96,9 @@ def show_patterns(
 
 
 def _drawn(pattern: Pattern | Sequence, width: int, blocks: bool) -> list[str]:
+    from offbeat.pattern import draw
+    from offbeat.pattern.sequence import Sequence
+
     if isinstance(pattern, Sequence):
         return draw.replay_bars(pattern, width=width, blocks=blocks)
     return draw.bars(pattern, width=width, blocks=blocks)
@@ -98,6 +114,9 @@ def check_pattern(
     ] = None,
 ) -> None:
     """Check a pattern file: is it one, for how many processes, and what is its skew?"""
+    from offbeat.pattern import draw, make
+    from offbeat.pattern.sequence import Sequence
+
     pattern = make.read(path, p)
     if isinstance(pattern, Sequence):
         _check_replay(pattern)
@@ -114,6 +133,8 @@ def check_pattern(
 
 
 def _check_replay(sequence: Sequence) -> None:
+    from offbeat.pattern import draw
+
     print(draw.replay_summary(sequence))
     if sequence.shifted:
         print(

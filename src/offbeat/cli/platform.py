@@ -8,20 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
-from offbeat.calibrate.measurements import read as read_measurements
-from offbeat.calibrate.measurements import write as write_measurements
-from offbeat.mpi.find import choose
-from offbeat.platform import machine, presets, show, template
-from offbeat.platform.json_schema import schema_text
-from offbeat.study.new_file import check_new, write_new
+from offbeat.platform import presets
 from offbeat.units import format_time
 
 app = typer.Typer(
-    help="List, show, write and calibrate the machines that are simulated.", no_args_is_help=True
+    help="List, show, write and calibrate the machines that are simulated.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Picture = Annotated[
@@ -33,9 +27,12 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it e
 @app.command("list")
 def list_platforms() -> None:
     """List the platforms that come with offbeat."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "nodes × cores", "joined by", "source"):
-        table.add_column(heading, no_wrap=heading == "name", overflow="fold")
+    from rich.console import Console
+
+    from offbeat.platform import machine, show
+    from offbeat.table import Fitted
+
+    table = Fitted(["name", "nodes × cores", "joined by", "source"], texts=range(4))
     for name in presets.names():
         line = show.summary(machine.load(name))
         table.add_row(line.name, line.machine, line.joined, line.source)
@@ -54,22 +51,22 @@ def show_platform(
     ] = None,
 ) -> None:
     """Show what a platform holds, and what a message alone takes on it by size and distance."""
+    from rich.console import Console
+
+    from offbeat.platform import machine, show
+    from offbeat.table import Fitted
+
     loaded = machine.load(platform)
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{loaded.name}", style="bold", markup=False)
-    facts = Table(box=None, pad_edge=False, show_header=False)
-    facts.add_column(no_wrap=True)
-    facts.add_column(overflow="fold")
-    for fact in show.facts(loaded):
-        facts.add_row(*fact)
-    console.print(facts)
+    console.print(Fitted(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
     headings, rows = show.by_size(loaded)
     console.print("\nOne message alone: its time, and bytes over time")
-    console.print(_table(headings, rows))
+    console.print(Fitted(headings, rows))
     if route:
         latency_s, links = show.route(loaded, *route)
         console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
-        console.print(_table(["link", "bandwidth", "share of the rate"], links))
+        console.print(Fitted(["link", "bandwidth", "share of the rate"], links))
     if picture is not None:
         from offbeat.platform.picture import picture as draw_picture  # loading matplotlib takes its time
 
@@ -89,6 +86,9 @@ def init_platform(
     force: Force = False,
 ) -> None:
     """Write a commented platform file that can be used as it is."""
+    from offbeat.platform import machine, template
+    from offbeat.study.new_file import write_new
+
     text = machine.load(str(presets.path_of(preset))).text if preset else template.template()
     write_new(path, text, "the platform file", force=force)
     print(f"wrote {path}; see what it comes to with 'offbeat platform show {shlex.quote(str(path))}'")
@@ -101,6 +101,9 @@ def platform_schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
+    from offbeat.platform.json_schema import schema_text
+    from offbeat.study.new_file import write_new
+
     if output is None:
         sys.stdout.write(schema_text())
     else:
@@ -159,6 +162,16 @@ def calibrate_platform(
 
     Shows for each size how far the fitted model is from what was measured.
     """
+    from rich.console import Console
+
+    from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
+    from offbeat.calibrate.measurements import read as read_measurements
+    from offbeat.calibrate.measurements import write as write_measurements
+    from offbeat.mpi.find import choose
+    from offbeat.platform import machine
+    from offbeat.study.new_file import check_new, write_new
+    from offbeat.table import Fitted
+
     check_new(output, force=force)
     if measurements is not None:
         check_new(measurements, force=True)
@@ -173,7 +186,7 @@ def calibrate_platform(
         write_measurements(measured, measurements)
     found = calibrate(measured, like)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(_table(*found.table()))
+    console.print(Fitted(*found.table()))
     for line in found.words():
         console.print(line, markup=False)
     write_new(output, found.text, "the platform file", force=force)
@@ -183,12 +196,3 @@ def calibrate_platform(
 
         draw_picture(measured, found.residuals, picture)
         console.print(f"wrote {picture}", markup=False)
-
-
-def _table(headings: list[str], rows: list[list[str]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
-    for row in rows:
-        table.add_row(*row)
-    return table

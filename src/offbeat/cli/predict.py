@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from offbeat.cli.completion import result_directories
+from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
-from offbeat.predict import document, wording
-from offbeat.predict.cells import source
-from offbeat.predict.predict import Wishes, predict
-from offbeat.predict.prediction import Prediction
-from offbeat.results.read import read_study
-from offbeat.trace.read import open_trace
+
+if TYPE_CHECKING:
+    from offbeat.predict.prediction import Prediction
 
 PICTURE = "expected-run-time"
 
@@ -26,7 +20,12 @@ PICTURE = "expected-run-time"
 def command(
     trace: Directory,
     results: Annotated[
-        Path, typer.Argument(help="The result directory of a study or an import.", metavar="RESULTS")
+        Path,
+        typer.Argument(
+            help="The result directory of a study or an import.",
+            metavar="RESULTS",
+            autocompletion=result_directories,
+        ),
     ],
     collective: Collective = "",
     site: Site = "",
@@ -51,13 +50,8 @@ def command(
             " the choices of each rule.",
         ),
     ] = False,
-    json: Annotated[
-        str,
-        typer.Option(
-            help="Write the prediction as JSON to this file; '-' prints it in place of the table.",
-            metavar="FILE",
-        ),
-    ] = "",
+    json: Json = "",
+    all_notes: AllNotes = False,
     pictures: Annotated[
         Path | None,
         typer.Option(help="Folder for the picture, as PNG, PDF and SVG.", metavar="FOLDER"),
@@ -68,6 +62,12 @@ def command(
     Without a choice of calls, those are taken that the summary names as the first to tune; if the results do
     not cover them, the next ones that they do.
     """
+    from offbeat.predict import document
+    from offbeat.predict.cells import source
+    from offbeat.predict.predict import Wishes, predict
+    from offbeat.results.read import read_study
+    from offbeat.trace.read import open_trace
+
     opened = open_trace(trace)
     measured = read_study(results)
     wishes = Wishes(
@@ -81,25 +81,24 @@ def command(
     )
     first = opened.headers[0]
     made = predict(opened, summed_up(opened), source(measured, first.library), wishes)
-    if json == "-":
-        sys.stdout.write(document.encoded(made).decode())
-    else:
-        _print(made)
-    if json not in ("", "-"):
-        document.write(made, Path(json))
+    if is_wanted(json):
+        _print(made, all_notes=all_notes)
+    write_json(json, lambda: document.encoded(made))
     if pictures is not None:
         _draw(made, pictures)
 
 
-def _print(made: Prediction) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+def _print(made: Prediction, *, all_notes: bool) -> None:
+    from offbeat.predict import wording
+    from offbeat.table import Fitted
+
+    console = stdout()
     for line in wording.head(made):
         console.print(line, markup=False)
-    for note in made.notes:
-        console.print(f"note: {note}", markup=False)
+    print_notes(console, made.notes, everything=all_notes)
     shown = wording.table(made)
     console.print()
-    console.print(drawn(shown.headings, shown.rows, shown.title))
+    console.print(Fitted(shown.headings, shown.rows, title=shown.title))
     for line in shown.notes:
         console.print(line, markup=False)
     console.print()
@@ -108,17 +107,9 @@ def _print(made: Prediction) -> None:
             console.print(line, markup=False)
 
 
-def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str | None = None) -> Table:
-    """A table whose first column is text; a narrow terminal folds that one alone."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=number > 0, overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
 def _draw(made: Prediction, folder: Path) -> None:
+    from rich.console import Console
+
     from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
     from offbeat.report.pictures import write
 

@@ -6,14 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from offbeat.cli.selection_options import IncludeScenarios, ResultDirectory, Rule
 from offbeat.errors import BadInput
-from offbeat.report.html import write_report
-from offbeat.results.read import read_study
-from offbeat.select.choose import select
 
 
 def command(
@@ -36,6 +31,13 @@ def command(
     ] = False,
 ) -> None:
     """Write the report: one HTML file that opens without a network, and its pictures as files."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from offbeat.report.html import write_report
+    from offbeat.results.read import read_study
+    from offbeat.select.choose import select
+
     if no_pictures and pictures is not None:
         raise BadInput("--pictures and --no-pictures contradict each other; give one of them.")
     results = read_study(directory)

@@ -6,15 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-
-from offbeat.engines.progress import RunProgress
-from offbeat.engines.time_limit import time_limit
-from offbeat.reproduce import figure4
-from offbeat.reproduce.make import make
 
 app = typer.Typer(
-    no_args_is_help=True, help="Simulate figures of the paper, draw them, and check its claims."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Simulate figures of the paper, draw them, and check its claims.",
 )
 
 
@@ -62,6 +58,13 @@ def figure_4(
 
     An ordinary study: killed or out of time, the same command goes on where it stood.
     """
+    from rich.console import Console
+
+    from offbeat.engines.progress import RunProgress
+    from offbeat.engines.time_limit import time_limit
+    from offbeat.reproduce import figure4
+    from offbeat.reproduce.make import make
+
     wanted = figure4.part(collective or [], factor or [], size or [], algorithm or [], platform, p)
     with RunProgress(doing="simulate") as progress:
         made = make(wanted, output, progress, executor, time_limit(stop_before_limit))

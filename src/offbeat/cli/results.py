@@ -9,37 +9,45 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import result_directories, words
 from offbeat.errors import BadInput
-from offbeat.results.export import TABLES, export_csv, export_file, export_json
-from offbeat.results.import_csv import import_csv
-from offbeat.results.read import read_study
-from offbeat.select.partial import unfinished
 from offbeat.units import counted
 
-app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True)
+app = typer.Typer(help="Exchange results with other tools.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("export")
 def export_results(
-    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIR")],
-    csv: Annotated[bool, typer.Option("--csv", help="Write CSV (the default).")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Write JSON, with the study and the provenance.")
-    ] = False,
+    directory: Annotated[
+        Path, typer.Argument(help="The result directory.", metavar="DIR", autocompletion=result_directories)
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="csv, or json, which holds the study and the provenance too.",
+            metavar="csv|json",
+            autocompletion=words("csv", "json"),
+        ),
+    ] = "csv",
     table: Annotated[
-        str, typer.Option("--table", help=f"The table to write: {', '.join(TABLES)}.", metavar="TABLE")
+        str, typer.Option("--table", help="The table to write: cases, repetitions or ranks.", metavar="TABLE")
     ] = "cases",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
     ] = None,
 ) -> None:
     """Write the results of a study as CSV or JSON; times are in seconds, sizes in bytes."""
-    if csv and json:
-        raise BadInput("--csv and --json exclude each other; give one of them")
+    from offbeat.results.export import export_csv, export_file, export_json
+    from offbeat.results.read import read_study
+    from offbeat.select.partial import unfinished
+
+    if form not in ("csv", "json"):
+        raise BadInput(f"--format {form}: known are csv and json")
     results = read_study(directory)
     if output is not None:
-        export_file(results, output, json=json, name=table)
-    elif json:
+        export_file(results, output, json=form == "json", name=table)
+    elif form == "json":
         export_json(results, sys.stdout.buffer, table)
     else:
         export_csv(results, sys.stdout.buffer, table)
@@ -73,6 +81,8 @@ def import_results(
     ] = None,
 ) -> None:
     """Make a result directory from a CSV of measurements made elsewhere."""
+    from offbeat.results.import_csv import import_csv
+
     columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])
     imported = import_csv(csv, output, columns=columns, settings=settings)
     print(f"{output}: {counted(imported.cases, 'case')} from {counted(imported.measurements, 'measurement')}")

@@ -8,25 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.engines import executors, resume
-from offbeat.engines.dry_run import describe
-from offbeat.engines.open import (
-    check_simulator_options,
-    installation_of,
-    open_engine_of,
-    with_mpi,
-)
-from offbeat.engines.outcome import closing_words, unproved_words
-from offbeat.engines.progress import RunProgress
-from offbeat.engines.run import run
-from offbeat.engines.time_limit import time_limit
+from offbeat.cli.completion import words
+from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, write_json
 from offbeat.errors import BadInput, RunFailed
-from offbeat.results.read import read_study
-from offbeat.results.recorded import set_aside_note
-from offbeat.select.reliability import reliability
-from offbeat.study.load import load, simulator_options
 
 
 def command(
@@ -48,7 +33,8 @@ def command(
         str | None,
         typer.Option(
             help="What measures, instead of the study's: mpi (this machine's library), sim (offbeat's"
-            " simulator) or smpi (SimGrid's)."
+            " simulator) or smpi (SimGrid's).",
+            autocompletion=words("mpi", "sim", "smpi"),
         ),
     ] = None,
     platform: Annotated[
@@ -73,11 +59,29 @@ def command(
         float,
         typer.Option(help="Minutes before the batch job's time limit at which no further case is begun."),
     ] = 5.0,
+    json: Json = "",
+    all_notes: AllNotes = False,
 ) -> None:
     """Measure a study.
 
     Killed or out of time, the same command goes on where it stood and measures nothing twice.
     """
+    from rich.console import Console
+
+    from offbeat.engines import executors, resume
+    from offbeat.engines.dry_run import describe
+    from offbeat.engines.open import check_simulator_options, installation_of, open_engine_of, with_mpi
+    from offbeat.engines.outcome import closing_words, summary, unproved_words
+    from offbeat.engines.progress import RunProgress
+    from offbeat.engines.run import run
+    from offbeat.engines.time_limit import time_limit
+    from offbeat.results.read import read_study
+    from offbeat.results.recorded import set_aside_note
+    from offbeat.select.reliability import reliability
+    from offbeat.study.load import load, simulator_options
+
+    if dry_run and json:
+        raise BadInput("--json tells how a run ended, and --dry-run runs nothing: leave out one of them")
     if not stop_before_limit >= 0:
         raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
     instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)
@@ -96,13 +100,15 @@ def command(
             print(f"warning: {set_aside_note(store.damaged, directory)}", file=sys.stderr)
         used = open_engine_of(loaded, directory, installation)
         try:
-            with RunProgress() as progress:
+            with RunProgress(all_notes=all_notes) as progress:
                 outcome = run(loaded, store, used, progress, time_limit(stop_before_limit))
         finally:
             used.close()
     for notice in reliability(read_study(directory)):
         progress.warn(f"{notice.what} {notice.mend}".strip())
-    print(closing_words(outcome, progress.counts, directory))
+    if is_wanted(json):
+        print(closing_words(outcome, progress.counts, directory))
+    write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))
     if outcome.unproved:
         raise RunFailed(unproved_words(outcome, directory))
     if outcome.stopped:

@@ -8,9 +8,6 @@ from typing import Annotated
 
 import typer
 
-from offbeat.study.json_schema import schema_text
-from offbeat.study.new_file import write_new
-
 
 def command(
     output: Annotated[
@@ -18,6 +15,9 @@ def command(
     ] = None,
 ) -> None:
     """Print the JSON Schema of study files, for editors and other programs."""
+    from offbeat.study.json_schema import schema_text
+    from offbeat.study.new_file import write_new
+
     if output is None:
         sys.stdout.write(schema_text())
     else:

@@ -10,10 +10,6 @@ from typing import Annotated
 
 import typer
 
-from offbeat.study.load import load
-from offbeat.study.new_file import write_new
-from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit
-
 
 class Scheduler(StrEnum):
     """The batch systems that a job script can be written for."""
@@ -48,6 +44,10 @@ def command(
     ] = 0,
 ) -> None:
     """Write a job script that runs a study and, submitted again, goes on with it."""
+    from offbeat.study.load import load
+    from offbeat.study.new_file import write_new
+    from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit
+
     options = JobOptions(
         time_limit_s=parse_time_limit(time), account=account, partition=partition, nodes=nodes, ppn=ppn
     )

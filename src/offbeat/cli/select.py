@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from offbeat.cli.completion import collectives
+from offbeat.cli.output import AllNotes, Json, is_wanted, write_json
 from offbeat.cli.selection_options import (
     IncludeIndistinguishable,
     IncludeScenarios,
@@ -16,11 +15,6 @@ from offbeat.cli.selection_options import (
     Rule,
 )
 from offbeat.errors import RunFailed
-from offbeat.results.read import read_study
-from offbeat.select import document, wording
-from offbeat.select.choose import select
-from offbeat.select.indistinguishable import included, sentences
-from offbeat.select.render import rendered
 
 
 def command(
@@ -36,18 +30,17 @@ def command(
     ] = "5%",
     collective: Annotated[
         list[str] | None,
-        typer.Option(help="Only this collective; may be given several times.", metavar="NAME"),
+        typer.Option(
+            help="Only this collective; may be given several times.",
+            metavar="NAME",
+            autocompletion=collectives,
+        ),
     ] = None,
     with_details: Annotated[
         bool, typer.Option("--details", help="Show the measured tables of every cell before the selection.")
     ] = False,
-    json: Annotated[
-        str,
-        typer.Option(
-            help="Write the selection as JSON to this file; '-' prints it in place of the tables.",
-            metavar="FILE",
-        ),
-    ] = "",
+    json: Json = "",
+    all_notes: AllNotes = False,
     bootstrap: Annotated[
         int,
         typer.Option(
@@ -59,6 +52,14 @@ def command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated repetitions.")] = 1,
 ) -> None:
     """Choose for every collective, p and size the algorithm that stays good across arrival patterns."""
+    from rich.console import Console
+
+    from offbeat.results.read import read_study
+    from offbeat.select import document, wording
+    from offbeat.select.choose import select
+    from offbeat.select.indistinguishable import included, sentences
+    from offbeat.select.render import rendered
+
     results = read_study(directory)
     selection = select(
         included(results) if include_indistinguishable else results,
@@ -70,14 +71,11 @@ def command(
         collectives=collective or [],
     )
     console = Console(highlight=False)
-    if json == "-":
-        sys.stdout.write(document.encoded(selection).decode())
-    else:
-        console.print(rendered(selection, console, with_details))
+    if is_wanted(json):
+        console.print(rendered(selection, console, with_details, all_notes=all_notes))
         for sentence in sentences(results, are_included=include_indistinguishable):
             console.print(f"Note: {sentence}", markup=False, soft_wrap=True)
-    if json not in ("", "-"):
-        document.write(selection, Path(json))
+    write_json(json, lambda: document.encoded(selection))
     if not selection.choices:
         reason = selection.left_out[0].reason if selection.left_out else "nothing was measured."
         raise RunFailed(f"nothing can be selected: {reason}")

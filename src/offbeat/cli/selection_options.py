@@ -7,8 +7,13 @@ from typing import Annotated
 
 import typer
 
+from offbeat.cli.completion import result_directories, words
+
 ResultDirectory = Annotated[
-    Path, typer.Argument(help="The result directory of a study or an import.", metavar="DIR")
+    Path,
+    typer.Argument(
+        help="The result directory of a study or an import.", metavar="DIR", autocompletion=result_directories
+    ),
 ]
 
 Rule = Annotated[
@@ -17,6 +22,7 @@ Rule = Annotated[
         help="What makes an algorithm the choice: 'average' or 'worst' of the last delay relative to each"
         " pattern's fastest, 'scenario:NAME' for one scenario or replay, or 'no_delay'.",
         metavar="average|worst|scenario:NAME|no_delay",
+        autocompletion=words("average", "worst", "scenario:", "no_delay"),
     ),
 ]
 

@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.filesize import decimal
-from rich.table import Table
 
-from offbeat.results.plausible import STATUSES
-from offbeat.results.status import Status, read_status
+from offbeat.cli.completion import result_directories
+from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
+
+if TYPE_CHECKING:
+    from offbeat.results.status import Status
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(help="The result directory.", metavar="DIR")],
+    directory: Annotated[
+        Path,
+        typer.Argument(help="The result directory.", metavar="DIR", autocompletion=result_directories),
+    ],
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Read every sample as well: cases whose samples are missing do not count as done."
+        ),
+    ] = False,
+    json: Json = "",
 ) -> None:
-    """Show how far a study is: cases done, set aside and why, and whether a run is at it now."""
-    status = read_status(directory)
-    console = Console(highlight=False, soft_wrap=True)
+    """Show how far a study is: cases done, quarantined and why, and whether a run is active."""
+    from offbeat.results.status import read_status
+
+    status = read_status(directory, check=check)
+    if is_wanted(json):
+        _print(status)
+    write_json(json, lambda: encoded(status))
+
+
+def _print(status: Status) -> None:
+    from offbeat.results.status import STATUSES
+    from offbeat.table import Fitted
+
+    console = stdout()
     for line in _lines(status):
         console.print(line, markup=False)
     if status.counts:
-        console.print(_table(status, box.SIMPLE if console.is_terminal else None))
+        rows = [
+            [collective, *(str(counts[name]) for name in STATUSES)]
+            for collective, counts in status.counts.items()
+        ]
+        console.print(Fitted(["collective", *STATUSES], rows))
     for line in status.proofs:
         console.print(f"algorithms of {line}", markup=False)
     for case, reason in status.quarantined:
@@ -34,21 +58,14 @@ def command(
 
 
 def _lines(status: Status) -> list[str]:
+    from rich.filesize import decimal
+
     of_total = "" if status.total is None else f" of {status.total}"
     active = "no run is active"
     if status.active:
-        active = f"process {status.active.pid} on {status.active.host} is at it"
+        active = f"process {status.active.pid} on {status.active.host} is running it"
     last = "never" if status.last_activity is None else f"{status.last_activity:%Y-%m-%d %H:%M:%S} UTC"
     return [
         f"{status.directory}: {status.done}{of_total} cases done; {active}",
         f"last activity {last}; {decimal(status.size_bytes)} on disk",
     ]
-
-
-def _table(status: Status, borders: box.Box | None) -> Table:
-    table = Table("collective", box=borders, pad_edge=False)
-    for name in STATUSES:
-        table.add_column(name, justify="right")
-    for collective, counts in status.counts.items():
-        table.add_row(collective, *(str(counts[name]) for name in STATUSES))
-    return table

@@ -8,6 +8,7 @@ from offbeat.cli import trace_export, trace_pattern, trace_report, trace_run, tr
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="Record the collectives of a program; see where the time goes and how its processes arrive.",
 )
 

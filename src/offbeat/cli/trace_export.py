@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from offbeat.cli.trace_options import Directory
 from offbeat.errors import BadInput
-from offbeat.trace.progress import ReadProgress
-from offbeat.trace.read import open_trace
 
 
 def command(
@@ -24,7 +21,11 @@ def command(
     ranks: Annotated[str, typer.Option(help="Only these ranks, such as 0-3,8.")] = "",
 ) -> None:
     """Write the trace for other tools; Perfetto's JSON opens at https://ui.perfetto.dev."""
+    from rich.console import Console
+
     from offbeat.trace.exports import EXPORTS, ranks_of  # loading pyarrow takes its time
+    from offbeat.trace.progress import ReadProgress
+    from offbeat.trace.read import open_trace
 
     if to not in EXPORTS:
         raise BadInput(f"--to {to}: known are {', '.join(EXPORTS)}")

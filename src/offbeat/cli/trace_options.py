@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from offbeat.cli.completion import collectives, trace_directories
 from offbeat.errors import BadInput
-from offbeat.trace.progress import ReadProgress
-from offbeat.trace.read import Trace
-from offbeat.trace.summary import Summary, summarize
 from offbeat.units import parse_size
 
-Directory = Annotated[Path, typer.Argument(help="The folder with the trace.", metavar="DIR")]
-Collective = Annotated[str, typer.Option(help="Only calls of this collective, such as alltoall.")]
+if TYPE_CHECKING:
+    from offbeat.trace.read import Trace
+    from offbeat.trace.summary import Summary
+
+Directory = Annotated[
+    Path, typer.Argument(help="The folder with the trace.", metavar="DIR", autocompletion=trace_directories)
+]
+Collective = Annotated[
+    str, typer.Option(help="Only calls of this collective, such as alltoall.", autocompletion=collectives)
+]
 Site = Annotated[str, typer.Option(help="Only call sites with this in their words, such as ft.c:118.")]
 Communicator = Annotated[str, typer.Option(help="Only this communicator, as summary --apart names it.")]
 TraceOption = Annotated[
@@ -30,6 +36,9 @@ Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 Ki
 
 def summed_up(trace: Trace) -> Summary:
     """The summary of a trace; how far the reading has come is shown."""
+    from offbeat.trace.progress import ReadProgress
+    from offbeat.trace.summary import summarize
+
     with ReadProgress("reading the trace") as progress:
         return summarize(trace, told=progress.told)
 

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
 from offbeat.errors import BadInput
-from offbeat.pattern import draw as pattern_draw
-from offbeat.pattern import file as pattern_file
-from offbeat.pattern import sequence
-from offbeat.trace import replay
-from offbeat.trace.arrivals import Arrivals, collect
-from offbeat.trace.choice import choose_row
-from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern, scaled
-from offbeat.trace.progress import ReadProgress
-from offbeat.trace.read import Trace, open_trace
-from offbeat.trace.row_words import described, is_mixed, mixed_words
-from offbeat.trace.rows import Row
-from offbeat.trace.summary import Summary
+
+if TYPE_CHECKING:
+    from offbeat.pattern import file as pattern_file
+    from offbeat.trace.arrivals import Arrivals
+    from offbeat.trace.read import Trace
+    from offbeat.trace.rows import Row
+    from offbeat.trace.summary import Summary
 
 
 def command(
@@ -65,6 +59,12 @@ def command(
 
     Without a choice of calls, those to tune first are taken, as the summary names them.
     """
+    from offbeat.pattern import file as pattern_file
+    from offbeat.trace.choice import choose_row
+    from offbeat.trace.patterns import scaled
+    from offbeat.trace.read import open_trace
+    from offbeat.trace.row_words import described
+
     if what not in ("mean", "median", "clusters", "calls"):
         raise BadInput(f"--what {what}: known are mean, median, clusters, calls")
     if most is not None and (what != "calls" or call is not None):
@@ -91,6 +91,8 @@ def command(
 
 def _say(*lines: str) -> None:
     """On standard error: standard output is for the file."""
+    from rich.console import Console
+
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     for line in lines:
         errors.print(line, markup=False)
@@ -99,6 +101,10 @@ def _say(*lines: str) -> None:
 def _write_replay(
     trace: Trace, summary: Summary, row: Row, p: int | None, most: int | None, output: Path | None
 ) -> None:
+    from offbeat.pattern import draw as pattern_draw
+    from offbeat.pattern import sequence
+    from offbeat.trace import replay
+
     made = replay.recorded_calls(summary, _arrivals(trace, row), most=most)
     made = made if p is None else replay.scaled(made, p)
     _say(pattern_draw.replay_summary(made))
@@ -112,6 +118,10 @@ def _patterns(
     trace: Trace, summary: Summary, row: Row, what: str, call: int | None, seed: int
 ) -> tuple[list[pattern_file.Pattern], list[str]]:
     """The patterns that are wished for, and what to say of them."""
+    from offbeat.pattern import draw as pattern_draw
+    from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern
+    from offbeat.trace.row_words import is_mixed, mixed_words
+
     if call is None and what == "mean":
         pattern = mean_pattern(summary, row)
         mixed = [f"caution: {mixed_words(row)}"] if is_mixed(row) else []
@@ -130,11 +140,16 @@ def _patterns(
 
 
 def _arrivals(trace: Trace, row: Row) -> Arrivals:
+    from offbeat.trace.arrivals import collect
+    from offbeat.trace.progress import ReadProgress
+
     with ReadProgress("reading arrivals") as progress:
         return collect(trace, row, told=progress.told)
 
 
 def _write_patterns(made: list[pattern_file.Pattern], output: Path, *, in_folder: bool) -> None:
+    from offbeat.pattern import file as pattern_file
+
     if not in_folder:
         pattern_file.write(output, made[0])
         return

@@ -6,12 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from offbeat.cli.trace_options import Directory, summed_up
-from offbeat.trace.progress import ReadProgress
-from offbeat.trace.read import open_trace
-from offbeat.trace.sampled import samples
 
 
 def command(
@@ -26,7 +22,12 @@ def command(
     ] = None,
 ) -> None:
     """Write the summary with pictures as one HTML file that opens without a network."""
+    from rich.console import Console
+
     from offbeat.trace.page import drawn_rows, write_page  # loading matplotlib takes its time
+    from offbeat.trace.progress import ReadProgress
+    from offbeat.trace.read import open_trace
+    from offbeat.trace.sampled import samples
 
     trace = open_trace(directory)
     summary = summed_up(trace)

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.trace import run as launch
-from offbeat.trace.wishes import RANKS
 from offbeat.units import counted
 
 CONTEXT = {
@@ -58,6 +55,11 @@ def command(
 
     A command that ends well without a trace has status 1.
     """
+    from rich.console import Console
+
+    from offbeat.trace import run as launch
+    from offbeat.trace.wishes import RANKS
+
     wishes = {
         "RANKS": ranks,
         "EVERY": every,

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table as Drawn
-from rich.text import Text
 
+from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.trace_options import Directory, summed_up
-from offbeat.trace.advice import sentence
-from offbeat.trace.choice import with_arrivals
-from offbeat.trace.read import open_trace
-from offbeat.trace.row_words import short_name
-from offbeat.trace.summary import Summary, as_plain
-from offbeat.trace.tables import MOST_ROWS, Table, head, tables
-from offbeat.whole_file import refused, write_whole_file
+
+if TYPE_CHECKING:
+    from offbeat.table import Fitted
+    from offbeat.trace.summary import Summary
+    from offbeat.trace.tables import Table
+
+MOST_ROWS = 20
+"""Rows of each table unless --rows says otherwise."""
 
 PICTURES = 5
 """So many rows, those whose operation takes the most time, get a picture."""
-
-_WIDE = 250
 
 
 def command(
@@ -36,9 +30,8 @@ def command(
     apart: Annotated[
         bool, typer.Option("--apart", help="Show communicators that are alike one by one.")
     ] = False,
-    json: Annotated[
-        Path | None, typer.Option("--json", help="File to write every number to as well.", metavar="FILE")
-    ] = None,
+    json: Json = "",
+    all_notes: AllNotes = False,
     pictures: Annotated[
         Path | None,
         typer.Option(
@@ -47,62 +40,57 @@ def command(
     ] = None,
 ) -> None:
     """Show where the time in collectives goes: waiting or working, who is late, what to tune first."""
+    import msgspec
+
+    from offbeat.trace.read import open_trace
+    from offbeat.trace.summary import as_plain
+
     summary = summed_up(open_trace(directory))
-    console = _console()
+    if is_wanted(json):
+        _print(summary, rows, apart=apart, all_notes=all_notes)
+    write_json(json, lambda: msgspec.json.encode(as_plain(summary)) + b"\n")
+    if pictures is not None:
+        _draw(summary, pictures)
+        if is_wanted(json):
+            stdout().print(f"pictures: {pictures}", markup=False)
+
+
+def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None:
+    from offbeat.trace.advice import sentence
+    from offbeat.trace.tables import head, tables
+
+    console = stdout()
     for line in head(summary):
         console.print(line, markup=False)
-    for words in summary.words:
-        console.print(f"note: {words}", markup=False)
+    print_notes(console, summary.words, everything=all_notes)
     for table in tables(summary, rows, apart=apart):
         if table.rows:
             console.print()
-            console.print(_fitting(table, console))
+            console.print(_fitting(table, console.width))
             for note in table.notes:
                 console.print(note, markup=False)
     console.print()
     console.print(sentence(summary), markup=False)
-    if json is not None:
-        _write(json, msgspec.json.encode(as_plain(summary)) + b"\n")
-    if pictures is not None:
-        _draw(summary, pictures)
-        console.print(f"pictures: {pictures}", markup=False)
-
-
-def _console() -> Console:
-    """Standard output; what is no terminal has no width to fit."""
-    wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(highlight=False, soft_wrap=True, width=_WIDE if wide else None)
 
 
 def _draw(summary: Summary, folder: Path) -> None:
     from offbeat.report.pictures import write as write_picture  # loading matplotlib takes its time
+    from offbeat.trace.choice import with_arrivals
     from offbeat.trace.draw import delay_figure
+    from offbeat.trace.row_words import short_name
 
     drawn = with_arrivals(summary.families)
     for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
         write_picture(delay_figure(summary, row), folder, f"{place}-{short_name(row)}-delay")
 
 
-def _fitting(table: Table, console: Console) -> Drawn:
+def _fitting(table: Table, width: int) -> Fitted:
     """A table, in short where all of it does not fit."""
     whole = _drawn(table)
-    wanted = console.measure(whole, options=console.options.update(width=10_000)).maximum
-    return whole if wanted <= console.width else _drawn(table.in_short())
+    return whole if whole.natural_width <= width else _drawn(table.in_short())
 
 
-def _drawn(table: Table) -> Drawn:
-    drawn = Drawn(title=table.title, title_justify="left", box=None, pad_edge=False)
-    for number, heading in enumerate(table.headings):
-        is_text = number in table.texts
-        justify: Literal["left", "right"] = "left" if is_text else "right"
-        drawn.add_column(heading, justify=justify, overflow="fold", no_wrap=not is_text)
-    for row in table.rows:
-        drawn.add_row(*(Text(cell) for cell in row))  # names may hold brackets, which are no markup here
-    return drawn
+def _drawn(table: Table) -> Fitted:
+    from offbeat.table import Fitted
 
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        write_whole_file(path, content)
-    except OSError as error:
-        raise refused(path, error) from error
+    return Fitted(table.headings, table.rows, texts=table.texts, title=table.title)

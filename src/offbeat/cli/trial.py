@@ -5,33 +5,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from offbeat.cli.predict import drawn
+from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summed_up
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.errors import BadInput
-from offbeat.mpi.hand_on import processes
-from offbeat.predict.cells import source
-from offbeat.predict.conditions import Estimate
-from offbeat.predict.prediction import Prediction
-from offbeat.predict.reach import Reach, reach_of_files
-from offbeat.predict.traced_program import TracedProgram, traced_program
-from offbeat.results.layout import CASES, PROVENANCE
-from offbeat.results.read import Results, read_study
-from offbeat.trace.read import open_trace
-from offbeat.trace.run import find_installation
-from offbeat.trial import journal, launch, wording
-from offbeat.trial.choices import Planned, Tried, check_processes, planned, written
-from offbeat.trial.judge import judge, mean_interval, mean_s
-from offbeat.trial.progress import TrialProgress
-from offbeat.trial.trial import missing, run_all, times
-from offbeat.tuning.simulated import is_simulated
-from offbeat.tuning.write import measured_library
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from offbeat.predict.prediction import Prediction
+    from offbeat.predict.reach import Reach
+    from offbeat.predict.traced_program import TracedProgram
+    from offbeat.results.read import Results
+    from offbeat.trial.choices import Planned, Tried
+    from offbeat.trial.journal import Settings
 
 PICTURE = "expected-and-measured-run-time"
 
@@ -76,6 +68,8 @@ def command(
         typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
     ] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order within rounds.")] = 1,
+    json: Json = "",
+    all_notes: AllNotes = False,
 ) -> None:
     """Run a program with the library's decisions, the no-delay choice and the robust one, in turn.
 
@@ -84,6 +78,14 @@ def command(
 
     Stopped at any moment, the same command goes on where it stood and runs nothing twice.
     """
+    from offbeat.mpi.hand_on import processes
+    from offbeat.results.read import read_study
+    from offbeat.trace.run import find_installation
+    from offbeat.trial import journal, launch, wording
+    from offbeat.trial.choices import check_processes, planned, written
+    from offbeat.trial.progress import TrialProgress
+    from offbeat.trial.trial import missing, run_all, times
+
     launch.check_words(words)
     pattern = launch.parse_pattern(time)
     if pictures is not None and trace is None:
@@ -107,13 +109,17 @@ def command(
         choices=[journal.Setting(name=one.name, same_as=one.same_as, rules=one.words) for one in choices],
     )
     check_processes(choices, processes(words))
-    said = Console(highlight=False, soft_wrap=True)
-    for line in [*wording.tried_lines(choices), *wording.notes(choices)]:
-        said.print(line, markup=False)
+    said = stdout()
+    if is_wanted(json):
+        for line in wording.tried_lines(choices):
+            said.print(line, markup=False)
+        print_notes(said, wording.notes(choices), everything=all_notes)
     journal.prepare(output)
     with journal.opened(output, settings) as kept:
         tried = list(written(choices, installation, output / journal.TUNING))
-        reaches = _said_reaches(said, tried, traced)
+        reaches = _reaches(tried, traced)
+        if is_wanted(json):
+            _say_reaches(said, reaches, traced)
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
         names = [one.name for one in tried]
@@ -122,15 +128,19 @@ def command(
             used = launch.Command(words=words, installation=installation)
             run_all(kept, used, tried, rounds, seed, pattern, progress.told)
         found = times(kept, names)
-    without_effect = [name for name, reach in reaches.items() if not reach.acted]
-    _report(said, choices, found, expected, without_effect, is_wall=pattern is None)
-    _name_verify(said, measured, tried, output)
+    if is_wanted(json):
+        without_effect = [name for name, reach in reaches.items() if not reach.acted]
+        _report(said, choices, found, expected, without_effect, is_wall=pattern is None, all_notes=all_notes)
+        _name_verify(said, measured, tried, output)
+    write_json(json, lambda: encoded(_document(settings, choices, found, expected, reaches)))
     if pictures is not None and expected is not None:
         _draw(expected, found, pictures)
 
 
 def _only_results() -> Path:
     """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
+    from offbeat.results.layout import CASES, PROVENANCE
+
     found = sorted(
         path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
     )
@@ -145,22 +155,29 @@ def _only_results() -> Path:
 
 
 def _traced(trace: Path, results: Results) -> TracedProgram:
+    """What a trace tells of the program, with the measurements that answer for its calls."""
+    from offbeat.predict.cells import source
+    from offbeat.predict.traced_program import traced_program
+    from offbeat.trace.read import open_trace
+
     opened = open_trace(trace)
     return traced_program(opened, summed_up(opened), source(results, opened.headers[0].library))
 
 
-def _said_reaches(said: Console, tried: Sequence[Tried], traced: TracedProgram | None) -> dict[str, Reach]:
-    """Which calls of the trace each choice's files act on, said and returned by name."""
+def _reaches(tried: Sequence[Tried], traced: TracedProgram | None) -> dict[str, Reach]:
+    """Which calls of the trace each choice's files act on, by the choice's name."""
+    from offbeat.predict.reach import reach_of_files
+
     if traced is None:
         return {}
-    reaches = {
-        one.name: reach_of_files(one.tuning, traced.summary) for one in tried if one.tuning is not None
-    }
+    return {one.name: reach_of_files(one.tuning, traced.summary) for one in tried if one.tuning is not None}
+
+
+def _say_reaches(said: Console, reaches: Mapping[str, Reach], traced: TracedProgram | None) -> None:
     for name, reach in reaches.items():
         said.print(f"{name} {reach.words}", markup=False)
-    if traced.why_not:
+    if traced is not None and traced.why_not:
         said.print(f"note: nothing can be expected from the trace: {traced.why_not}", markup=False)
-    return reaches
 
 
 def _report(
@@ -171,20 +188,24 @@ def _report(
     without_effect: Sequence[str],
     *,
     is_wall: bool,
+    all_notes: bool,
 ) -> None:
+    from offbeat.table import Fitted
+    from offbeat.trial import wording
+    from offbeat.trial.judge import judge
+
     same = {one.name: one.same_as for one in choices if one.same_as}
     said.print()
     headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
-    said.print(drawn(headings, wording.rows(found, same)))
+    said.print(Fitted(headings, wording.rows(found, same)))
     said.print()
     for sentence in wording.verdict_sentences(judge(found), same, without_effect):
         said.print(sentence, markup=False)
     if expected is None:
         return
     said.print()
-    for note in expected.notes:
-        said.print(f"note: {note}", markup=False)
-    said.print(drawn(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
+    print_notes(said, expected.notes, everything=all_notes)
+    said.print(Fitted(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
     if is_wall:
         said.print(
             "Measured times are those of the command, starting it included; expected ones are from MPI_Init"
@@ -193,8 +214,34 @@ def _report(
         )
 
 
+def _document(
+    settings: Settings,
+    choices: Sequence[Planned],
+    found: Mapping[str, Sequence[float]],
+    expected: Prediction | None,
+    reaches: Mapping[str, Reach],
+) -> dict[str, Any]:
+    """The trial for programs: run times in seconds, one a round for each choice, and the verdict on them."""
+    from offbeat.predict.document import document
+    from offbeat.trial import wording
+    from offbeat.trial.judge import judge
+
+    return {
+        "schema_version": 1,
+        "settings": settings,
+        "notes": wording.notes(choices),
+        "reaches": {name: reach.words for name, reach in reaches.items()},
+        "times_s": found,
+        "verdict": judge(found),
+        "expected": document(expected) if expected is not None else None,
+    }
+
+
 def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:
     """How to prove that the library obeyed; simulations do not tell by what it could be seen."""
+    from offbeat.tuning.simulated import is_simulated
+    from offbeat.tuning.write import measured_library
+
     if is_simulated(measured_library(results.provenance)):
         return
     said.print()
@@ -209,8 +256,10 @@ def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output
 
 
 def _draw(expected: Prediction, found: Mapping[str, Sequence[float]], folder: Path) -> None:
+    from offbeat.predict.conditions import Estimate
     from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
     from offbeat.report.pictures import write
+    from offbeat.trial.judge import mean_interval, mean_s
 
     actual = {}
     for name, own in found.items():

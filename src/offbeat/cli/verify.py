@@ -6,24 +6,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from offbeat.cli.trace_options import TraceOption, summed_up
-from offbeat.engines.progress import RunProgress
+from offbeat.cli.completion import result_directories
+from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
+from offbeat.cli.trace_options import TraceOption
 from offbeat.errors import RunFailed
-from offbeat.predict.reach import reach_of_files
-from offbeat.results.read import read_study
-from offbeat.trace.read import open_trace
-from offbeat.tuning.manifest import read_manifest
-from offbeat.tuning.proofs import disobeyed, legend, table, write_proofs
-from offbeat.tuning.proofs import summary as summary_of
-from offbeat.tuning.prove_files import prove_files
-from offbeat.tuning.verify_calls import sentences, write_tried
 from offbeat.units import counted
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(help="The result directory of a study.", metavar="DIR")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="The result directory of a study.", metavar="DIR", autocompletion=result_directories
+        ),
+    ],
     tuning: Annotated[
         Path | None,
         typer.Option("--tuning", "-t", help="The folder with the tuning files. [default: 'tuning' in DIR]"),
@@ -35,8 +32,20 @@ def command(
         ),
     ] = "",
     trace: TraceOption = None,
+    json: Json = "",
 ) -> None:
     """Prove, cell by cell, which algorithm runs with the tuning files, and that they break no legal call."""
+    from offbeat.cli.trace_options import summed_up
+    from offbeat.engines.progress import RunProgress
+    from offbeat.predict.reach import reach_of_files
+    from offbeat.results.read import read_study
+    from offbeat.trace.read import open_trace
+    from offbeat.tuning.manifest import read_manifest
+    from offbeat.tuning.proofs import disobeyed, legend, table, write_proofs
+    from offbeat.tuning.proofs import summary as summary_of
+    from offbeat.tuning.prove_files import prove_files
+    from offbeat.tuning.verify_calls import sentences, write_tried
+
     folder = tuning or directory / "tuning"
     summary = summed_up(open_trace(trace)) if trace is not None else None
     with RunProgress(doing="look at") as progress:
@@ -44,18 +53,15 @@ def command(
         proofs, tried = prove_files(read_study(directory), manifest, mpi, folder, progress)
     write_proofs(proofs, folder)
     write_tried(tried, folder)
-    console = Console(highlight=False)
-    console.print(table(proofs.proofs))
-    for sentence in legend(proofs.proofs):
-        console.print(sentence, soft_wrap=True)
-    console.print(summary_of(proofs), soft_wrap=True)
-    if summary is not None:
-        reach = reach_of_files(read_manifest(folder).tuning, summary)
-        console.print(f"The file {reach.words}.", soft_wrap=True, markup=False)
-    for sentence in disobeyed(proofs):
-        console.print(sentence, soft_wrap=True, markup=False)
-    for sentence in [*manifest.tuning.insisted, *sentences(tried)]:
-        console.print(sentence, soft_wrap=True, markup=False)
+    if is_wanted(json):
+        console = stdout()
+        console.print(table(proofs.proofs))
+        said = [*legend(proofs.proofs), summary_of(proofs)]
+        if summary is not None:
+            said.append(f"The file {reach_of_files(manifest.tuning, summary).words}.")
+        for sentence in [*said, *disobeyed(proofs), *manifest.tuning.insisted, *sentences(tried)]:
+            console.print(sentence, markup=False)
+    write_json(json, lambda: encoded(proofs))
     if proofs.changed_files:
         raise RunFailed(
             f"{', '.join(proofs.changed_files)} changed since 'offbeat export' wrote it; write the files anew"

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from offbeat.engines.base import Engine
 from offbeat.engines.run import asked_algorithms, check_names, placed_groups
+from offbeat.mpi.allocation import current
+from offbeat.mpi.cores import available
 from offbeat.pattern import sequence
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import REPLAY, cases, pattern_rows
+from offbeat.study.cases import REPLAY, Group, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
+from offbeat.table import Fitted
 from offbeat.units import format_size, format_time
 
 COMMANDS_SHOWN = 40
@@ -35,11 +36,8 @@ def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
 
 def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     rows = pattern_rows(loaded.study)
-    table = Table(title=escape(f"study {loaded.study.name}: cases"), box=None)
-    for heading in ("collective", "p", "size", "algorithms", "patterns", "cases"):
-        table.add_column(
-            heading, justify="right" if heading in ("p", "size", "patterns", "cases") else "left"
-        )
+    headings = ["collective", "p", "size", "algorithms", "patterns", "cases"]
+    table = Fitted(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
     commands: dict[str, None] = {}
     warnings: dict[str, None] = {}
     total = 0
@@ -91,6 +89,12 @@ def _note(
         warnings.setdefault(sentence)
 
 
+def _cores(group: Group) -> int:
+    """The cores on which the processes of a group run: the batch job's, else this machine's on each node."""
+    job = current()
+    return job.cores if job else available().logical * max(group.nodes, 1)
+
+
 def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console: Console) -> None:
     counts = {
         group.collective: len(asked_algorithms(group, engine)) for group in placed_groups(loaded, engine)
@@ -101,7 +105,7 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
         for row in pattern_rows(loaded.study)
         if row.policy == REPLAY
     }
-    guess = estimate(loaded.study, counts, launches=launches, replays=replays)
+    guess = estimate(loaded.study, counts, launches=launches, replays=replays, cores=_cores)
     console.print(
         f"\nestimate: {format_time(guess.low_s)} to {format_time(guess.high_s)}: {guess.how}",
         soft_wrap=True,

@@ -23,6 +23,21 @@ class Outcome(Struct, kw_only=True):
     proofs: list[str] = []
 
 
+def summary(
+    outcome: Outcome, counts: dict[str, int], directory: Path, warnings: list[str]
+) -> dict[str, object]:
+    """The same for programs; ``counts`` has the cases of this run by status."""
+    return {
+        "directory": str(directory),
+        "done": outcome.done,
+        "total": outcome.total,
+        "measured_now": outcome.measured_now,
+        "stopped_by_time_limit": outcome.stopped,
+        "cases_now": counts,
+        "warnings": warnings,
+    }
+
+
 def closing_words(outcome: Outcome, counts: dict[str, int], directory: Path) -> str:
     """What to tell the user at the end of a run, and what to do next."""
     parts = [f"{number} {status}" for status, number in sorted(counts.items())]

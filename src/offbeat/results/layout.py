@@ -27,7 +27,12 @@ import msgspec
 from offbeat.errors import BadInput, RunFailed
 from offbeat.reading import decode_json, read_file
 from offbeat.results.checksum import Damaged, check_document
-from offbeat.results.schema import SCHEMA_VERSION
+
+SCHEMA_VERSION = 2
+"""The version of the columns and files; provenance names it. Here, so that reading it needs no polars."""
+
+UNFINISHED_CASE = "unfinished"
+"""Status of a case of which some blocks are still to be measured."""
 
 STUDY = "study.toml"
 PROVENANCE = "provenance.json"

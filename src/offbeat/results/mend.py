@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from offbeat.results import layout, samples
 from offbeat.results.append import AppendFile, Lines, encode_lines, read_sealed
-from offbeat.results.checksum import Damaged, added
+from offbeat.results.checksum import Damaged
 from offbeat.results.parts import batches_of, checksums_of_part, committed_rows
 from offbeat.results.recorded import (
     LeftOut,
@@ -26,6 +26,7 @@ from offbeat.results.recorded import (
     read_recorded,
     stated_sums,
 )
+from offbeat.results.row_checksums import added
 from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
 
 _TABLES = ((layout.REPETITIONS, REPETITIONS), (layout.RANKS, RANKS))

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from offbeat.reading import RESULT_BYTES, limit_bytes, refuse_size
-from offbeat.results.checksum import Damaged, added, of_rows
+from offbeat.results.checksum import Damaged
+from offbeat.results.row_checksums import added, of_rows
 from offbeat.results.schema import LATER
 
 _ROWS_AT_ONCE = 2**20

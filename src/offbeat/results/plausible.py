@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from offbeat.results.schema import UNFINISHED
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.units import format_time
 
 LONGEST_S = 10 * 86400.0
@@ -15,7 +15,7 @@ LONGEST_S = 10 * 86400.0
 EARLIEST_S = -1e-3
 """A delay can be a little below 0 by the clocks' error; never by more than this."""
 
-STATUSES = ("measured", UNFINISHED, "incomplete", "quarantined")
+STATUSES = ("measured", UNFINISHED_CASE, "incomplete", "quarantined")
 """What a case can be of which anything was measured or tried."""
 
 _ROUNDING = 1e-9

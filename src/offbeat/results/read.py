@@ -17,7 +17,6 @@ from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
 from offbeat.results import layout, samples
 from offbeat.results.append import Lines, read_sealed
-from offbeat.results.checksum import of_rows
 from offbeat.results.parts import committed_rows
 from offbeat.results.plan import Plan, read_plan
 from offbeat.results.recorded import (
@@ -29,6 +28,7 @@ from offbeat.results.recorded import (
     read_recorded,
     stated_sums,
 )
+from offbeat.results.row_checksums import of_rows
 from offbeat.results.schema import CASES, LATER, polars_schema
 from offbeat.study.algorithm import Algorithm, Verdict
 

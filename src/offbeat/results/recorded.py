@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from offbeat.results import layout, samples
 from offbeat.results.append import Lines, read_sealed
-from offbeat.results.checksum import of_rows
 from offbeat.results.parts import committed_rows
 from offbeat.results.plausible import implausible
+from offbeat.results.row_checksums import of_rows
 from offbeat.results.schema import CASES, LATER
 from offbeat.units import counted
 

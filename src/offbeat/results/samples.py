@@ -24,10 +24,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from offbeat.results import layout
-from offbeat.results.checksum import Damaged, added, of_rows
+from offbeat.results.checksum import Damaged
 from offbeat.results.frames import framed, read_records, split
 from offbeat.results.parts import read_part, shaped
 from offbeat.results.repetitions import Samples
+from offbeat.results.row_checksums import added, of_rows
 from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
 
 STREAM = pa.schema(

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-SCHEMA_VERSION = 2
-
-UNFINISHED = "unfinished"
-"""Status of a case of which some blocks are still to be measured."""
+from offbeat.results.layout import SCHEMA_VERSION as SCHEMA_VERSION
 
 CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case: joins the three frames"),
@@ -34,7 +31,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
         pl.String,
         "which calls of which trace a scenario or a replay was made from, where its file says so",
     ),
-    "skew_policy": (pl.String, "mean, own, fixed, file, replay or none"),
+    "skew_policy": (pl.String, "mean, median, fastest, own, fixed, file, replay or none"),
     "skew_factor": (pl.Float64, "factor of the policy; seconds for fixed"),
     "skew_s": (
         pl.Float64,

@@ -1,19 +1,24 @@
-"""How far a study is: done, to do, set aside, and whether a run is at it."""
+"""How far a study is: done, to do, quarantined, and whether a run is active.
+
+All of it stands in small files; the samples, and polars, which takes as long to load as everything else, are
+needed for checking the samples only.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
-import polars as pl
 from msgspec import Struct
 
+from offbeat.results import layout
+from offbeat.results.append import Lines, read_sealed
 from offbeat.results.lock import Holder, holder
+from offbeat.results.plan import read_plan
 from offbeat.results.plausible import STATUSES
-from offbeat.results.read import read_study
-from offbeat.results.schema import UNFINISHED
-from offbeat.study.algorithm import proof_lines
+from offbeat.study.algorithm import Verdict, proof_lines
 
 
 class Status(Struct, kw_only=True):
@@ -37,21 +42,50 @@ class Status(Struct, kw_only=True):
     notes: list[str]
 
 
-def read_status(path: str | PathLike[str]) -> Status:
-    """How far the study in a result directory is; raises BadInput as read_study does."""
-    results = read_study(path)
-    files = _files(results.directory)
+class _Line(Struct):
+    """What a line of ``cases.jsonl`` says of a case, as far as it is wanted here."""
+
+    case: str
+    collective: str
+    algorithm: str
+    p: int
+    bytes: int
+    pattern: str
+    status: str
+    reason: str
+
+
+def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
+    """How far the study in a result directory is.
+
+    The cases are those that a run has noted as finished. With ``check`` every sample is read as well, and
+    cases whose samples are missing do not count. Raises BadInput as read_study does.
+    """
+    directory = Path(path)
+    layout.read_provenance(directory)
+    lines = read_sealed(directory / layout.CASES, _Line)
+    verdicts = read_sealed(directory / layout.VERDICTS, Verdict)
+    latest: dict[str, _Line] = {line.case: line for line in lines.items}
+    notes = [*_damage(layout.CASES, lines), *_damage(layout.VERDICTS, verdicts)]
+    if check:
+        from offbeat.results.read import read_study  # loads polars
+
+        results = read_study(directory)
+        sound = set(results.cases["case"])
+        latest = {case: line for case, line in latest.items() if case in sound}
+        notes = results.notes
+    files = _files(directory)
     return Status(
-        directory=results.directory,
-        done=results.cases.filter(pl.col("status") != UNFINISHED).height,
-        total=results.plan.total if results.plan else None,
-        counts=_counts(results.cases),
-        quarantined=_quarantined(results.cases),
-        proofs=proof_lines(results.verdicts),
-        active=holder(results.directory),
+        directory=directory,
+        done=sum(line.status != layout.UNFINISHED_CASE for line in latest.values()),
+        total=plan.total if (plan := read_plan(directory)) else None,
+        counts=_counts(latest.values()),
+        quarantined=_quarantined(latest.values()),
+        proofs=proof_lines(verdicts.items),
+        active=holder(directory),
         last_activity=max((changed for changed, _ in files), default=None),
         size_bytes=sum(size for _, size in files),
-        notes=results.notes,
+        notes=notes,
     )
 
 
@@ -68,20 +102,32 @@ def _files(directory: Path) -> list[tuple[datetime, int]]:
     return found
 
 
-def _counts(cases: pl.DataFrame) -> dict[str, dict[str, int]]:
+def _damage(name: str, lines: Lines) -> list[str]:
+    """A sentence on the damaged lines of a file; none where all are sound."""
+    if not lines.damaged:
+        return []
+    numbers = ", ".join(str(line.number) for line in lines.damaged[:5])
+    more = f" and {len(lines.damaged) - 5} more" if len(lines.damaged) > 5 else ""
+    return [
+        f"{name} has damaged lines, which are left out: {numbers}{more}; 'offbeat run' with the study"
+        " measures again what they held"
+    ]
+
+
+def _counts(cases: Iterable[_Line]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
-    for collective, status in cases.select("collective", "status").iter_rows():
-        of_collective = counts.setdefault(collective, dict.fromkeys(STATUSES, 0))
-        of_collective[status] = of_collective.get(status, 0) + 1
+    for case in cases:
+        of_collective = counts.setdefault(case.collective, dict.fromkeys(STATUSES, 0))
+        of_collective[case.status] = of_collective.get(case.status, 0) + 1
     return counts
 
 
-def _quarantined(cases: pl.DataFrame) -> list[tuple[str, str]]:
-    rows = cases.filter(pl.col("status") == "quarantined").iter_rows(named=True)
+def _quarantined(cases: Iterable[_Line]) -> list[tuple[str, str]]:
     return [
         (
-            f"{row['collective']} {row['algorithm']}, p = {row['p']}, {row['bytes']} B, {row['pattern']}",
-            row["reason"],
+            f"{case.collective} {case.algorithm}, p = {case.p}, {case.bytes} B, {case.pattern}",
+            case.reason,
         )
-        for row in rows
+        for case in cases
+        if case.status == "quarantined"
     ]

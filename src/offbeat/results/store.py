@@ -22,7 +22,8 @@ from offbeat.results import layout
 from offbeat.results import samples as samples_on_disk
 from offbeat.results.append import AppendFile, encode_lines
 from offbeat.results.blocks import Block, Blocks
-from offbeat.results.checksum import added, sealed_document
+from offbeat.results.checksum import sealed_document
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.lock import Lock
 from offbeat.results.mend import mend_cases, mend_lines
 from offbeat.results.parts import committed_rows
@@ -30,7 +31,8 @@ from offbeat.results.plan import Plan, plan_of
 from offbeat.results.read import key, read_study_toml
 from offbeat.results.recorded import SAMPLES_KEY, LeftOut, committed, most_rows, stated_sums, sums_text
 from offbeat.results.repetitions import Samples
-from offbeat.results.schema import CASES, SCHEMA_VERSION, UNFINISHED
+from offbeat.results.row_checksums import added
+from offbeat.results.schema import CASES, SCHEMA_VERSION
 from offbeat.stopped import Stopped
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
@@ -163,7 +165,7 @@ class Store:
         )
         self.append_rows(rows, batches)
         for row, blocks in zip(rows, joined, strict=True):
-            if row["status"] == UNFINISHED:
+            if row["status"] == UNFINISHED_CASE:
                 self._unfinished[str(row["case"])] = blocks
 
     def append_rows(self, rows: Sequence[Mapping[str, object]], batches: bytes) -> None:
@@ -195,7 +197,7 @@ class Store:
             case = str(row["case"])
             self._blocks[case] = int(str(row["blocks"]))
             self._sums[case] = sums[case]
-            if row["status"] != UNFINISHED:
+            if row["status"] != UNFINISHED_CASE:
                 self.done.add(case)
                 self._unfinished.pop(case, None)
                 self._sums.pop(case)
@@ -264,10 +266,10 @@ class Store:
         self.damaged += damaged
         self._blocks = {row["case"]: row["blocks"] for row in rows}
         self._committed = committed(rows)
-        begun = [row for row in rows if row["status"] == UNFINISHED]
+        begun = [row for row in rows if row["status"] == UNFINISHED_CASE]
         self._sums = {row["case"]: stated_sums(row) for row in begun}
         self._unfinished = self._read_blocks(begun) if begun else {}
-        return {row["case"] for row in rows if row["status"] != UNFINISHED}
+        return {row["case"] for row in rows if row["status"] != UNFINISHED_CASE}
 
     def _read_blocks(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Blocks]:
         """The blocks of unfinished cases, from their lines and the repetitions on disk."""

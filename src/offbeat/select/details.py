@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from offbeat.select import wording
@@ -16,6 +14,8 @@ from offbeat.select.grid import Grid, fitted
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.study.algorithm import DEFAULT
+from offbeat.study.case import SAME_SKEW
+from offbeat.table import Fitted
 
 ROBUST_MARKS = {"faster": ("▼", "cyan"), "slower": ("▲", "bright_red"), "same": ("=", ""), "": ("", "dim")}
 """Robustness class → its mark and its style; the mark tells it without colour."""
@@ -57,10 +57,8 @@ def delay_view(table: DelayTable, choice: Choice | None, within: float, width: i
 
 def winner_view(choice: Choice, within: float) -> list[RenderableType]:
     """The fastest algorithm of each pattern and those as good."""
-    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    view.add_column("pattern")
-    view.add_column("fastest", overflow="fold")
-    view.add_column(f"also good (within {wording.share_label(within)})", overflow="fold")
+    headings = ["pattern", "fastest", f"also good (within {wording.share_label(within)})"]
+    view = Fitted(headings, texts=range(3), rule=True)
     for pattern, winner in choice.winners.items():
         others = [name for name in choice.good[pattern] if name != winner]
         view.add_row(Text(pattern), Text(winner, style=GOOD_STYLE), Text(", ".join(others)))
@@ -165,7 +163,7 @@ def _skews(table: DelayTable) -> str:
     """How the skews were set: the paper's figure 6 gives each algorithm a skew of its own runtime."""
     if table.skew_policy == "own":
         return " Each algorithm's skew follows its own runtime."
-    if table.skew_policy in ("mean", "fixed"):
+    if table.skew_policy in SAME_SKEW:
         return " All algorithms had the same skews."
     return ""
 

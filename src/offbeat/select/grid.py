@@ -13,6 +13,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from offbeat.table import broken
+
 GAP = 2
 """Characters between two columns."""
 
@@ -61,16 +63,23 @@ class Grid:
 
     def _table(self, block: list[int]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-        table.add_column(self.corner, max_width=LABEL_WIDTH, overflow="fold")
+        table.add_column(self.corner, max_width=LABEL_WIDTH)
         for column in block:
             width = self._column_width(column)
-            table.add_column(self.columns[column], justify="right", width=width, overflow="fold")
+            table.add_column(_within(self.columns[column], width), justify="right", width=width)
         for i, label in enumerate(self.rows):
             last_pattern = i == len(self.rows) - self.summary - 1
             table.add_row(
-                label, *(self.texts[i][j] for j in block), end_section=bool(self.summary) and last_pattern
+                _within(label, LABEL_WIDTH),
+                *(self.texts[i][j] for j in block),
+                end_section=bool(self.summary) and last_pattern,
             )
         return table
+
+
+def _within(label: Text, width: int) -> Text:
+    """A label in lines of ``width`` characters, which end where words and parts of names do."""
+    return Text("\n").join(broken(label, width))
 
 
 def fitted(grid: Grid, turned_corner: str, width: int) -> list[Table]:

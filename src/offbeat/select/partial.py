@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from msgspec import Struct
 
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.plan import CELL, CellKey
-from offbeat.results.schema import UNFINISHED
 from offbeat.select.table import Cell
 from offbeat.units import counted
 
@@ -53,7 +53,7 @@ def unfinished(results: Results) -> Unfinished | None:
     """How far a study is; None if nothing is left to be measured, or nothing says what is (imports)."""
     if results.plan is None:
         return None
-    missing = results.plan.not_measured(results.cases.filter(pl.col("status") != UNFINISHED))
+    missing = results.plan.not_measured(results.cases.filter(pl.col("status") != UNFINISHED_CASE))
     if not missing:
         return None
     begun = set(results.cases.select(CELL).unique().iter_rows())

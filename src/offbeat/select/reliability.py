@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from msgspec import Struct
 
-from offbeat.results.schema import UNFINISHED
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.select import wording
 from offbeat.select.precision import asked_width, is_wide
 from offbeat.units import counted, format_time
@@ -33,7 +33,7 @@ BOUND_SHARE = 0.1
 BUSY_SHARE = 0.25
 """A machine whose load, before the study began, was above this share of its hardware threads was busy."""
 
-HAS_TIME = ("measured", UNFINISHED, "incomplete")
+HAS_TIME = ("measured", UNFINISHED_CASE, "incomplete")
 """Statuses of cases that have a time."""
 
 

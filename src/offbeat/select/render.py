@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from offbeat.notes import chosen
 from offbeat.select import wording
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.table import Cell
 from offbeat.study.case import REDUCING, ROOTED
+from offbeat.table import Fitted
 from offbeat.units import format_size
 
 LEAD = ("library", "collective", "of", "p")
@@ -30,7 +29,9 @@ COSTS = (
 """What the last columns say."""
 
 
-def rendered(selection: Selection, console: Console, with_details: bool = False) -> RenderableType:
+def rendered(
+    selection: Selection, console: Console, with_details: bool = False, *, all_notes: bool = False
+) -> RenderableType:
     """Everything that ``offbeat select`` prints, fitted to the width of ``console``."""
     parts: list[RenderableType] = []
     if with_details:
@@ -39,7 +40,7 @@ def rendered(selection: Selection, console: Console, with_details: bool = False)
             parts += [details(table, chosen.get(cell), selection.terms.within, console.width), Text()]
     if selection.choices:
         parts += [Text(headline(selection)), *selection_tables(selection, console), _legend(selection)]
-    return Group(*parts, *_warnings(selection), *_cautions(selection))
+    return Group(*parts, *_warnings(selection), *_cautions(selection, all_notes))
 
 
 def _warnings(selection: Selection) -> list[RenderableType]:
@@ -96,7 +97,7 @@ def selection_tables(selection: Selection, console: Console) -> list[RenderableT
     whole = _table(columns, within, "p")
     for choice in selection.choices:
         whole.add_row(*(Text(leads[choice.cell][name]) for name in columns), *_columns(choice))
-    if Measurement.get(console, console.options.update(width=10**4), whole).maximum <= console.width:
+    if whole.natural_width <= console.width:
         return [Text(), whole]
     parts: list[RenderableType] = []
     for heading, group in groupby(selection.choices, lambda choice: _heading(leads[choice.cell])):
@@ -129,20 +130,20 @@ def _heading(lead: dict[str, str]) -> str:
     return ", ".join(filter(None, [what, f"p={lead['p']}", lead["library"]]))
 
 
-def _table(lead: list[str], within: str, right: str = "") -> Table:
+def _table(lead: list[str], within: str, right: str = "") -> Fitted:
     """The empty selection table behind some leading columns; ``right`` names the one aligned right, and
     ``within`` is the loss that counts as none."""
-    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    view = Fitted(rule=True)
     for name in lead:
-        view.add_column(name, justify="right" if name == right else "left", overflow="fold")
-    view.add_column("size", justify="right", no_wrap=True)
-    view.add_column("no-delay\nwinner", overflow="fold")
-    view.add_column("choice", overflow="fold", style="bold")
-    view.add_column("same", justify="right", no_wrap=True)
-    view.add_column(f"≤{within}", justify="right", no_wrap=True)
-    view.add_column("loss", justify="right", no_wrap=True)
-    view.add_column("no-delay\ncosts", justify="right", no_wrap=True)
-    view.add_column("default\ncosts", justify="right", no_wrap=True)
+        view.add_column(name, justify="right" if name == right else "left")
+    view.add_column("size", justify="right")
+    view.add_column("no-delay\nwinner")
+    view.add_column("choice", style="bold")
+    view.add_column("same", justify="right")
+    view.add_column(f"≤{within}", justify="right")
+    view.add_column("loss", justify="right")
+    view.add_column("no-delay\ncosts", justify="right")
+    view.add_column("default\ncosts", justify="right")
     return view
 
 
@@ -189,17 +190,23 @@ def _operation(cell: Cell) -> str:
     return " ".join(parts)
 
 
-def _cautions(selection: Selection) -> list[RenderableType]:
-    """Left-out cells and warnings, each sentence once with the cells that it is about."""
+def _cautions(selection: Selection, everything: bool) -> list[RenderableType]:
+    """Left-out cells and warnings, each sentence once with the cells that it is about.
+
+    What was left out comes first, then the warnings on the most cells.
+    """
     cells_of: dict[str, list[Cell]] = {}
     for left in selection.left_out:
         cells_of.setdefault(f"nothing selected: {left.reason}", []).append(left.cell)
+    warned: dict[str, list[Cell]] = {}
     for choice in selection.choices:
         for sentence in choice.warnings:
-            cells_of.setdefault(sentence, []).append(choice.cell)
+            warned.setdefault(sentence, []).append(choice.cell)
+    cells_of |= dict(sorted(warned.items(), key=lambda item: -len(item[1])))
     total = len(selection.choices) + len(selection.left_out)
     sentences = [f"{_about(cells, total)}: {sentence}" for sentence, cells in cells_of.items()]
-    lines = [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in [*selection.notes, *sentences]]
+    shown, rest = chosen([*selection.notes, *sentences], everything=everything)
+    lines = [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in [*shown, *([rest] if rest else [])]]
     return [Text("\nNotes", style="bold"), *lines] if lines else []
 
 

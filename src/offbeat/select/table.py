@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.results.blocks import RESOLUTION_S
-from offbeat.results.schema import UNFINISHED
+from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
 from offbeat.study.cases import NO_DELAY, REPLAY
@@ -181,7 +181,7 @@ def delay_tables(
     pattern in the same cell.
     """
     is_finite = pl.col("last_delay_s").is_finite().fill_null(False)
-    has_delay = pl.col("status").is_in(["measured", UNFINISHED, "incomplete"]) & is_finite
+    has_delay = pl.col("status").is_in(["measured", UNFINISHED_CASE, "incomplete"]) & is_finite
     columns = _column_order(cases, algorithms)
     marked = cases.with_columns(has_delay.alias("has_delay"))
     groups = marked.partition_by(CELL_COLUMNS, as_dict=True, maintain_order=True)
@@ -247,7 +247,7 @@ def _table(cell: Cell, rows: pl.DataFrame, order: list[str], verdicts: Sequence[
     cases = np.full(shape, "", dtype=object)
     cases[at] = delays["case"].to_numpy()
     incomplete = np.zeros(shape, dtype=bool)
-    incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED]).to_numpy()
+    incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED_CASE]).to_numpy()
     policies = delays["skew_policy"].drop_nulls().unique(maintain_order=True)
     return DelayTable(
         cell=cell,

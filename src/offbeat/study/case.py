@@ -28,6 +28,9 @@ COLLECTIVES = (
 REDUCING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
 """Collectives that take an operation."""
 
+SAME_SKEW = ("mean", "median", "fastest", "fixed")
+"""Skew policies that give all algorithms of a call the same skew."""
+
 ROOTED = ("bcast", "reduce", "gather", "scatter")
 """Collectives that have a root."""
 
@@ -38,8 +41,8 @@ class Case(Struct, frozen=True, kw_only=True):
     ``bytes`` is the message size: bytes per process as the MPI call states it (count × extent); for alltoall
     bytes per destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the
     shape's or scenario's name, followed by ``×factor`` where a study has several skews of one shape.
-    ``skew_factor`` multiplies the runtime that ``skew_policy`` (``mean``, ``own``, ``fixed``, ``file`` or
-    ``none``) refers to; for ``fixed`` it is the skew itself in seconds.
+    ``skew_factor`` multiplies the runtime that ``skew_policy`` (``mean``, ``median``, ``fastest``, ``own``,
+    ``fixed``, ``file`` or ``none``) refers to; for ``fixed`` it is the skew itself in seconds.
     """
 
     collective: str

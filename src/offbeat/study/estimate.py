@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -22,6 +22,12 @@ BANDWIDTH_BYTES_PER_S = 1e9
 
 LAUNCH_S = 2.0
 """Assumed time of one launch, with synchronising the clocks, in seconds."""
+
+PROCESS_S = 0.05
+"""Assumed CPU time in which a process starts and finds the others, in seconds; MPI_Init takes most of it."""
+
+SLICE_S = 4e-3
+"""Assumed time for which a process keeps a core that others wait for, in seconds."""
 
 OWN_SHARE = (
     "alltoall",
@@ -51,6 +57,7 @@ def estimate(
     *,
     launches: int | None = None,
     replays: Mapping[str, Sequence] | None = None,
+    cores: Callable[[Group], int] | None = None,
 ) -> Estimate:
     """Forecast a study. ``algorithm_count``: collective → how many algorithms ``all`` means; ``replays`` are
     the study's, by name.
@@ -59,7 +66,11 @@ def estimate(
     p⌉ × :data:`LATENCY_S` + bytes that a process handles / :data:`BANDWIDTH_BYTES_PER_S`. The low end is the
     minimum of repetitions for every case; the high end the maximum, or the time cap where that comes first.
     A replay has one round through its calls, with their own mean skew, for its low end.
-    Each launch (one for each placement, unless ``launches`` says more) adds :data:`LAUNCH_S` in every round.
+    Each launch (one for each placement, unless ``launches`` says more) adds :data:`LAUNCH_S`, and
+    :data:`PROCESS_S` for each process of a core, in every round.
+
+    ``cores`` tells how many cores the processes of a group have. Where k processes share one, everything but
+    the skew takes k times as long; at the high end each also waits for k − 1 time slices of :data:`SLICE_S`.
     """
     rows = pattern_rows(study)
     low_s = high_s = 0.0
@@ -69,13 +80,17 @@ def estimate(
         algorithms = known if group.algorithms == ["all"] else len(group.algorithms)
         count += algorithms * len(rows)
         for row in rows:
-            shortest_s, longest_s = _case_s(study, group, row, (replays or {}).get(row.label))
+            shared = _per_core(group, cores)
+            shortest_s, longest_s = _case_s(study, group, row, shared, (replays or {}).get(row.label))
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
-    places = {(group.p, group.nodes, group.ppn) for group in groups(study)}
+    places = {(group.p, group.nodes, group.ppn): _per_core(group, cores) for group in groups(study)}
+    number = len(places) if launches is None else launches
+    starting_s = sum(max(shared, 1.0) for shared in places.values()) / len(places) * PROCESS_S
     rounds = 1 if study.engine in SIMULATING else study.repetitions.planned_blocks
-    launch_s = LAUNCH_S * rounds * (len(places) if launches is None else launches)
-    return Estimate(cases=count, low_s=low_s + launch_s, high_s=high_s + launch_s, how=_how(study))
+    launch_s = number * rounds * (LAUNCH_S + (starting_s if cores else 0.0))
+    most = max(places.values())
+    return Estimate(cases=count, low_s=low_s + launch_s, high_s=high_s + launch_s, how=_how(study, most))
 
 
 def runtime_s(group: Group) -> float:
@@ -84,28 +99,39 @@ def runtime_s(group: Group) -> float:
     return math.ceil(math.log2(max(group.p, 2))) * LATENCY_S + handled_bytes / BANDWIDTH_BYTES_PER_S
 
 
-def _repetition_s(group: Group, row: PatternRow) -> float:
-    """One repetition: start, skew, runtime. A file's own skew is taken to be the runtime."""
-    skew_s = row.factor if row.policy == "fixed" else row.factor * runtime_s(group)
-    return START_S + skew_s + runtime_s(group)
+def _per_core(group: Group, cores: Callable[[Group], int] | None) -> float:
+    """How many processes share a core; 1 at least."""
+    return max(group.p / max(cores(group), 1), 1.0) if cores else 1.0
 
 
-def _case_s(study: Study, group: Group, row: PatternRow, replay: Sequence | None) -> tuple[float, float]:
-    """The shortest and the longest time that a case may take."""
+def _case_s(
+    study: Study, group: Group, row: PatternRow, shared: float, replay: Sequence | None
+) -> tuple[float, float]:
+    """The shortest and the longest time that a case may take; ``shared`` processes have a core together.
+
+    A pattern file's own skew is taken to be the runtime.
+    """
     rule = study.repetitions
-    repetition_s, least, most = _repetition_s(group, row), rule.minimum, rule.maximum
+    least, most = rule.minimum, rule.maximum
+    skew_s = row.factor if row.policy == "fixed" else row.factor * runtime_s(group) * shared
     if replay is not None:
-        repetition_s = START_S + float(replay.skews_s.mean()) + runtime_s(group)
+        skew_s = float(replay.skews_s.mean())
         least, most = max(least, replay.calls), rule.maximum * replay.calls
-    shortest_s = least * repetition_s
-    return shortest_s, max(shortest_s, min(most * repetition_s, rule.time_cap))
+    repetition_s = shared * (START_S + runtime_s(group)) + skew_s
+    slow_s = repetition_s + SLICE_S * (shared - 1)
+    return least * repetition_s, max(least * slow_s, min(most * slow_s, rule.time_cap))
 
 
-def _how(study: Study) -> str:
+def _how(study: Study, shared: float) -> str:
     rule = study.repetitions
     repetitions = f"{rule.minimum} to {rule.maximum} repetitions a case (capped at {rule.time_cap:g} s)"
     start = f"each {START_S * 1e6:g} µs for the start, plus the skew"
     rate = f"{BANDWIDTH_BYTES_PER_S / 1e9:g} GB/s"
     runtime = f"an assumed runtime of {LATENCY_S * 1e6:g} µs × log2 p + bytes / ({rate})"
-    launch = f"{LAUNCH_S:g} s a launch; more ranks than cores take longer"
+    launch = f"{LAUNCH_S:g} s a launch"
+    if shared > 1:
+        launch += (
+            f" and {PROCESS_S * 1e3:g} ms of a core for each process; up to {shared:.3g} processes share a"
+            " core and wait for each other"
+        )
     return f"{repetitions}, {start}, plus {runtime}; {launch}"

@@ -110,14 +110,16 @@ class SkewSection(Section, frozen=True, kw_only=True):
     """How large the largest delay of a pattern is."""
 
     policy: Annotated[
-        Literal["mean", "own", "fixed"],
+        Literal["mean", "median", "fastest", "own", "fixed"],
         Meta(
             description="mean: factor × the mean no-delay runtime over all algorithms of that collective and"
-            " size; own: factor × this algorithm's own no-delay runtime; fixed: the times given"
+            " size, in which one very slow algorithm outweighs the others; median: factor × the median of"
+            " these runtimes; fastest: factor × the mean of the three shortest; own: factor × this"
+            " algorithm's own no-delay runtime; fixed: the times given"
         ),
     ] = "mean"
     factors: Annotated[
-        list[Annotated[float, Meta(gt=0)]], Meta(description="for the policies mean and own")
+        list[Annotated[float, Meta(gt=0)]], Meta(description="for the policies mean, median, fastest and own")
     ] = field(default_factory=lambda: [1.5])
     times: Annotated[
         list[PositiveSeconds], Meta(description="for the policy fixed: the largest delays, in seconds")

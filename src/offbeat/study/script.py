@@ -6,13 +6,12 @@ import math
 import re
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 
 from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.study.load import LoadedStudy
-from offbeat.study.schema import Study
+from offbeat.study.schema import SIMULATING, Study
 
 STOP_BEFORE_LIMIT_MIN = 5
 """How many minutes before its time limit a job stops measuring."""
@@ -51,6 +50,8 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
     for name, value in (("--nodes", nodes), ("--ppn", ppn)):
         if value < 0:
             raise BadInput(f"{name} {value}: it must be 1 or more")
+    if study.engine in SIMULATING:
+        return _simulating(study, nodes, ppn)
     if study.processes.p:
         return _freely_placed(max(study.processes.p), nodes, ppn)
     needed = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
@@ -59,6 +60,21 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
             mend = f"give --{name} {least}, or measure less"
             raise BadInput(f"--{name} {given}: the study goes up to {name} = {least}; {mend}")
     return JobSize(p=needed.nodes * needed.ppn, nodes=nodes or needed.nodes, ppn=ppn or needed.ppn)
+
+
+def _simulating(study: Study, nodes: int, ppn: int) -> JobSize:
+    """A job that simulates: one task, which computes on all cores of its node, whatever p the study has.
+
+    With the executors mpi4py and dask the user says how many tasks compute.
+    """
+    if nodes > 1 and study.simulator.executor == "local":
+        raise BadInput(
+            f"--nodes {nodes}: this study is simulated on the cores of one node; leave out --nodes, or set"
+            " executor = 'mpi4py' in [simulator] to use several"
+        )
+    if nodes or ppn:
+        return JobSize(p=(nodes or 1) * (ppn or 1), nodes=nodes or 1, ppn=ppn or 1)
+    return JobSize(p=1, nodes=0, ppn=0)
 
 
 def parse_time_limit(text: str) -> int:
@@ -91,7 +107,7 @@ def slurm_script(loaded: LoadedStudy, options: JobOptions) -> str:
         *_named("--partition=", options.partition),
         "--output=%x-%j.log",
     ]
-    return _script([f"#SBATCH {line}" for line in directives], size, loaded.path, [])
+    return _script([f"#SBATCH {line}" for line in directives], size, loaded, [])
 
 
 def pbs_script(loaded: LoadedStudy, options: JobOptions) -> str:
@@ -112,7 +128,7 @@ def pbs_script(loaded: LoadedStudy, options: JobOptions) -> str:
         f"export {JOB_END}=$(($(date +%s) + {options.time_limit_s}))",
         "",
     ]
-    return _script([f"#PBS {line}" for line in directives], size, loaded.path, end)
+    return _script([f"#PBS {line}" for line in directives], size, loaded, end)
 
 
 SCHEDULERS = {"slurm": slurm_script, "pbs": pbs_script}
@@ -126,9 +142,19 @@ def job_name(study: Study) -> str:
 
 
 def job_end_s(environ: Mapping[str, str]) -> float | None:
-    """When the time limit of the surrounding job ends, in seconds since 1970, if our job script says so."""
-    text = environ.get(JOB_END, "")
-    return float(text) if text.isdecimal() else None
+    """When the time limit of the surrounding job ends, in seconds since 1970, if our job script says so.
+
+    Raises :class:`BadInput` for a value that is no such number.
+    """
+    text = environ.get(JOB_END, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= 12):
+        raise BadInput(
+            f"{JOB_END}={text}: this should be when the job ends, in whole seconds since 1970, such as"
+            f" {JOB_END}=$(($(date +%s) + 3600)) for one hour from now"
+        )
+    return float(text)
 
 
 def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
@@ -144,14 +170,17 @@ def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
     return JobSize(p=p, nodes=nodes, ppn=ppn)
 
 
-def _script(directives: list[str], size: JobSize, study: Path, before: list[str]) -> str:
+def _script(directives: list[str], size: JobSize, loaded: LoadedStudy, before: list[str]) -> str:
     place = f" ({size.nodes} nodes × {size.ppn})" if size.nodes else ""
-    path = study.resolve()
+    path = loaded.path.resolve()
+    what = f"# Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself."
+    if loaded.study.engine in SIMULATING:
+        what = "# Simulates an offbeat study on all cores of the job's node; no MPI process is launched."
     lines = [
         "#!/bin/bash",
         *directives,
         "",
-        f"# Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself.",
+        what,
         "# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as",
         "#   module load openmpi",
         "#   source ~/offbeat/bin/activate",

@@ -65,7 +65,7 @@ def prepare(
 
 def refuse(folder: Path, wishes: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> None:
     """Raise :class:`BadInput` for wishes that the tracer cannot read, and for a folder that holds a trace."""
-    check(wished(wishes, environ))
+    check(wished(wishes, environ), [PREFIX + name for name, value in wishes.items() if value])
     if folder.is_dir() and any(path.suffix == SUFFIX for path in folder.iterdir()):
         raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
 

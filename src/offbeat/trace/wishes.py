@@ -7,7 +7,7 @@ anything starts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from offbeat.errors import BadInput
 from offbeat.trace.format import PAGE_BYTES
@@ -32,10 +32,16 @@ _RANGE = re.compile(r"(\d{1,18})(-(\d{1,18})?)?")
 _WINDOW = re.compile(r"(\d+\.?\d*|\.\d+)-((\d+\.?\d*|\.\d+)?)")
 
 
-def check(variables: Mapping[str, str]) -> None:
+def option(name: str) -> str:
+    """The option of ``offbeat trace run`` that sets a variable: ``--comm-sizes``."""
+    return "--" + name.removeprefix(PREFIX).lower().replace("_", "-")
+
+
+def check(variables: Mapping[str, str], options: Collection[str] = ()) -> None:
     """Refuse what the tracer could not read; ``variables`` may hold others, which are not looked at.
 
-    Raises :class:`BadInput` with the variable and what would be right.
+    Raises :class:`BadInput` with what would be right, and the variable, or the option for those in
+    ``options``, which were set by one.
     """
     for name, value in variables.items():
         if name.startswith(PREFIX) and value:
@@ -44,7 +50,8 @@ def check(variables: Mapping[str, str]) -> None:
                 raise BadInput(f"{name} means nothing to the tracer; it knows {', '.join(_CHECKS)}")
             mend = test(value)
             if mend:
-                raise BadInput(f"{name}={value} cannot be read; {mend}")
+                said = f"{option(name)} {value}" if name in options else f"{name}={value}"
+                raise BadInput(f"{said} cannot be read; {mend}")
 
 
 def _ranges(value: str) -> str:

@@ -32,7 +32,7 @@ def tried_lines(choices: Sequence[Planned]) -> list[str]:
 
 def notes(choices: Sequence[Planned]) -> list[str]:
     """What must be known of the choices, each sentence once."""
-    return [f"note: {note}" for note in dict.fromkeys(note for one in choices for note in one.notes)]
+    return list(dict.fromkeys(note for one in choices for note in one.notes))
 
 
 def rows(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> list[list[str]]:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from rich.table import Table
-from rich.text import Text
 
 from offbeat.errors import BadInput
 from offbeat.reading import decode_json, read_file
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
+from offbeat.table import Fitted
 from offbeat.tuning.files import write_file
 from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, NOT_TOLD, OBEYED, UNSEEN, Proof
 from offbeat.units import counted, format_size
@@ -62,13 +61,11 @@ def read_proofs(directory: Path) -> Proofs | None:
         return None
 
 
-def table(proofs: Sequence[Proof]) -> Table:
+def table(proofs: Sequence[Proof]) -> Fitted:
     """A row a probe: what should run, what was seen, and whether that is the same."""
-    made = Table(box=None, header_style="bold", pad_edge=False)
-    for heading, side in (("collective", "left"), ("p", "right"), ("size", "right"), ("should run", "left")):
-        made.add_column(heading, justify="right" if side == "right" else "left", no_wrap=side == "right")
-    made.add_column("", no_wrap=True)
-    made.add_column("seen", overflow="fold")
+    made = Fitted(["collective", "p", "size", "should run"], texts=(0, 3))
+    made.add_column("", wraps=False)
+    made.add_column("seen")
     for proof in proofs:
         case = proof.case
         cells = (
@@ -79,7 +76,7 @@ def table(proofs: Sequence[Proof]) -> Table:
             MARKS[proof.outcome],
             _seen(proof),
         )
-        made.add_row(*(Text(cell) for cell in cells))
+        made.add_row(*cells)
     return made
 
 

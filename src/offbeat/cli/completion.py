@@ -1,0 +1,67 @@
+"""What the shell completes behind options and arguments: names of collectives, algorithms and directories.
+
+Nothing is imported that takes long, and nothing is launched: a Tab must answer at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+def result_directories(incomplete: str) -> Iterator[str]:
+    """Folders that hold results of a study or an import, and folders on the way to them."""
+    return _folders(incomplete, "provenance.json")
+
+
+def trace_directories(incomplete: str) -> Iterator[str]:
+    """Folders that hold a trace, and folders on the way to them."""
+    return _folders(incomplete, "*.trace")
+
+
+def collectives(incomplete: str) -> list[str]:
+    """Names of collectives."""
+    from offbeat.study.case import COLLECTIVES
+
+    return [name for name in COLLECTIVES if name.startswith(incomplete)]
+
+
+def algorithms(incomplete: str) -> list[str]:
+    """Names of the simulator's algorithms, as COLLECTIVE/NAME, once the collective is typed."""
+    collective, slash, _ = incomplete.partition("/")
+    if not slash:
+        return [f"{name}/" for name in collectives(incomplete)]
+    if collective not in collectives(collective):
+        return []
+    from offbeat.algorithm.choose import listed  # the simulator; a tenth of a second
+
+    names = dict.fromkeys(f"{entry.collective}/{entry.name}" for entry in listed(collective, ""))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def words(*known: str) -> Callable[[str], list[str]]:
+    """A completion among fixed words."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in known if word.startswith(incomplete)]
+
+    return complete
+
+
+def _folders(incomplete: str, holds: str) -> Iterator[str]:
+    parent, _, start = incomplete.rpartition("/")
+    base = parent + "/" if "/" in incomplete else ""
+    try:
+        entries = sorted(entry for entry in Path(base or ".").iterdir() if entry.is_dir())
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.name.startswith(start) or (entry.name.startswith(".") and not start.startswith(".")):
+            continue
+        try:
+            if any(entry.glob(holds)):
+                yield f"{base}{entry.name}"
+            elif any(inner.is_dir() for inner in entry.iterdir()):
+                yield f"{base}{entry.name}/"
+        except OSError:
+            continue

@@ -1,0 +1,86 @@
+"""``--json`` and ``--notes`` mean the same in every verb that has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from offbeat.cli.app import VERBS, build, load
+from offbeat.cli.output import print_notes, stdout, write_json
+from offbeat.errors import BadInput, RunFailed
+from offbeat.notes import MOST
+
+STUDY = """name = "small"
+engine = "sim"
+[[collective]]
+names = ["reduce"]
+sizes = ["64 B"]
+[processes]
+p = [8]
+"""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    for verb in VERBS:
+        command = load(verb)
+        inner = getattr(command, "commands", {})
+        yield from ((f"{verb} {name}", one) for name, one in inner.items())
+        if not inner:
+            yield verb, command
+
+
+def option(command: Any, name: str) -> Any:
+    return next((parameter for parameter in command.params if name in parameter.opts), None)
+
+
+def test_json_is_a_file_everywhere() -> None:
+    having = {name for name, command in commands() if option(command, "--json")}
+    assert having >= {"status", "verify", "run", "try", "select", "predict", "doctor", "trace summary"}
+    for name, command in commands():
+        if found := option(command, "--json"):
+            assert (found.metavar, found.default) == ("FILE", ""), name
+            assert "'-' prints it" in found.help, name
+
+
+def test_notes_is_an_option_of_every_verb_that_prints_notes() -> None:
+    having = {name for name, command in commands() if option(command, "--notes")}
+    assert having >= {"run", "select", "export", "predict", "try", "trace summary", "clock check"}
+
+
+def test_a_run_tells_programs_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(STUDY, encoding="utf-8")
+    done = CliRunner().invoke(build(), ["run", "s.toml", "--json", "-"])
+    found = json.loads(done.stdout)
+    assert found["done"] == found["total"] == found["measured_now"] > 0
+    assert CliRunner().invoke(build(), ["status", "s-results", "--json", "status.json"]).exit_code == 0
+    status = json.loads(Path("status.json").read_text(encoding="utf-8"))
+    assert (status["done"], status["total"]) == (found["done"], found["total"])
+    refused = CliRunner().invoke(build(), ["run", "s.toml", "--json", "-", "--dry-run"])
+    assert isinstance(refused.exception, BadInput)
+
+
+def test_where_json_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"cannot write .*nowhere/out\.json"):
+        write_json(str(tmp_path / "nowhere" / "out.json"), lambda: b"{}")
+    with pytest.raises(RunFailed, match="make room there"):
+        write_json("/dev/full", lambda: b"{}")
+
+
+def test_a_document_that_nobody_wants_is_not_made() -> None:
+    write_json("", lambda: pytest.fail("it was made"))
+
+
+def test_ten_notes_are_printed_and_the_others_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    notes = [f"number {number}" for number in range(MOST + 2)]
+    print_notes(stdout(), notes, everything=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:MOST] == [f"note: {note}" for note in notes[:MOST]]
+    assert lines[MOST:] == [f"2 more notes: --notes prints all {MOST + 2}"]
+    print_notes(stdout(), notes, everything=True)
+    assert len(capsys.readouterr().out.splitlines()) == len(notes)
