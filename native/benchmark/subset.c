@@ -64,7 +64,7 @@ const char *offbeat_subset_comm(offbeat_session *session, const offbeat_command 
         if (!made || !copy)
             offbeat_abandon("no memory for a communicator");
         *made = (offbeat_subset){copy, make(ranks, offbeat_command_entries(command, "members")),
-                                  session->subsets};
+                                 session->subsets};
         session->subsets = made;
         *comm = made->comm;
     }
