@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/command_start.py [RUNS]
 
-Each command runs RUNS times (default 7); printed is the least user and system time, with what Python alone and
-the packages for the command line alone take in the same run. The study is as large as the tutorial's: 378 cases
-of 40 repetitions on four processes, with delays that are drawn, so that no MPI library is needed. Ends with 1
-where a limit is broken.
+Each command runs RUNS times (default 7); printed is the least user and system time, with what Python alone
+and the packages for the command line alone take in the same run. The study is as large as the tutorial's: 378
+cases of 40 repetitions on four processes, with delays that are drawn, so that no MPI library is needed. Ends
+with 1 where a limit is broken.
 """
 
 from __future__ import annotations
