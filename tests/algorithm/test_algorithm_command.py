@@ -76,7 +76,7 @@ def test_show_of_a_barrier_has_no_size() -> None:
         (["--skew", "1 ms"], "name the shape with --pattern"),
         (["--pattern", "zigzag"], "neither a pattern file nor a shape"),
         (["--platform", "mars"], "mars"),
-        (["--p", 100_000], "cores"),
+        (["--p", 100_000], "at most 1024 processes"),
     ],
 )
 def test_show_refuses_what_does_not_fit(options: list[Any], words: str) -> None:

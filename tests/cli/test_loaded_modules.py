@@ -53,6 +53,7 @@ def test_the_root_loads_no_verb(words: str) -> None:
     assert not {name for name in found if name.startswith("offbeat.cli.")} - {
         "offbeat.cli.app",
         "offbeat.cli.ending",
+        "offbeat.cli.memory",
         "offbeat.cli.surroundings",
     }
 

@@ -26,6 +26,7 @@ p = [2]
 [patterns]
 shapes = ["no_delay", "ascending"]
 [repetitions]
+blocks = 1
 minimum = 3
 maximum = 3
 hang_after = 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import fake_launches
 import numpy as np
@@ -253,6 +254,12 @@ def test_a_launch_that_shows_no_functions_is_replaced_by_a_new_one(make):
     assert len(engine.launches.started) == 2
 
 
+def before_legal_calls(engine):
+    """The launches before the first that tries legal calls: there MPICH is asked to give way silently."""
+    silent = ("MPIR_CVAR_COLLECTIVE_FALLBACK", "silent")
+    return list(itertools.takewhile(lambda where: silent not in where.environment, engine.launches.started))
+
+
 def test_a_library_that_never_shows_anything_is_not_launched_again_for_ever(make):
     def answer(where, forced, verb, values):
         if verb == "observe":
@@ -262,7 +269,7 @@ def test_a_library_that_never_shows_anything_is_not_launched_again_for_ever(make
     engine = make("mpich", answer)
     found = prove(engine, *(case(size=size) for size in (8, 16, 32)))
     assert {found[name, 4, 8].status for name in ("binomial", "smp", "ring")} == {"unproved"}
-    assert len(engine.launches.started) <= 3 + 3
+    assert len(before_legal_calls(engine)) <= 3 + 3
 
 
 def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
@@ -278,7 +285,8 @@ def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
         "refused",
         "proved",
     ]
-    assert len(engine.launches.started) == 3  # for the default, for what is forced, and after the failure
+    # for the default, for what is forced, and after the failure
+    assert len(before_legal_calls(engine)) == 3
 
 
 def test_after_losses_at_two_sizes_the_others_of_that_p_are_not_tried_and_other_ps_are(make):

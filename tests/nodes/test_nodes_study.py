@@ -13,7 +13,9 @@ from several_nodes import NODES, OFFSETS, ONE_OF_THEM, WHOLE, hostfile, launch, 
 
 from offbeat.mpi.build import driver_path
 from offbeat.mpi.installation import Installation
+from offbeat.results.append import encode_lines, read_sealed
 from offbeat.results.read import read_study
+from offbeat.results.recorded import CASE_LINE
 from offbeat.tuning.proofs import read_proofs
 from offbeat.tuning.verify import OBEYED
 
@@ -73,11 +75,11 @@ def write_study(
 
 def slow_default(cases: Path) -> None:
     """Which of two algorithms is faster on a crowded machine is chance; whether the file is obeyed is not."""
-    lines = [json.loads(line) for line in cases.read_text(encoding="utf-8").splitlines()]
+    lines = read_sealed(cases, CASE_LINE).items
     for line in lines:
         if line["algorithm"] == "default":
             line |= {"last_delay_s": 10.0, "last_delay_low_s": 10.0, "last_delay_high_s": 10.0}
-    cases.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    cases.write_bytes(encode_lines(lines))
 
 
 @pytest.mark.parametrize("ppn", [1, 2] if WHOLE else [0])

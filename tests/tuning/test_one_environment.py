@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from conftest import Tuned
+from tuned_study import Tuned
 
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.mpi import STEERING, MpiEngine

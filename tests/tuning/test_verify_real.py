@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import Tuned, offbeat
+from tuned_study import Tuned, offbeat
 
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.tuning.proofs import Proofs, read_proofs

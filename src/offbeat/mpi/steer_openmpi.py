@@ -66,7 +66,10 @@ class OpenMpiSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = "^coll_(tuned_.*_algorithm(_.*)?|han_.*_dynamic_global_communicator_module)$"
-    deciding_regex = "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority)$"
+    deciding_regex = (
+        "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority"
+        "|han_(use_dynamic_file_rules|dynamic_rules_filename|.*_dynamic_global_communicator_module))$"
+    )
     same_functions_are_duplicates = True
 
     def environment(self, installation: Installation) -> dict[str, str]:

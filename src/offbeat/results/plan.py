@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
@@ -14,6 +14,9 @@ from offbeat.reading import decode_json, read_file
 from offbeat.results import layout
 from offbeat.results.checksum import Damaged, check_document
 from offbeat.study.case import Case
+
+if TYPE_CHECKING:
+    import polars as pl
 
 CELL = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root")
 """Fields of a case, and columns of CASES, that say what an algorithm is chosen for within one study."""
