@@ -40,7 +40,7 @@ Record = dict[str, int | str]
 
 def compiled(installation: Installation, folder: Path) -> Path:
     prefix = build.build_native(installation).parents[1]
-    (archive,) = prefix.glob("lib*/**/libharmonize.a")
+    (archive,) = prefix.glob("lib*/**/liboffbeat-harmonize.a")
     program, library = folder / SOURCE.stem, installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
     includes = [f"-I{NATIVE}", f"-I{prefix / 'include'}", f"-I{installation.include}"]

@@ -86,7 +86,7 @@ def bursts_of_load(epoch_ns: int, processes: int) -> Iterator[None]:
 
 def compiled(installation: Installation, folder: Path) -> Path:
     prefix = build.build_native(installation).parents[1]
-    (archive,) = prefix.glob("lib*/**/libharmonize.a")
+    (archive,) = prefix.glob("lib*/**/liboffbeat-harmonize.a")
     program, library = folder / "harmonize_bursts", installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
     includes = [f"-I{prefix / 'include'}", f"-I{installation.include}"]

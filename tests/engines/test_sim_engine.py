@@ -27,6 +27,7 @@ from offbeat.engines.run import check_names, run
 from offbeat.engines.sim import LANES
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study
+from offbeat.select.certainty import EXACT
 from offbeat.select.choose import choose
 from offbeat.simulation import catalogue
 from offbeat.simulation.order import keeps_order
@@ -120,8 +121,8 @@ def test_choices_are_certain(whole):
     results, _ = whole
     choices = choose(results)
     assert len(choices) == 2 * 2 * 2 + 2
-    assert {choice.certainty for choice in choices} == {1.0}
-    assert not any("how sure" in warning for choice in choices for warning in choice.warnings)
+    assert all(choice.certainty == EXACT for choice in choices)
+    assert not any("how certain" in warning for choice in choices for warning in choice.warnings)
 
 
 def test_the_skew_is_a_multiple_of_the_mean_without_delay(whole):

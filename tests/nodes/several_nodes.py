@@ -112,7 +112,8 @@ def compiled(installation: Installation, name: str, folder: Path) -> Path:
     place, program = build_native(installation).parents[1], folder / name
     library = installation.library
     words = ["cc", "-O2", "-std=c11", f"-I{installation.include}", f"-I{place / 'include'}"]
-    words += [str(HERE / f"{name}.c"), "-o", str(program), str(next(place.glob("lib*/libharmonize.a")))]
+    archive = next(place.glob("lib*/liboffbeat-harmonize.a"))
+    words += [str(HERE / f"{name}.c"), "-o", str(program), str(archive)]
     words += [str(library), f"-Wl,-rpath,{library.parent}", "-lm"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -66,6 +66,7 @@ def row(
             "reason": "",
             "proof": "proved",
             "evidence": "",
+            "blocks": 0,
             "repetitions": 0,
             "invalid": 0,
             "last_delay_s": middle * US,

@@ -79,7 +79,7 @@ def test_the_selection_table_shows_the_published_choice(browser: Chrome, pages: 
     opened(browser, pages["published"])
     (row,) = browser.find_elements(By.CSS_SELECTOR, "#selection tbody tr")
     cells = [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
-    assert cells[3:8] == ["Pair", "unknown", "1.005", "Lin ≠", "+99%"]
+    assert cells[3:10] == ["Pair", "unknown", "unknown", "unknown", "1.005", "Lin ≠", "+99%"]
 
 
 def test_the_selectors_change_what_is_plotted(browser: Chrome, pages: dict[str, Path]) -> None:

@@ -88,7 +88,7 @@ def test_only_complete_cells_are_exported_and_their_rules_do_not_spread_over_the
         for one in results(matrix(FAST_A)).algorithms
     ]
     made = marked(plan(settled(chosen, partial=False), algorithms), chosen, partial=False)
-    assert [(rule.bytes_low, rule.bytes_high) for rule in made.rules["reduce"]] == [(8, 22)]
+    assert [(rule.bytes_low, rule.bytes_high) for rule in made.rules["reduce"]] == [(6, 22)]
     assert "7 of 12 cases are done" in made.notes[0]
     assert "1 partial cell is left to the library (reduce of 64 B on p=4)" in made.notes[0]
     every = marked(plan(settled(chosen, partial=True), algorithms), chosen, partial=True)

@@ -63,8 +63,8 @@ def test_pattern_and_host_files_are_looked_for_beside_the_study_file(tmp_path, m
     monkeypatch.chdir(tmp_path)
     loaded = load("in/study.toml")
     assert loaded.pattern_paths()["app"].read_text().startswith("0")
-    assert loaded.file_digests()["hosts"] == hashlib.sha256(b"node1\n").hexdigest()
-    assert set(loaded.file_digests()) == {"app.txt", "hosts"}
+    assert loaded.file_digests()["mpi.hostfile"] == hashlib.sha256(b"node1\n").hexdigest()
+    assert set(loaded.file_digests()) == {"app.txt", "mpi.hostfile"}
 
 
 # --- the resolved study

@@ -10,7 +10,7 @@ import made_traces as made
 import pytest
 from made_plans import algorithms, installation
 
-from offbeat.cli import app, verify
+from offbeat.cli import app
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.results.import_csv import import_csv
@@ -18,7 +18,9 @@ from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
 from offbeat.study.template import TEMPLATE
+from offbeat.tuning import prove_files
 from offbeat.tuning.proofs import Proofs
+from offbeat.tuning.verify_calls import TriedCalls
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 HERE = {
@@ -54,6 +56,7 @@ def row(algorithm: str, size: int, last_delay_s: float) -> dict[str, Any]:
         "reason": "",
         "proof": "proved",
         "evidence": "",
+        "blocks": 0,
         "repetitions": 0,
         "invalid": 0,
         "last_delay_s": last_delay_s,
@@ -163,8 +166,10 @@ def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
         one.call(1, 501, function="MPI_Reduce", root=0, bytes=100)
     made.write(tmp_path / "t", files)
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
-    seen = Proofs(library="openmpi-5.0.11", proofs=[])
-    monkeypatch.setattr(verify, "prove_files", lambda *_: seen)  # what the library runs is proved elsewhere
+    seen = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
+    monkeypatch.setattr(
+        prove_files, "prove_files", lambda *_: seen
+    )  # what the library runs is proved elsewhere
     monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
     with pytest.raises(SystemExit) as ended:
         app.main()

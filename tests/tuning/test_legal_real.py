@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from decided_results import decide
 from real_libraries import real_installation
 
 from offbeat.mpi.installation import Installation
@@ -51,13 +53,13 @@ def study(folder: Path, installation: Installation, fastest: dict[str, str], nam
     ran = offbeat("run", folder / "study.toml", "--mpi", installation.mpirun)
     assert ran.returncode == 0, ran.stderr
     results = folder / "study-results"
-    lines = [json.loads(line) for line in (results / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
-    for line in lines:
-        seconds = 1e-6 if line["algorithm"] == fastest[line["collective"]] else 2e-6
-        seconds = 1.0 if line["algorithm"] == "default" else seconds
-        line |= {"last_delay_s": seconds, "last_delay_low_s": seconds, "last_delay_high_s": seconds}
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (results / "cases.jsonl").write_text(text, encoding="utf-8")
+
+    def seconds_of(case: dict[str, Any]) -> float:
+        if case["algorithm"] == "default":
+            return 1.0
+        return 1e-6 if case["algorithm"] == fastest[case["collective"]] else 2e-6
+
+    decide(results, seconds_of)
     return results
 
 

@@ -287,7 +287,7 @@ def test_what_the_user_insisted_on_stands_in_the_header(tmp_path: Path) -> None:
     made = msgspec.structs.replace(made, insisted=[said])
     files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
     lines = files.files[0].read_text(encoding="utf-8").splitlines()
-    assert lines[2] == f"# {said}"
+    assert f"# {said}" in lines[:4]
 
 
 def han_component(path: Path, collective: str, p: int, size: int) -> str:

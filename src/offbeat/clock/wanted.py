@@ -18,7 +18,7 @@ from offbeat.study.case import COLLECTIVES
 from offbeat.units import format_size
 
 METHODS = ("constraints", "hierarchical", "offset", "hca3", "jk", "skampi")
-"""The methods of libharmonize, the default first (``offbeat_clock_method_name`` in clock.h)."""
+"""The methods of liboffbeat-harmonize, the default first (``offbeat_clock_method_name`` in clock.h)."""
 
 ROUNDS = 4
 """Every kind of start is measured in so many rounds."""
