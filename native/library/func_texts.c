@@ -39,16 +39,18 @@ typedef struct frame_table {
     size_t count;
 } frame_table;
 
-static void add(pairs *list, uintptr_t address, char *name) {
+/* @return 0, or -1 where there is no memory: then the name stays the caller's */
+static int add(pairs *list, uintptr_t address, char *name) {
     if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 256;
         offbeat_symbol *items = realloc(list->items, room * sizeof *items);
         if (!items)
-            return;
+            return -1;
         list->items = items;
         list->room = room;
     }
     list->items[list->count++] = (offbeat_symbol){address, name};
+    return 0;
 }
 
 static int by_address(const void *a, const void *b) {
@@ -175,8 +177,8 @@ static void name_functions(pairs *references, pairs *found) {
             next++;
         const char *name = common_name(first, next - i);
         char *copy = name ? strdup(name) : NULL;
-        if (copy)
-            add(found, first->address, copy);
+        if (copy && add(found, first->address, copy) != 0)
+            free(copy);
     }
 }
 

@@ -12,7 +12,9 @@ template <typename Value> [[gnu::noinline]] Value summed(Value mine) {
 
 template <typename Value> class Grid {
   public:
-    [[gnu::noinline]] Value halo(Value x) { return summed<Value>(x) + 1; }
+    [[gnu::noinline]] Value halo(Value x) {
+        return summed<Value>(x) + 1;
+    }
     [[gnu::noinline]] Value operator()(Value x) const {
         Value sum;
         MPI_Allreduce(&x, &sum, sizeof(Value), MPI_BYTE, MPI_BAND, MPI_COMM_WORLD);
