@@ -74,7 +74,7 @@ class Traced(Struct, frozen=True):
         fortran = fortran_of(self.mpi)
         program = self.folder / f"{Path(source).stem}-{binding}"
         line = [*fortran.before, f"-D{binding}", *words, "-fallow-argument-mismatch", "-w"]
-        line += [str(PROGRAMS / source), *fortran.behind]
+        line += [f"-J{self.folder}", str(PROGRAMS / source), *fortran.behind]  # modules go there, too
         done = subprocess.run([*line, "-o", str(program)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return program
