@@ -222,7 +222,7 @@ def simulated(studies: int = 12, cells: int = 12, repeats: int = 3) -> dict[str,
 
 
 def measured(study: Path, output: Path, runs: int, mpi: str) -> list[Path]:
-    """Run a study so many times, each into a directory of its own; what is there already is left."""
+    """Run a study ``runs`` times, each into its own directory; a run that is finished is not repeated."""
     directories = [output / f"run-{number:02d}" for number in range(1, runs + 1)]
     for directory in directories:
         command = [sys.executable, "-m", "offbeat", "run", str(study), "--output", str(directory)]

@@ -242,7 +242,7 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, Stopped):
-            error.tell_kept(bool(self.done))
+            error.tell_kept(self.has_cases)
         try:
             self.close()
         except RunFailed:
