@@ -7,11 +7,18 @@ sentence without a traceback; anything else that escapes is a bug and shows its 
 
 from __future__ import annotations
 
+MAX_LINE_CHARACTERS = 1000
+"""Of a message. Messages quote what files say, and a damaged file has lines of any length."""
+
 
 class OffbeatError(Exception):
     """A failure with a sentence that says what is wrong, where, and what would be right."""
 
     exit_status = 1
+
+    def __str__(self) -> str:
+        """The message; of a line longer than MAX_LINE_CHARACTERS only the beginning and the end."""
+        return "\n".join(map(_shortened, super().__str__().splitlines()))
 
 
 class BadInput(OffbeatError):
@@ -24,3 +31,10 @@ class RunFailed(OffbeatError):
     """What was asked for was tried and not (wholly) done."""
 
     exit_status = 1
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= MAX_LINE_CHARACTERS:
+        return line
+    begin, end = line[:600], line[-300:]
+    return f"{begin} [{len(line) - 900} characters left out] {end}"

@@ -3,8 +3,8 @@
     python tests/fuzz/fuzz.py --seconds 600 --seed 7 [--only results] [--keep FOLDER]
 
 Each target runs in a process of its own: an abort ends that one, and the input that caused it is kept. An
-input fails if reading it raises anything but OffbeatError, takes more than 2 s of CPU time, or 500 MB. A
-failure is printed with the seed and number that make it again.
+input fails if reading it raises anything but OffbeatError, takes more than 2 s of CPU time or 500 MB, or ends
+in a message with a line of more than 1,000 characters. A failure is printed with the seed and number that make it again.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from offbeat.errors import OffbeatError  # noqa: E402
 
 MOST_CPU_S = 2.0
 MOST_BYTES = 500 * 10**6
+MOST_CHARACTERS = 1000
 
 
 def attempt(name: str, sound: Path, folder: Path, seed: int, number: int) -> str:
@@ -42,8 +43,10 @@ def attempt(name: str, sound: Path, folder: Path, seed: int, number: int) -> str
     began, before = time.process_time(), peak_bytes()
     try:
         TARGETS[name].use(folder)
-    except OffbeatError:
-        pass
+    except OffbeatError as error:
+        longest = max(str(error).splitlines(), key=len)
+        if len(longest) > MOST_CHARACTERS:
+            return f"{path.name}: a line of the message has {len(longest)} characters: {longest[:300]}"
     except BaseException:
         return f"{path.name}: {traceback.format_exc()}"
     taken, grown = time.process_time() - began, peak_bytes() - before

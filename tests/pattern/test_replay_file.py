@@ -97,6 +97,27 @@ def test_a_file_that_is_no_replay_is_refused_with_its_line(tmp_path, content, se
         sequence.read(written(tmp_path, content))
 
 
+@pytest.mark.timeout(30)  # quadratic time would be hours
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        ("0 " + "1" * 10**6 + "x 1\n", "is not a number"),
+        ("# unit" + " " * 10**6 + "x\n0 1\n", ""),
+        ("# unit: s" + " " * 10**6 + "x\n0 1\n", "names the unit"),
+    ],
+    ids=["digits", "spaces in a key", "spaces in a value"],
+)
+def test_a_line_of_a_megabyte_is_read_in_linear_time(tmp_path, content, refusal):
+    path = tmp_path / "long.replay"
+    path.write_text(content)
+    if not refusal:
+        assert sequence.read(path).calls == 1
+        return
+    with pytest.raises(BadInput, match=refusal) as raised:
+        sequence.read(path)
+    assert len(str(raised.value)) < 1000
+
+
 def test_a_replay_of_another_p_is_refused_with_both_numbers(tmp_path):
     with pytest.raises(BadInput, match=r"calls are of 3 processes, but p = 4; record a run with 4 processes"):
         sequence.read(written(tmp_path, "0 1 2\n"), 4)

@@ -29,7 +29,7 @@ RANKS = "OFFBEAT_TRACE_RANKS"
 PREFIX = DIR.removesuffix("DIR")
 
 _RANGE = re.compile(r"(\d{1,18})(-(\d{1,18})?)?")
-_WINDOW = re.compile(r"(\d+\.?\d*|\.\d+)-((\d+\.?\d*|\.\d+)?)")
+_WINDOW = re.compile(r"(\d+(?:\.\d*)?|\.\d+)-((?:\d+(?:\.\d*)?|\.\d+)?)")
 
 
 def option(name: str) -> str:
