@@ -4,7 +4,8 @@
 
 Each target runs in a process of its own: an abort ends that one, and the input that caused it is kept. An
 input fails if reading it raises anything but OffbeatError, takes more than 2 s of CPU time or 500 MB, or ends
-in a message with a line of more than 1,000 characters. A failure is printed with the seed and number that make it again.
+in a message with a line of more than 1,000 characters. A failure is printed with the seed and the number that
+repeat it.
 """
 
 from __future__ import annotations
