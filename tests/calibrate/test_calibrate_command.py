@@ -32,6 +32,7 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("library", ["openmpi5", "mpich5"])
 def test_two_processes_of_a_real_library_make_a_platform_of_one_node(
     library: str, own_cache: Path, tmp_path: Path

@@ -21,6 +21,7 @@ def run(*words: str) -> Result:
     return CliRunner(env={"COLUMNS": "250"}).invoke(app, list(words), catch_exceptions=True)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("library", ["openmpi4", "openmpi5", "mpich4"])
 def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
     library: str, own_cache: Path, tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,9 @@ from offbeat.engines.run import run
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import read_study
 from offbeat.study.load import LoadedStudy, load
+
+TEST_PROCESS = "OFFBEAT_TEST_PROCESS"
+os.environ[TEST_PROCESS] = str(os.getpid())  # inherited by every process that these tests launch
 
 TINY = """
 name = "tiny"
@@ -63,9 +67,14 @@ def verdicts(directory: Path) -> dict[str, str]:
 
 
 def running(driver: Path) -> list[int]:
-    """The processes on this machine that are this very driver."""
-    found = []
-    for process in psutil.process_iter(["exe", "status"]):
-        if process.info["exe"] == str(driver) and process.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(process.pid)
-    return found
+    """The processes of this driver that these tests launched; others may test beside them."""
+    drivers = [one for one in psutil.process_iter(["exe"]) if one.info["exe"] == str(driver)]
+    return [process.pid for process in drivers if _is_ours(process)]
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    try:
+        environment = process.environ()  # a zombie has none
+    except psutil.Error:
+        return False
+    return environment.get(TEST_PROCESS) == os.environ[TEST_PROCESS]

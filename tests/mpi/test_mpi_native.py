@@ -58,6 +58,7 @@ def launcher_with_a_blank(launch: LaunchCommand, p: int) -> str:
     return ";".join(words)
 
 
+@pytest.mark.alone
 def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation, tmp_path: Path) -> None:
     p = len(os.sched_getaffinity(0)) + 3
     launch = command(mpi_installation, Path("program"), p)

@@ -76,6 +76,7 @@ def test_no_drifting_clock_is_beyond_its_bound(method: str, tmp_path: Path) -> N
     expect_right(f"{method}, drift of 80 ppm", found)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ONE_OF_THEM)
 def test_the_check_of_the_clock_finds_none_beyond_its_bound(name: str, tmp_path: Path) -> None:
     """Through the command that users have; it sees errors by messages alone."""

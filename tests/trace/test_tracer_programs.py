@@ -121,8 +121,7 @@ def test_hpcc_says_the_same_and_makes_its_calls(on_openmpi: Traced) -> None:
 def test_lammps_computes_the_same_and_its_ranks_agree(on_openmpi: Traced) -> None:
     program = program_of("lammps", "lmp")
     (on_openmpi.folder / "in.melt").write_text(MELT_INPUT, encoding="utf-8")
-    steady, ranks = run_both(on_openmpi, program, 2, "-in", "in.melt")
-    thermodynamics = [line for line in steady if re.match(r" +\d+ +\S+ +-\d", line)]
+    thermodynamics, ranks = run_both(on_openmpi, program, 2, "-in", "in.melt", kept=r"^ +\d+ +\S+ +-\d")
     assert len(thermodynamics) == 11
     assert ranks[0].names.count("MPI_Allreduce") > 50
     assert_ranks_agree(ranks)
