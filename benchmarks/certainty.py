@@ -5,17 +5,24 @@ Usage, from the folder of the sources, with ``.venv`` active::
     python benchmarks/certainty.py simulated                     # noise with a known truth
     python benchmarks/certainty.py measured STUDY OUTPUT [RUNS]  # runs the study 10 times, then compares
     python benchmarks/certainty.py compare RESULTS RESULTS...    # result directories of one study
+    python benchmarks/certainty.py cost STUDY OUTPUT [RUNS]      # time and spread, with blocks and without
 
 For every choice of every study: in how many of the other studies was the same chosen, or the choice at most
 5% worse than the best there? ``--mpi NAME`` names the MPI library of ``measured``; ``--picture FILE`` draws
 the reliability diagram. Among choices called at least 95% certain, the last column must be at least 95%.
+
+``cost`` runs the study with one block for each case, as a usual benchmark measures, and with its blocks, in
+turns. The spread is the standard deviation of a case's delay between such studies. Averaging n of them
+divides the spread by the square root of n, so the time for the same spread is time times spread squared.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -27,6 +34,7 @@ from offbeat.results.read import Results, read_study
 from offbeat.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.select.choose import Choice, Selection, select
 from offbeat.study.algorithm import Algorithm
+from offbeat.study.load import load
 
 TOLERANCE = 0.05
 BINS = ((0.95, 1.01), (0.75, 0.95), (0.5, 0.75), (0.0, 0.5))
@@ -221,13 +229,59 @@ def simulated(studies: int = 12, cells: int = 12, repeats: int = 3) -> dict[str,
     return found
 
 
+def run(study: Path, directory: Path, mpi: str) -> None:
+    """Run a study into a directory; what is measured there already is not repeated."""
+    command = [sys.executable, "-m", "offbeat", "run", str(study), "--output", str(directory)]
+    subprocess.run([*command, *(["--mpi", mpi] if mpi else [])], check=True)
+
+
 def measured(study: Path, output: Path, runs: int, mpi: str) -> list[Path]:
-    """Run a study ``runs`` times, each into its own directory; a run that is finished is not repeated."""
+    """Run a study ``runs`` times, each into its own directory."""
     directories = [output / f"run-{number:02d}" for number in range(1, runs + 1)]
     for directory in directories:
-        command = [sys.executable, "-m", "offbeat", "run", str(study), "--output", str(directory)]
-        subprocess.run([*command, *(["--mpi", mpi] if mpi else [])], check=True)
+        run(study, directory, mpi)
     return directories
+
+
+def cost(study: Path, output: Path, runs: int, mpi: str) -> None:
+    """What blocks cost and gain: a study with one block for each case, and with its own, in turns."""
+    output.mkdir(parents=True, exist_ok=True)
+    planned = load(study)
+    studies = {"one": output / "one.toml", "blocks": output / "blocks.toml"}
+    studies["blocks"].write_text(planned.resolved_toml())
+    studies["one"].write_text(re.sub(r"(?m)^blocks = \d+", "blocks = 1", planned.resolved_toml()))
+    taken_s: dict[str, list[float]] = {name: [] for name in studies}
+    directories: dict[str, list[Path]] = {name: [] for name in studies}
+    for number in range(1, runs + 1):
+        for name, file in studies.items():
+            directories[name].append(output / f"{name}-{number:02d}")
+            began = time.monotonic()
+            run(file, directories[name][-1], mpi)
+            taken_s[name].append(time.monotonic() - began)
+    seconds = {name: float(np.median(values)) for name, values in taken_s.items()}
+    spread = {name: spread_between(found) for name, found in directories.items()}
+    print("             seconds  spread  half-width")
+    for name in studies:
+        within = half_width(directories[name])
+        print(f"{name:10}  {seconds[name]:8.1f}  {spread[name]:6.1%}  {within:10.1%}")
+    ratio = seconds["blocks"] / seconds["one"]
+    print(f"time with blocks / with one: {ratio:.2f}")
+    print(f"the same for the same spread: {ratio * (spread['blocks'] / spread['one']) ** 2:.2f}")
+
+
+def spread_between(directories: Sequence[Path]) -> float:
+    """The relative standard deviation of a case's last delay between studies: the root mean square over
+    cases."""
+    cases = pl.concat([read_study(directory).cases for directory in directories])
+    logs = cases.group_by("case").agg(pl.col("last_delay_s").log().var().alias("var"))
+    return float(np.sqrt(np.mean(logs["var"].to_numpy())))
+
+
+def half_width(directories: Sequence[Path]) -> float:
+    """Half the 95% interval that studies give a case, relative to its delay: the median."""
+    cases = pl.concat([read_study(directory).cases for directory in directories])
+    half = (cases["last_delay_high_s"] - cases["last_delay_low_s"]) / 2 / cases["last_delay_s"]
+    return float(np.median(half.to_numpy()))
 
 
 def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
@@ -243,7 +297,7 @@ def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Is the certainty of choices calibrated?")
-    parser.add_argument("mode", choices=("simulated", "measured", "compare"))
+    parser.add_argument("mode", choices=("simulated", "measured", "compare", "cost"))
     parser.add_argument("words", nargs="*")
     parser.add_argument("--mpi", default="")
     parser.add_argument("--picture", type=Path)
@@ -252,6 +306,10 @@ def main() -> None:
         found = simulated()
     elif given.mode == "compare":
         found = compare([Path(word) for word in given.words])
+    elif given.mode == "cost":
+        study, output, *runs = given.words
+        cost(Path(study), Path(output), int(runs[0]) if runs else 10, given.mpi)
+        return
     else:
         study, output, *runs = given.words
         found = compare(measured(Path(study), Path(output), int(runs[0]) if runs else 10, given.mpi))

@@ -80,9 +80,15 @@ class Launches:
         self._running: Driver | None = None
         self._forced: tuple[str, ...] | None = None
         self._sequences: set[str] = set()
+        self._commands: dict[Where, launch.LaunchCommand] = {}
 
     def command(self, where: Where) -> launch.LaunchCommand:
         """The exact command of a launch."""
+        if where not in self._commands:  # each case asks, and looking at the node's cores takes a millisecond
+            self._commands[where] = self._make_command(where)
+        return self._commands[where]
+
+    def _make_command(self, where: Where) -> launch.LaunchCommand:
         return launch.command(
             self._installation,
             [str(self._driver), "--samples", str(self.samples)],

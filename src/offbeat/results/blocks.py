@@ -14,6 +14,7 @@ With one block only, its own repetitions give the interval, which is then too na
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -27,7 +28,7 @@ RESOLUTION_S = 1e-9
 """The finest step of the clocks in use. A delay below it, 0 included, is unknown to that step."""
 
 
-class Block(Struct, frozen=True, eq=False):
+class Block(Struct, frozen=True, eq=False, dict=True):  # dict: where the delays are kept once computed
     """One block of a case: d̂ and d* in seconds of each valid repetition, how many were invalid, and, of a
     replay, the number of each valid repetition's call."""
 
@@ -36,10 +37,15 @@ class Block(Struct, frozen=True, eq=False):
     invalid: int = 0
     calls: NDArray[np.int64] | None = None
 
-    @property
+    @cached_property
     def delay_s(self) -> float:
         """The block's last delay: the median, or of a replay the mean over its calls' medians."""
         return _middle(self.last_delay_s, self.calls)
+
+    @cached_property
+    def total_s(self) -> float:
+        """The block's total delay, in the same way."""
+        return _middle(self.total_delay_s, self.calls)
 
 
 class Blocks(Struct, frozen=True, eq=False):
@@ -85,29 +91,29 @@ class Blocks(Struct, frozen=True, eq=False):
             "last_delay_s": self.last_delay_s() if has_delay else None,
             "last_delay_low_s": low_s if has_delay else None,
             "last_delay_high_s": high_s if has_delay else None,
-            "total_delay_s": self._estimate("total_delay_s") if has_delay else None,
+            "total_delay_s": hodges_lehmann([block.total_s for block in self.filled]) if has_delay else None,
         }
 
     def last_delay_s(self) -> float:
         """The last delay of the case, in seconds; NaN without valid repetitions."""
-        return self._estimate("last_delay_s")
+        return hodges_lehmann([block.delay_s for block in self.filled])
 
     def interval_s(self) -> tuple[float, float]:
         """The 95% confidence interval of the last delay, in seconds; never without the estimate itself."""
-        filled = [block for block in self.blocks if len(block.last_delay_s)]
         estimate_s = self.last_delay_s()
-        if not filled or self.is_exact:
+        if not self.filled or self.is_exact:
             return estimate_s, estimate_s
-        if len(filled) > 1:
-            return block_interval([block.delay_s for block in filled], estimate_s)
-        (only,) = filled
+        if len(self.filled) > 1:
+            return block_interval([block.delay_s for block in self.filled], estimate_s)
+        (only,) = self.filled
         if only.calls is not None:
             return mean_interval(only.last_delay_s, only.calls)
         return median_interval(only.last_delay_s)
 
-    def _estimate(self, name: str) -> float:
-        filled = [block for block in self.blocks if len(block.last_delay_s)]
-        return hodges_lehmann([_middle(getattr(block, name), block.calls) for block in filled])
+    @property
+    def filled(self) -> list[Block]:
+        """The blocks with valid repetitions."""
+        return [block for block in self.blocks if len(block.last_delay_s)]
 
 
 def block_of(samples: Samples) -> Block:

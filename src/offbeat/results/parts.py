@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from offbeat.reading import RESULT_BYTES, limit_bytes, refuse_size
 from offbeat.results.checksum import Damaged
 from offbeat.results.row_checksums import added, of_rows
-from offbeat.results.schema import LATER
 
 _ROWS_AT_ONCE = 2**20
 
@@ -82,11 +81,9 @@ def batches_of(path: Path, schema: Schema, most_rows: int) -> Iterator[pl.DataFr
 
 
 def shaped(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The columns of a schema, of its types; raises PolarsError where they are not there, unless earlier
-    versions lacked them."""
-    frame = frame.with_columns(
-        pl.lit(LATER[name]).alias(name) for name in schema if name in LATER and name not in frame.columns
-    )
+    """The columns of a schema, of its types; raises PolarsError where they are not there."""
+    if frame.schema == schema:
+        return frame
     return frame.select(list(schema)).cast(schema)  # type: ignore[arg-type]
 
 

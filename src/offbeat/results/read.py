@@ -29,11 +29,8 @@ from offbeat.results.recorded import (
     stated_sums,
 )
 from offbeat.results.row_checksums import of_rows
-from offbeat.results.schema import CASES, LATER, polars_schema
+from offbeat.results.schema import CASES, polars_schema
 from offbeat.study.algorithm import Algorithm, Verdict
-
-LATER_OF_CASES = {name: otherwise for name, otherwise in LATER.items() if name in CASES}
-"""What stands in a case's row for columns that an earlier version lacked."""
 
 
 class Results(Struct, kw_only=True, eq=False):
@@ -95,10 +92,7 @@ def read_study(path: str | PathLike[str]) -> Results:
     algorithms = read_sealed(directory / layout.ALGORITHMS, Algorithm)
     verdicts = read_sealed(directory / layout.VERDICTS, Verdict)
     rows, unjudged = _judged(recorded.rows, verdicts)
-    cases = pl.DataFrame(
-        [LATER_OF_CASES | {name: row[name] for name in CASES if name in row} for row in rows],
-        schema=polars_schema(CASES),
-    )
+    cases = pl.DataFrame([{name: row[name] for name in CASES} for row in rows], schema=polars_schema(CASES))
     damaged = [
         LeftOut(f"{name}:{bad.number}", bad.why)
         for name, lines in ((layout.ALGORITHMS, algorithms), (layout.VERDICTS, verdicts))

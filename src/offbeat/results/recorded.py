@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
 import polars as pl
@@ -19,7 +19,7 @@ from offbeat.results.append import Lines, read_sealed
 from offbeat.results.parts import committed_rows
 from offbeat.results.plausible import implausible
 from offbeat.results.row_checksums import of_rows
-from offbeat.results.schema import CASES, LATER
+from offbeat.results.schema import CASES
 from offbeat.units import counted
 
 _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
@@ -27,10 +27,7 @@ _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
 SAMPLES_KEY = "samples"
 """The key of a case's line that holds the checksums of its rows in the other tables."""
 
-_LINE_TYPES = {
-    name: NotRequired[_JSON_TYPES[kind]] if name in LATER else _JSON_TYPES[kind]
-    for name, (kind, _) in CASES.items()
-} | {SAMPLES_KEY: str}
+_LINE_TYPES = {name: _JSON_TYPES[kind] for name, (kind, _) in CASES.items()} | {SAMPLES_KEY: str}
 
 CASE_LINE: Any = TypedDict("CASE_LINE", _LINE_TYPES)  # type: ignore[misc]
 """A line of ``cases.jsonl``: the columns of CASES, of which those with fractions can be null, and the

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _MASK = 2**64 - 1
@@ -24,11 +25,10 @@ def of_rows(frame: pl.DataFrame) -> dict[str, int]:
     for name in frame.columns:
         if name != "case":
             mixed = _mixed(mixed ^ _bits(frame[name]))
-    case = frame["case"]
-    starts = np.flatnonzero((case != case.shift(1)).fill_null(value=True).to_numpy())
+    runs = pc.run_end_encode(frame["case"].to_arrow())
+    starts = np.concatenate([[0], runs.run_ends.to_numpy()[:-1]])
     sums: dict[str, int] = {}
-    names = case.gather(starts.tolist()).to_list()
-    for name, value in zip(names, np.add.reduceat(mixed, starts).tolist(), strict=True):
+    for name, value in zip(runs.values.to_pylist(), np.add.reduceat(mixed, starts).tolist(), strict=True):
         sums[name] = (sums.get(name, 0) + value) & _MASK
     return sums
 
@@ -41,11 +41,12 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 def _bits(column: pl.Series) -> NDArray[np.uint64]:
     """The bits of each value, of every missing value and NaN the same."""
     if column.dtype == pl.Float64:
-        values = column.fill_null(float("nan")).to_numpy()
+        values = column.to_numpy()  # of a missing value NaN
         bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
         return np.where(np.isnan(values), _NAN, bits)
-    values = column.cast(pl.Int64).fill_null(-(2**63)).to_numpy()
-    return np.ascontiguousarray(values, dtype=np.int64).view(np.uint64)
+    if column.null_count():
+        column = column.cast(pl.Int64).fill_null(-(2**63))
+    return np.ascontiguousarray(column.to_numpy(), dtype=np.int64).view(np.uint64)
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

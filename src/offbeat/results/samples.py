@@ -193,8 +193,8 @@ def _frame(table: pa.Table, columns: dict[str, tuple[type[pl.DataType], str]]) -
 
 
 def repetition_table(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the repetitions table; a column that an earlier version lacked stays out."""
-    return pa.table(batch.select([name for name in REPETITIONS if name in batch.schema.names]))
+    """The rows of a batch for the repetitions table."""
+    return pa.table(batch.select(list(REPETITIONS)))
 
 
 def rank_table(batch: pa.RecordBatch) -> pa.Table:

@@ -105,10 +105,6 @@ RANKS: dict[str, tuple[type[pl.DataType], str]] = {
 }
 
 
-LATER = {"source": "", "call": None, "blocks": 0, "block": None}
-"""Columns that results of earlier versions lack, and what stands there for them."""
-
-
 def polars_schema(columns: dict[str, tuple[type[pl.DataType], str]]) -> dict[str, type[pl.DataType]]:
     """The polars schema of one of the tables above."""
     return {name: dtype for name, (dtype, _) in columns.items()}

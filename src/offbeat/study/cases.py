@@ -141,10 +141,11 @@ def group_of(case: Case) -> Group:
 def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]:
     """The cases in the order in which they are measured in one round through the study.
 
-    Placements come by growing p, for each needs a launch of its own; within a placement the groups are
-    shuffled, and within a group algorithms × patterns. In the first round, number 0, all no-delay cases of a
-    group come before the others, whose skew may depend on them. The order depends on the set of cases, the
-    seed and the round alone, on every platform and numpy version.
+    Placements come by growing p, for each needs a launch of its own. Within a placement the groups are
+    shuffled, within a group the algorithms, and for each algorithm its patterns, as changing the algorithm
+    takes longer than measuring a block. In the first round, number 0, all no-delay cases of a group come
+    before the others, whose skew may depend on them. The order depends on the set of cases, the seed and the
+    round alone, on every platform and numpy version.
     """
     by_id = sorted(cases, key=lambda case: case.id)
     entropy = [seed, round_number] if round_number else seed
@@ -152,12 +153,15 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
     rank: dict[tuple[object, ...], int] = {}
     for case, draw in zip(by_id, draws, strict=False):
         rank.setdefault(_cell(case), draw)
+        rank.setdefault((*_cell(case), case.algorithm), draw)
     keyed = [
         (
             (case.p, case.nodes, case.ppn),
             rank[_cell(case)],
             _cell(case),
             round_number == 0 and case.skew_policy != "none",
+            rank[*_cell(case), case.algorithm],
+            case.algorithm,
             draw,
             case.id,
             case,
