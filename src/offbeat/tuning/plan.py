@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 FAMILY_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 """The families that tuning files can be written for, as they are called in sentences."""
 
-SETTINGS_PREFIXES = {"coll_tuned_": "openmpi", "MPIR_CVAR_": "mpich", "I_MPI_": "intelmpi"}
+SETTINGS_PREFIXES = {
+    "coll_tuned_": "openmpi",
+    "coll_han_": "openmpi",
+    "MPIR_CVAR_": "mpich",
+    "I_MPI_": "intelmpi",
+}
 """How the variables of each family begin; tells which library an algorithm's settings belong to."""
 
 
