@@ -28,9 +28,10 @@ class Script(msgspec.Struct, kw_only=True):
     """What happens.
 
     ``names`` are the algorithms beside default, ``hierarchical`` those that divide by nodes. ``verdicts``
-    maps names to a status other than ``proved``, and ``named`` to the names that proofs give. ``losses`` maps (algorithm, pattern) to the reason why the
-    case is lost, and ``unpunctual`` holds those of which only the first repetition is on time. ``launches``
-    maps algorithms to the launch that they need; all others share one. ``runtimes_s`` fixes runtimes.
+    maps names to a status other than ``proved``, and ``named`` to the names that proofs give. ``losses`` maps
+    (algorithm, pattern) to the reason why the case is lost, and ``unpunctual`` holds those of which only the
+    first repetition is on time. ``launches`` maps algorithms to the launch that they need; all others share
+    one. ``runtimes_s`` fixes runtimes.
     """
 
     names: tuple[str, ...] = NAMES

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from decided_results import decide
 from real_libraries import real_installation
 from several_nodes import hostfile, offbeat
 
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import read_study
+from offbeat.tuning.proofs import read_proofs
+from offbeat.tuning.verify import OBEYED
 
 STUDY = """\
 [processes]
@@ -49,6 +53,45 @@ def measured(
     (folder / "study.toml").write_text(f"{text}options = {json.dumps(list(options))}\n", encoding="utf-8")
     offbeat(["run", "study.toml", "--mpi", installation.mpirun], folder)
     return folder / "study-results"
+
+
+def tuned_to(results: Path, wanted: Mapping[tuple[str, int], str]) -> None:
+    """Export files with an algorithm for each collective and size: which one is faster here is chance."""
+
+    def seconds(case: dict[str, Any]) -> float:
+        return 1e-6 if wanted.get((case["collective"], case["bytes"])) == case["algorithm"] else 1e-3
+
+    decide(results, seconds)
+    offbeat(["export", results, "--beyond", "1"], results.parent)
+
+
+def obeyed(results: Path) -> dict[tuple[str, int, str], str]:
+    """Verify the exported files; what was seen of each algorithm that they name, at measured sizes."""
+    offbeat(["verify", results], results.parent)
+    found = read_proofs(results / "tuning")
+    assert found is not None
+    named = [proof for proof in found.proofs if proof.expected != "default"]
+    assert named and all(proof.outcome == OBEYED for proof in named)
+    return {
+        (proof.case.collective, proof.case.bytes, proof.expected): proof.evidence
+        for proof in named
+        if proof.at == "measured"
+    }
+
+
+def test_open_mpi_obeys_files_that_name_algorithms_of_han_and_of_tuned(tmp_path: Path) -> None:
+    names = ["linear", "han_simple", "han_intra"]
+    results = measured(tmp_path, real_installation("openmpi5"), ["reduce"], names, [64, 2048, 65536])
+    verdicts = read_study(results).verdicts
+    assert {one.status for one in verdicts} == {"proved"}
+    assert all(one.legal_calls > 0 and not one.wrong_calls for one in verdicts)
+    tuned_to(
+        results, {("reduce", 64): "han_simple", ("reduce", 2048): "linear", ("reduce", 65536): "han_intra"}
+    )
+    seen = obeyed(results)
+    assert "mca_coll_han_reduce_intra_simple " in seen["reduce", 64, "han_simple"]
+    assert "han" not in seen["reduce", 2048, "linear"]
+    assert "mca_coll_han_reduce_intra " in seen["reduce", 65536, "han_intra"]
 
 
 def test_it_is_seen_where_han_gives_way_as_processes_are_spread_unevenly(tmp_path: Path) -> None:
