@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import one_environment
+import pytest
 from decided_results import decide
 from real_libraries import real_installation
-from several_nodes import hostfile, offbeat
+from several_nodes import hostfile, offbeat, on_nodes
 
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import read_study
@@ -79,19 +83,56 @@ def obeyed(results: Path) -> dict[tuple[str, int, str], str]:
     }
 
 
-def test_open_mpi_obeys_files_that_name_algorithms_of_han_and_of_tuned(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def by_han(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of Open MPI 5 with files for reduce, by algorithms of ``han`` and one of ``tuned``."""
+    folder = tmp_path_factory.mktemp("han")
     names = ["linear", "han_simple", "han_intra"]
-    results = measured(tmp_path, real_installation("openmpi5"), ["reduce"], names, [64, 2048, 65536])
-    verdicts = read_study(results).verdicts
-    assert {one.status for one in verdicts} == {"proved"}
-    assert all(one.legal_calls > 0 and not one.wrong_calls for one in verdicts)
+    results = measured(folder, real_installation("openmpi5"), ["reduce"], names, [64, 2048, 65536])
     tuned_to(
         results, {("reduce", 64): "han_simple", ("reduce", 2048): "linear", ("reduce", 65536): "han_intra"}
     )
-    seen = obeyed(results)
+    return results
+
+
+@pytest.fixture(scope="module")
+def by_smp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of MPICH 5 with files for reduce by ``smp``, up to 64 B."""
+    folder = tmp_path_factory.mktemp("smp")
+    results = measured(folder, real_installation("mpich5"), ["reduce"], ["binomial", "smp"])
+    tuned_to(results, {("reduce", 64): "smp"})
+    return results
+
+
+def test_open_mpi_obeys_files_that_name_algorithms_of_han_and_of_tuned(by_han: Path) -> None:
+    verdicts = read_study(by_han).verdicts
+    assert {one.status for one in verdicts} == {"proved"}
+    assert all(one.legal_calls > 0 and not one.wrong_calls for one in verdicts)
+    seen = obeyed(by_han)
     assert "mca_coll_han_reduce_intra_simple " in seen["reduce", 64, "han_simple"]
     assert "han" not in seen["reduce", 2048, "linear"]
     assert "mca_coll_han_reduce_intra " in seen["reduce", 65536, "han_intra"]
+
+
+def test_mpich_obeys_files_that_name_smp(by_smp: Path) -> None:
+    (smp,) = [one for one in read_study(by_smp).verdicts if one.algorithm == "smp"]
+    assert smp.status == "proved" and smp.legal_calls > 0 and not smp.wrong_calls
+    assert "MPIR_Reduce_intra_smp " in obeyed(by_smp)["reduce", 64, "smp"]
+
+
+@pytest.mark.parametrize("results", ["by_han", "by_smp"])
+def test_what_was_proved_is_what_is_measured_verified_and_used_on_two_nodes(
+    results: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Functions, messages and variables, and the last launch by the line that ``offbeat export`` prints."""
+    program = Path(one_environment.__file__)
+    done = on_nodes([sys.executable, program, request.getfixturevalue(results), tmp_path], tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = msgspec.json.decode(done.stdout, type=one_environment.Everywhere)
+    assert {"by_han": "mca_coll_han_reduce_intra_simple", "by_smp": "MPIR_Reduce_intra_smp"}[results] == (
+        found.use.functions[0]
+    )
+    one_environment.expect_the_same(found)
 
 
 def test_it_is_seen_where_han_gives_way_as_processes_are_spread_unevenly(tmp_path: Path) -> None:
