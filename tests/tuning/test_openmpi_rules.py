@@ -368,6 +368,17 @@ def test_algorithms_of_han_stand_in_its_file_and_not_in_that_of_tuned(tmp_path: 
     assert files.rules == [entry for own in made.rules.values() for entry in own]
 
 
+def test_the_segment_size_of_han_is_a_variable_of_the_launch(tmp_path: Path) -> None:
+    by_segments = han_rule("reduce", "han_intra(segment=8192)", 1, 64)
+    settings = by_segments.settings | {"coll_han_reduce_segsize": "8192"}
+    algorithm = msgspec.structs.replace(by_segments.algorithm, settings=settings)
+    made = plan_of(msgspec.structs.replace(by_segments, algorithm=algorithm), several_nodes=True)
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    assert files.environment["OMPI_MCA_coll_han_reduce_segsize"] == "8192"
+    assert han_component(files.files[0], "reduce", 4, 64) == "han @1"
+    assert "coll_han_reduce_segsize=8192 acts on all calls that han divides, at every size." in files.notes
+
+
 def test_where_only_algorithms_of_han_were_chosen_tuned_gets_no_file(tmp_path: Path) -> None:
     made = plan_of(han_rule("allgather", "han_simple", 2, 64), several_nodes=True)
     files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)

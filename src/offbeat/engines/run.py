@@ -158,19 +158,19 @@ def check_names(loaded: LoadedStudy, engine: Engine) -> None:
     So for hierarchical algorithms that are asked for by name and suit none of the study's placements.
     """
     sections = loaded.study.collective
-    names = {name for section in sections for name in section.names}
-    known = {name: [one.name for one in engine.algorithms(name)] for name in names}
-    places = {(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
-    unsuited = {
-        name: [one.name for one in engine.algorithms(name) if not any(one.fits(*place) for place in places)]
-        for name in names
+    known = {
+        name: [one.name for one in engine.algorithms(name)] for section in sections for name in section.names
     }
+    places = {(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
+    unsuited: dict[str, list[str]] = {}
     for section in sections:
         for name in section.names:
-            asked = [
-                word for word in section.algorithms if word not in known[name] and engine.named(name, word)
-            ]
-            known[name] += asked
+            for word in section.algorithms:
+                found = engine.named(name, word)
+                if found is not None and word not in known[name]:
+                    known[name].append(word)
+                if found is not None and not any(found.fits(*place) for place in places):
+                    unsuited.setdefault(name, []).append(word)
     check_algorithms(loaded, known, unsuited)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.variables import Variable, by_name
 from offbeat.study.algorithm import Algorithm
@@ -26,7 +28,7 @@ KNOBS = {
     "radix": ("_knomial_radix",),
     "requests": ("_max_requests",),
 }
-"""Parameters in an algorithm's name, and the endings of the variables that hold them."""
+"""Parameters in an algorithm's name, and the endings of the variables of ``tuned`` that hold them."""
 
 KNOBS_OF = {
     "bcast": {
@@ -36,6 +38,7 @@ KNOBS_OF = {
         "binary_tree": {"segment"},
         "binomial": {"segment"},
         "knomial": {"segment", "radix"},
+        "han_intra": {"segment"},
     },
     "reduce": {
         "chain": {"segment", "fanout", "requests"},
@@ -43,8 +46,9 @@ KNOBS_OF = {
         "binary": {"segment", "requests"},
         "binomial": {"segment", "requests"},
         "in_order_binary": {"segment", "requests"},
+        "han_intra": {"segment"},
     },
-    "allreduce": {"segmented_ring": {"segment"}},
+    "allreduce": {"segmented_ring": {"segment"}, "han_intra": {"segment"}},
     "alltoall": {"linear_sync": {"requests"}},
     "gather": {"linear_sync": {"segment"}},
     "scatter": {"linear_nb": {"requests"}},
@@ -75,7 +79,8 @@ class OpenMpiSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
     variables_regex = (
-        "^coll_(tuned_.*_algorithm(_.*)?|han_(use_.*_algorithm|.*_dynamic_global_communicator_module))$"
+        "^coll_(tuned_.*_algorithm(_.*)?"
+        "|han_(use_.*_algorithm|[a-z]+_segsize|.*_dynamic_global_communicator_module))$"
     )
     deciding_regex = (
         "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority"
@@ -133,13 +138,12 @@ class OpenMpiSteering:
         for parameter, value in numbers.items():
             if parameter not in KNOBS_OF.get(plain.collective, {}).get(plain.name, ()):
                 return None
-            there = [_variable(plain.collective) + end for end in KNOBS[parameter]]
-            there = [name for name in there if name in known]
+            there = [name for name in _variables_of(parameter, plain) if name in known]
             if not there:
                 return None
             settings |= dict.fromkeys(there, value)
         inside = ", ".join(f"{parameter}={numbers[parameter]}" for parameter in sorted(numbers))
-        return Algorithm(collective=plain.collective, name=f"{plain.name}({inside})", settings=settings)
+        return msgspec.structs.replace(plain, name=f"{plain.name}({inside})", settings=settings)
 
     def switch(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
         """Through the variables, where they are not constant (allgatherv's are)."""
@@ -193,6 +197,13 @@ def _variable(collective: str) -> str:
 def whole_collective_variable(collective: str) -> str:
     """The variable that says which component gets a collective on communicators that span several nodes."""
     return f"coll_han_{collective}_dynamic_global_communicator_module"
+
+
+def _variables_of(parameter: str, plain: Algorithm) -> list[str]:
+    """The variables that hold a parameter, one or more; the library may lack some of them."""
+    if is_of_han(plain.settings):
+        return [f"coll_han_{plain.collective}_segsize"] if parameter == "segment" else []
+    return [_variable(plain.collective) + end for end in KNOBS[parameter]]
 
 
 def algorithm_of_han_variable(collective: str) -> str:

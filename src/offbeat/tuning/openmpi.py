@@ -133,7 +133,7 @@ def write(
         environment=environment,
         launch_options=options,
         usage=_usage(environment, options),
-        notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han)],
+        notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han), *_whole_launch(variables)],
         rules=[rule for own in rules.values() for rule in own],
         every_size=every_size,
         not_in_place=[collective for collective in by_tuned if collective in SIZE_OF_SENT],
@@ -327,3 +327,12 @@ def _notes(
             " communicators inside one node only."
         )
     return notes
+
+
+def _whole_launch(variables: dict[str, str]) -> list[str]:
+    """A sentence on variables that change what ``han`` does in calls that no rule is about."""
+    of_han = sorted(name for name in variables if name.startswith("coll_han_"))
+    if not of_han:
+        return []
+    named = " and ".join(f"{name}={variables[name]}" for name in of_han)
+    return [f"{named} act{'s' if len(of_han) == 1 else ''} on all calls that han divides, at every size."]
