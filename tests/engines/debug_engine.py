@@ -27,13 +27,15 @@ NAMES = ("fast", "slow", "odd")
 class Script(msgspec.Struct, kw_only=True):
     """What happens.
 
-    ``names`` are the algorithms beside default. ``verdicts`` maps names to a status other than ``proved``,
-    and ``named`` to the names that proofs give. ``losses`` maps (algorithm, pattern) to the reason why the
-    case is lost, and ``unpunctual`` holds those of which only the first repetition is on time. ``launches``
-    maps algorithms to the launch that they need; all others share one. ``runtimes_s`` fixes runtimes.
+    ``names`` are the algorithms beside default, ``hierarchical`` those that divide by nodes. ``verdicts``
+    maps names to a status other than ``proved``, and ``named`` to the names that proofs give. ``losses`` maps
+    (algorithm, pattern) to the reason why the case is lost, and ``unpunctual`` holds those of which only the
+    first repetition is on time. ``launches`` maps algorithms to the launch that they need; all others share
+    one. ``runtimes_s`` fixes runtimes.
     """
 
     names: tuple[str, ...] = NAMES
+    hierarchical: tuple[str, ...] = ()
     verdicts: dict[str, str] = {}
     named: dict[str, str] = {}
     losses: dict[tuple[str, str], str] = {}
@@ -154,7 +156,12 @@ class DebugEngine:
         self.events.append(event)
 
     def _algorithm(self, collective: str, own: str) -> Algorithm:
-        return Algorithm(collective=collective, name=self._names.get(own, own), settings={"algorithm": own})
+        return Algorithm(
+            collective=collective,
+            name=self._names.get(own, own),
+            settings={"algorithm": own},
+            hierarchical=own in self.script.hierarchical,
+        )
 
     def _own(self, algorithm: Algorithm) -> str:
         return algorithm.settings.get("algorithm", DEFAULT)

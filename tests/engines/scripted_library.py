@@ -32,7 +32,7 @@ VARIABLES = {
         _variable("coll_tuned_reduce_algorithm", items=[(0, "ignore"), (1, "linear"), (2, "chain")]),
         _variable("coll_tuned_reduce_algorithm_segmentsize"),
     ],
-    "mpich": [_variable(MPICH_REDUCE, "Whichauto - auto\nbinomial - tree\nsmp - nodes\nring - ring")],
+    "mpich": [_variable(MPICH_REDUCE, "Whichauto - auto\nbinomial - tree\nmesh - nodes\nring - ring")],
     "intelmpi": [_variable("MPIR_CVAR_USE_REDUCE", "range: 0-3 @Alias:# I_MPI_ADJUST_REDUCE")],
 }
 """Family → what the library of that family says of its algorithms for reduce."""

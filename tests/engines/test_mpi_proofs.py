@@ -185,7 +185,7 @@ def test_only_what_does_the_same_thing_is_compared(make):
 
 
 def twins(late):
-    """An MPICH of which smp and ring enter the same function; ``late`` says who leaves late in each."""
+    """An MPICH of which mesh and ring enter the same function; ``late`` says who leaves late in each."""
 
     def misbehave(where, forced, verb, values):
         if verb == "observe":
@@ -200,23 +200,23 @@ def twins(late):
 def test_algorithms_with_the_same_functions_are_told_apart_by_who_leaves_late(make):
     engine = make("mpich", twins(lambda number: [[0, 0], [1, 1] if number == "3" else [1, 0, 1]]))
     found = prove(engine, case())
-    assert {found[name, 4, 8].status for name in ("binomial", "smp", "ring")} == {"proved"}
-    assert found["smp", 4, 8].evidence == "functions:MPIR_Reduce_intra_tree; late:0>0 1>0,1"
+    assert {found[name, 4, 8].status for name in ("binomial", "mesh", "ring")} == {"proved"}
+    assert found["mesh", 4, 8].evidence == "functions:MPIR_Reduce_intra_tree; late:0>0 1>0,1"
     assert found["ring", 4, 8].evidence == "functions:MPIR_Reduce_intra_tree; late:0>0 1>1"
 
 
 def test_algorithms_that_nothing_tells_apart_are_not_proved_and_name_each_other(make):
     found = prove(make("mpich", twins(lambda number: [[0, 0], [1, 0, 1]])), case())
     assert found["binomial", 4, 8].status == "proved"
-    assert (found["smp", 4, 8].status, found["ring", 4, 8].status) == ("indistinguishable",) * 2
-    assert found["smp", 4, 8].reason == "not proved: what was seen is the same for ring"
+    assert (found["mesh", 4, 8].status, found["ring", 4, 8].status) == ("indistinguishable",) * 2
+    assert found["mesh", 4, 8].reason == "not proved: what was seen is the same for ring"
 
 
 def test_who_leaves_late_does_not_count_where_it_keeps_changing(make):
     """On a crowded machine a process leaves late because it waits for a core."""
     answers = iter(range(1000))
     found = prove(make("mpich", twins(lambda number: [[0, 0], [1, next(answers)]])), case())
-    assert (found["smp", 4, 8].status, found["ring", 4, 8].status) == ("indistinguishable",) * 2
+    assert (found["mesh", 4, 8].status, found["ring", 4, 8].status) == ("indistinguishable",) * 2
 
 
 def test_a_proof_that_saw_nothing_is_tried_again_and_says_so(make):
@@ -268,7 +268,7 @@ def test_a_library_that_never_shows_anything_is_not_launched_again_for_ever(make
 
     engine = make("mpich", answer)
     found = prove(engine, *(case(size=size) for size in (8, 16, 32)))
-    assert {found[name, 4, 8].status for name in ("binomial", "smp", "ring")} == {"unproved"}
+    assert {found[name, 4, 8].status for name in ("binomial", "mesh", "ring")} == {"unproved"}
     assert len(before_legal_calls(engine)) <= 3 + 3
 
 
@@ -280,7 +280,7 @@ def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
 
     engine = make("mpich", mpich(misbehave))
     found = prove(engine, case())
-    assert [found[name, 4, 8].status for name in ("binomial", "smp", "ring")] == [
+    assert [found[name, 4, 8].status for name in ("binomial", "mesh", "ring")] == [
         "proved",
         "refused",
         "proved",

@@ -141,3 +141,27 @@ def test_a_dry_run_of_a_study_with_an_unknown_algorithm_is_refused_and_closed(tm
     with pytest.raises(BadInput, match="slwo"):
         described(debug_run.study(tmp_path, text), engine)
     assert engine.events == [("close",)]
+
+
+@pytest.mark.parametrize(
+    ("placement", "said_of_odd"),
+    [
+        ("p = [4]", 0),
+        ("nodes = [1]\nppn = [4]", 0),
+        ("nodes = [4]\nppn = [1]", 0),
+        ("nodes = [2]\nppn = [2]", 2),
+    ],
+)
+def test_hierarchical_algorithms_are_candidates_on_several_nodes_with_several_processes_each(
+    tmp_path, placement, said_of_odd
+):
+    engine = DebugEngine(Script(hierarchical=("odd",)))
+    said = described(debug_run.study(tmp_path, SMALL.replace("p = [3]", placement)), engine)
+    assert said.count("default, fast, slow, odd") == said_of_odd
+    assert said.count("default, fast, slow") == 2
+
+
+def test_a_hierarchical_algorithm_that_suits_no_placement_is_refused_by_name(tmp_path):
+    text = SMALL.replace("sizes = [8, 1024]", 'sizes = [8, 1024]\nalgorithms = ["fast", "odd"]')
+    with pytest.raises(BadInput, match=r"'odd' divides reduce by nodes; it needs .* nodes of 2 or more"):
+        described(debug_run.study(tmp_path, text), DebugEngine(Script(hierarchical=("odd",))))

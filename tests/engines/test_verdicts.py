@@ -52,6 +52,21 @@ def test_one_that_another_component_handled_fell_back_to_nothing_we_know():
     assert "mca_coll_han_reduce_intra ran instead" in found["chain"].reason
 
 
+def test_a_hierarchical_algorithm_is_proved_by_its_function_and_not_by_messages_alone():
+    """Both families let it give way silently, and messages alone do not say what sent them."""
+    settings = {"MPIR_CVAR_REDUCE_INTRA_ALGORITHM": "smp", "MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
+    smp = Algorithm(collective="reduce", name="smp", settings=settings, hierarchical=True)
+    wanted = {
+        "functions:MPIR_Reduce_intra_smp MPIR_Reduce_intra_binomial": "proved",
+        "functions:MPIR_Reduce_intra_binomial": "fell_back",
+        SAME: "unproved",
+    }
+    for evidence, status in wanted.items():
+        one = Observation(algorithm=smp, evidence=evidence)
+        found = verdicts(seen("ring", OTHER), one, steering=MpichSteering())
+        assert found["smp"].status == status
+
+
 def test_of_several_that_ran_the_same_code_the_first_keeps_it():
     presets = [seen(f"preset_{n}", f"functions:MPIR_Reduce_intra_{c}") for n, c in enumerate("abab")]
     found = verdicts(*presets, steering=IntelMpiSteering())

@@ -61,7 +61,19 @@ def test_words_are_switched_by_the_librarys_own_numbers(library, collective, tmp
             inner = known["i" + collective][one.name[3:-1]]
             assert numbers(library, one) == {own: known[collective]["nb"], sibling: inner}
         else:
-            assert numbers(library, one) == {own: known[collective][one.name]}
+            may_give_way = {"MPIR_CVAR_COLLECTIVE_FALLBACK": 2} if one.name == "smp" else {}
+            assert numbers(library, one) == {own: known[collective][one.name]} | may_give_way
+
+
+@pytest.mark.parametrize("collective", ["barrier", "bcast", "reduce", "allreduce", "scan"])
+def test_smp_divides_by_nodes_and_its_parts_may_give_way(library, collective, tmp_path):
+    """The variable forces ``smp`` on the parts, too: it does not apply there, and the call would fail."""
+    smp = next(one for one in captured.found(STEERING, library, tmp_path)[collective] if one.name == "smp")
+    assert smp.settings == {variable(collective): "smp", "MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
+    assert smp.fits(2, 2) and not smp.fits(1, 4) and not smp.fits(2, 1) and not smp.fits(0, 0)
+    cap = collective.capitalize()
+    assert STEERING.is_by_name(smp, f"MPIR_{cap}_intra_smp")
+    assert not STEERING.is_by_name(smp, f"MPIR_{cap}_intra_binomial"), "it gave way"
 
 
 def test_words_glued_to_the_sentence_before_are_split(tmp_path):

@@ -20,6 +20,21 @@ def library(request):
     return request.param
 
 
+IN_HAN = ("allgather", "allgatherv", "allreduce", "barrier", "bcast", "gather", "reduce", "scatter")
+TUNED, OF_HAN = "3", "6"
+"""The numbers by which 5.0.11's ``han`` calls the components."""
+
+
+def given_to(component, library, collective):
+    """The setting that gives a whole collective to a component on several nodes."""
+    has_han = library == "openmpi5" and collective in IN_HAN
+    return {f"coll_han_{collective}_dynamic_global_communicator_module": component} if has_han else {}
+
+
+def of_tuned(algorithms):
+    return [one for one in algorithms if not one.hierarchical]
+
+
 def plain(library, collective, name, tmp_path):
     here = captured.found(STEERING, library, tmp_path)[collective]
     return next(one for one in here if one.name == name)
@@ -27,15 +42,90 @@ def plain(library, collective, name, tmp_path):
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_algorithm_that_the_library_lists_is_found_with_its_number(library, collective, tmp_path):
-    found = captured.found(STEERING, library, tmp_path)[collective]
+    found = of_tuned(captured.found(STEERING, library, tmp_path)[collective])
     variable = f"coll_tuned_{collective}_algorithm"
     wanted = {
-        word.replace("-", "_"): {variable: str(number)}
+        word.replace("-", "_"): {variable: str(number)} | given_to(TUNED, library, collective)
         for word, number in captured.known(library)[collective].items()
         if word != "ignore"
     }
     assert {one.name: one.settings for one in found} == wanted
     assert all(one.collective == collective for one in found)
+
+
+@pytest.mark.parametrize(
+    ("collective", "names"),
+    [
+        ("allgather", ["intra", "simple"]),
+        ("allreduce", ["intra", "simple", "reproducible"]),
+        ("barrier", ["simple"]),
+        ("gather", ["intra", "simple"]),
+        ("allgatherv", []),
+        ("alltoall", []),
+    ],
+)
+def test_algorithms_of_han_are_candidates_where_it_can_divide_by_nodes(collective, names, tmp_path):
+    found = [one for one in captured.found(STEERING, "openmpi5", tmp_path)[collective] if one.hierarchical]
+    assert [(one.name, one.settings) for one in found] == [
+        (
+            f"han_{name}",
+            {f"coll_han_use_{collective}_algorithm": str(number)} | given_to(OF_HAN, "openmpi5", collective),
+        )
+        for number, name in enumerate(names, 1)
+    ]
+    assert all(one.fits(2, 2) and one.fits(4, 64) for one in found)
+    assert not any(one.fits(nodes, ppn) for one in found for nodes, ppn in [(1, 8), (2, 1), (0, 0)])
+
+
+def test_open_mpi_4_offers_no_algorithms_of_han(tmp_path):
+    """Its ``han`` has the lowest priority, and no variable for its algorithms; its others are constant."""
+    found = captured.found(STEERING, "openmpi4", tmp_path)
+    assert not any(one.hierarchical for algorithms in found.values() for one in algorithms)
+
+
+def test_algorithms_of_han_are_switched_while_running(tmp_path):
+    simple = plain("openmpi5", "reduce", "han_simple", tmp_path)
+    words = STEERING.switch(simple, captured.variables("openmpi5"))
+    assert sorted(words) == [
+        "coll_han_reduce_dynamic_global_communicator_module=6",
+        "coll_han_use_reduce_algorithm=2",
+    ]
+
+
+@pytest.mark.parametrize("collective", ["bcast", "reduce", "allreduce"])
+def test_the_segments_of_han_are_its_own_parameter(collective, tmp_path):
+    intra = plain("openmpi5", collective, "han_intra", tmp_path)
+    variables = captured.variables("openmpi5")
+    one = STEERING.with_parameters(intra, {"segment": "8192"}, variables)
+    assert (one.name, one.hierarchical) == ("han_intra(segment=8192)", True)
+    assert one.settings == intra.settings | {f"coll_han_{collective}_segsize": "8192"}
+    assert f"coll_han_{collective}_segsize=8192" in STEERING.switch(one, variables)
+    assert STEERING.is_by_name(one, f"mca_coll_han_{collective}_intra")
+    simple = plain("openmpi5", collective, "han_simple", tmp_path)
+    assert STEERING.with_parameters(simple, {"segment": "8192"}, variables) is None
+
+
+def test_what_han_divides_is_its_own_work_whatever_does_the_parts():
+    entered = [
+        "mca_coll_han_reduce_intra_simple",
+        "ompi_coll_base_reduce_intra_basic_linear",
+        "ompi_coll_base_reduce_intra_binomial",
+    ]
+    assert STEERING.what_ran("reduce", entered) == entered[0]
+    assert STEERING.own("reduce", entered) == entered[:1]
+
+
+def test_where_han_gives_way_another_component_ran(tmp_path):
+    simple = plain("openmpi5", "reduce", "han_simple", tmp_path)
+    ran = STEERING.what_ran("reduce", ["ompi_coll_base_reduce_intra_basic_linear"])
+    assert not STEERING.is_by_name(simple, ran)
+
+
+def test_algorithms_of_han_and_tuned_are_not_mistaken_for_each_other():
+    tuned = Algorithm(collective="reduce", name="simple", settings={"coll_tuned_reduce_algorithm": "1"})
+    assert not STEERING.is_by_name(tuned, "mca_coll_han_reduce_intra_simple")
+    han = Algorithm(collective="reduce", name="han_linear", settings={"coll_han_use_reduce_algorithm": "9"})
+    assert not STEERING.is_by_name(han, "ompi_coll_base_reduce_intra_linear")
 
 
 def test_a_collective_that_the_library_does_not_tune_has_no_algorithms(tmp_path):
@@ -50,7 +140,10 @@ def test_each_algorithm_is_recognised_by_exactly_one_of_the_librarys_functions(l
     }
     assert {name: len(functions) for name, functions in owners.items()} == dict.fromkeys(owners, 1)
     assert len({functions[0] for functions in owners.values()}) == len(owners)
-    assert all(functions[0].startswith("ompi_coll_base_") for functions in owners.values())
+    assert all(
+        functions[0].startswith("mca_coll_han_" if name.startswith("han_") else "ompi_coll_base_")
+        for name, functions in owners.items()
+    )
 
 
 def test_an_algorithm_with_parameters_is_recognised_by_the_same_function():
@@ -82,16 +175,19 @@ def test_reduce_is_not_taken_for_reduce_scatter_nor_alltoall_for_alltoallv():
 def test_algorithms_are_switched_while_running_except_those_of_allgatherv(library, tmp_path):
     variables = captured.variables(library)
     for collective, algorithms in captured.found(STEERING, library, tmp_path).items():
-        for one in algorithms:
-            number = next(iter(one.settings.values()))
+        for one in of_tuned(algorithms):
+            number = one.settings[f"coll_tuned_{collective}_algorithm"]
             words = STEERING.switch(one, variables)
             constant = collective == "allgatherv"
-            assert words == (None if constant else [f"coll_tuned_{collective}_algorithm={number}"])
+            assert (words is None) == constant
+            assert constant or f"coll_tuned_{collective}_algorithm={number}" in words
 
 
 def test_in_the_environment_settings_are_mca_parameters(library, tmp_path):
     one = plain(library, "allgatherv", "ring", tmp_path)
-    assert STEERING.launch_environment(one) == {"OMPI_MCA_coll_tuned_allgatherv_algorithm": "3"}
+    past_han = {f"OMPI_MCA_{key}": value for key, value in given_to(TUNED, library, "allgatherv").items()}
+    wanted = {"OMPI_MCA_coll_tuned_allgatherv_algorithm": "3"} | past_han
+    assert STEERING.launch_environment(one) == wanted
 
 
 def test_the_default_is_switched_by_setting_nothing(library):
@@ -110,7 +206,7 @@ def test_parameters_become_settings_and_the_name_lists_them_in_order(library, tm
         "coll_tuned_reduce_algorithm_segmentsize": "65536",
         "coll_tuned_reduce_algorithm_chain_fanout": "4",
         "coll_tuned_reduce_algorithm_tree_fanout": "4",
-    }
+    } | given_to(TUNED, library, "reduce")
     words = STEERING.switch(one, captured.variables(library))
     assert sorted(words) == sorted(f"{name}={value}" for name, value in one.settings.items())
 
@@ -128,7 +224,7 @@ def test_parameters_become_settings_and_the_name_lists_them_in_order(library, tm
 def test_each_kind_of_parameter_reaches_its_variable(library, collective, name, parameters, tmp_path):
     base = plain(library, collective, name, tmp_path)
     one = STEERING.with_parameters(base, parameters, captured.variables(library))
-    assert len(one.settings) == 1 + len(parameters)
+    assert len(one.settings) == len(base.settings) + len(parameters)
     for parameter, value in parameters.items():
         assert one.settings[f"coll_tuned_{collective}_algorithm{KNOBS[parameter][0]}"] == value
 
@@ -176,10 +272,13 @@ def test_every_parameter_that_is_offered_is_one_of_a_known_algorithm_and_variabl
     names = {one.name for one in captured.found(STEERING, library, tmp_path)[collective]}
     variables = {one.name for one in captured.variables(library)}
     for name, parameters in KNOBS_OF[collective].items():
+        if library == "openmpi4" and name.startswith("han_"):
+            continue
         assert name in names
         for parameter in parameters:
-            endings = KNOBS[parameter]
-            assert any(f"coll_tuned_{collective}_algorithm{ending}" in variables for ending in endings)
+            tuned = [f"coll_tuned_{collective}_algorithm{ending}" for ending in KNOBS[parameter]]
+            wanted = [f"coll_han_{collective}_segsize"] if name.startswith("han_") else tuned
+            assert not variables.isdisjoint(wanted)
 
 
 def test_forced_algorithms_act_only_with_dynamic_rules(library, tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import made_traces as made
+import msgspec
 import pytest
 
 from offbeat.predict.reach import Reach, reach_of_files
@@ -74,6 +75,20 @@ def test_calls_in_place_are_not_acted_on_where_the_library_does_not_see_their_si
     flags = {"flags": form.IN_PLACE}
     found = reach(tmp_path / "t", tuning, {"function": "MPI_Alltoall"} | flags, flags)
     assert [one.words.partition(" of ")[0] for one in found.acted] == ["MPI_Allreduce"]
+
+
+@pytest.mark.parametrize(("nodes", "number"), [(1, 0), (2, 1)])
+def test_a_hierarchical_algorithm_acts_on_no_call_of_a_program_on_one_node(
+    tmp_path: Path, nodes: int, number: int
+) -> None:
+    by_nodes = Algorithm(collective="allreduce", name="han_simple", hierarchical=True)
+    tuning = files_with(msgspec.structs.replace(rule("allreduce"), algorithm=by_nodes))
+    ranks = made.files(4)
+    for one in ranks:
+        one.header["host"] = f"node{one.rank % nodes}".encode()
+        one.call(1, 501, bytes=1024)
+    summary = summarize(open_trace(made.write(tmp_path / "t", ranks)))
+    assert reach_of_files(tuning, summary).number == number
 
 
 def test_files_for_a_number_of_processes_act_on_smaller_communicators_as_well(tmp_path: Path) -> None:

@@ -258,6 +258,16 @@ def test_an_algorithm_runs_only_where_it_applies(
     assert walk(trees(files)[0], other) == walk(GENERAL, other)
 
 
+def test_files_with_smp_do_not_make_mpich_give_way_silently_elsewhere(
+    tmp_path: Path, mpich_here: Installation
+) -> None:
+    """It is measured with MPIR_CVAR_COLLECTIVE_FALLBACK=silent, which a file does not need."""
+    settings = forced("reduce", "smp") | {"MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
+    files = mpich.write(one("reduce", "smp", settings), mpich_here, tmp_path)
+    assert set(files.environment) == {mpich.GENERAL_VARIABLE, mpich.COMPOSITION_VARIABLE}
+    assert walk(trees(files)[0], Call("reduce", 4, 100, hierarchy=True)) == "MPIR_Reduce_intra_smp"
+
+
 def test_where_an_algorithm_does_not_apply_the_device_goes_its_own_way_too(
     tmp_path: Path, mpich_here: Installation
 ) -> None:

@@ -291,9 +291,13 @@ def test_what_the_user_insisted_on_stands_in_the_header(tmp_path: Path) -> None:
 
 
 def han_component(path: Path, collective: str, p: int, size: int) -> str:
-    """Which component gets a collective by a rules file of ``han``, read as the library reads it."""
+    """Which component gets a collective by a rules file of ``han``, read as the library reads it.
+
+    With the number of its algorithm: ``han @2``.
+    """
     lines = [line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    words = iter(" ".join(lines).split())
+    words = iter(" ".join(lines).replace(" @", "@").split())
+    assert not any("@" in line and " @" not in line for line in lines), "the library needs the blank"
     found = "han"
     for _ in range(int(next(words))):
         name, levels, level = next(words), next(words), next(words)
@@ -305,7 +309,7 @@ def han_component(path: Path, collective: str, p: int, size: int) -> str:
                 size_low, component = int(next(words)), next(words)
                 assert line > 0 or size_low == 0, "the library ignores files that begin elsewhere"
                 if name == collective and p_low <= p and (line == 0 or size_low <= size):
-                    found = component
+                    found = component.replace("@", " @")
     assert next(words, None) is None
     return found
 
@@ -333,6 +337,66 @@ def test_on_several_nodes_han_keeps_what_the_file_does_not_decide(tmp_path: Path
                 "whatever the size"
             )
             assert han_component(path, "bcast", p, size) == "han"
+
+
+def han_rule(collective: str, name: str, number: int, size: int, **other: object) -> Rule:
+    """A rule for an algorithm of ``han``, of one size on p=4."""
+    settings = {
+        f"coll_han_use_{collective}_algorithm": str(number),
+        f"coll_han_{collective}_dynamic_global_communicator_module": "6",
+    }
+    algorithm = Algorithm(collective=collective, name=name, settings=settings, hierarchical=True)
+    return msgspec.structs.replace(rule(collective, name, {}, size, **other), algorithm=algorithm)
+
+
+def test_algorithms_of_han_stand_in_its_file_and_not_in_that_of_tuned(tmp_path: Path) -> None:
+    made = plan_of(
+        han_rule("reduce", "han_simple", 2, 64),
+        rule("reduce", "linear", {"": "1"}, 65),
+        han_rule("reduce", "han_reproducible", 3, 66),
+        han_rule("barrier", "han_simple", 1, 0),
+        several_nodes=True,
+    )
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    path = Path(files.environment["OMPI_MCA_coll_han_dynamic_rules_filename"])
+    wanted = {63: "han", 64: "han @2", 65: "tuned", 66: "han @3", 67: "han"}
+    assert {size: han_component(path, "reduce", 4, size) for size in wanted} == wanted
+    assert [han_component(path, "barrier", p, 0) for p in (3, 4, 5)] == ["han", "han @1", "han"]
+    table = read((tmp_path / openmpi.FILE_NAME).read_text(encoding="utf-8"))
+    assert set(table) == {COLLECTIVE_IDS["reduce"]}
+    assert [decided(table, "reduce", 4, size)[0] for size in (64, 65, 66)] == [0, 1, 0]
+    assert files.rules == [entry for own in made.rules.values() for entry in own]
+
+
+def test_the_segment_size_of_han_is_a_variable_of_the_launch(tmp_path: Path) -> None:
+    by_segments = han_rule("reduce", "han_intra(segment=8192)", 1, 64)
+    settings = by_segments.settings | {"coll_han_reduce_segsize": "8192"}
+    algorithm = msgspec.structs.replace(by_segments.algorithm, settings=settings)
+    made = plan_of(msgspec.structs.replace(by_segments, algorithm=algorithm), several_nodes=True)
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    assert files.environment["OMPI_MCA_coll_han_reduce_segsize"] == "8192"
+    assert han_component(files.files[0], "reduce", 4, 64) == "han @1"
+    assert "coll_han_reduce_segsize=8192 acts on all calls that han divides, at every size." in files.notes
+
+
+def test_where_only_algorithms_of_han_were_chosen_tuned_gets_no_file(tmp_path: Path) -> None:
+    made = plan_of(han_rule("allgather", "han_simple", 2, 64), several_nodes=True)
+    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    assert [path.name for path in files.files] == ["openmpi-han.rules"]
+    assert not any("tuned" in key for key in files.environment)
+    assert files.not_in_place == [], "han takes the size of calls with MPI_IN_PLACE from what is received"
+
+
+def test_algorithms_of_han_are_refused_for_open_mpi_4_and_without_a_number(tmp_path: Path) -> None:
+    made = plan_of(han_rule("reduce", "han_simple", 2, 64), several_nodes=True)
+    with pytest.raises(BadInput, match=r"han_simple, chosen for reduce, .* openmpi-4.1.4 never uses"):
+        openmpi.write(made, installation("openmpi", (4, 1, 4)), tmp_path)
+    nameless = Algorithm(
+        collective="reduce", name="han_simple", settings={"coll_han_use_reduce_algorithm": "simple"}
+    )
+    odd = plan_of(msgspec.structs.replace(made.rules["reduce"][0], algorithm=nameless), several_nodes=True)
+    with pytest.raises(BadInput, match="no number under coll_han_use_reduce_algorithm"):
+        openmpi.write(odd, installation("openmpi", (5, 0, 11)), tmp_path)
 
 
 def test_files_for_one_node_and_for_open_mpi_4_say_nothing_of_han(tmp_path: Path) -> None:

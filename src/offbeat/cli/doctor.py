@@ -84,6 +84,13 @@ def _show_algorithms(found: dict[str, list[Algorithm]], json: str) -> None:
     for collective, entries in found.items():
         table.add_row(collective, ", ".join(entry.name for entry in entries))
     stdout().print(table)
+    by_nodes = {entry.name: None for entries in found.values() for entry in entries if entry.hierarchical}
+    if by_nodes:
+        stdout().print(
+            f"{', '.join(by_nodes)}: candidates on several nodes with several processes each, which"
+            " [processes] states as nodes and ppn.",
+            markup=False,
+        )
 
 
 def _show(findings: Findings) -> None:

@@ -148,12 +148,20 @@ def prove(engine: MpiEngine, wanted: Wanted, told: Callable[[str], None]) -> Fou
     verdicts: list[Verdict] = []
     for collective, sizes in ((BARRIER, [0]), (wanted.collective, wanted.sizes)):
         requests = [
-            (one, case_of(one, wanted, size)) for one in engine.algorithms(collective) for size in sizes
+            (one, case_of(one, wanted, size))
+            for one in candidates(engine, wanted, collective)
+            for size in sizes
         ]
         for proved in engine.prove(requests, told):
             algorithms += proved.algorithms
             verdicts += proved.verdicts
     return Found(algorithms=algorithms, verdicts=verdicts)
+
+
+def candidates(engine: MpiEngine, wanted: Wanted, collective: str) -> list[Algorithm]:
+    """The library's algorithms of a collective that suit the placement of the processes."""
+    ppn = wanted.p // wanted.nodes if wanted.nodes else 0
+    return [one for one in engine.algorithms(collective) if one.fits(wanted.nodes, ppn)]
 
 
 def case_of(algorithm: Algorithm, wanted: Wanted, size: int) -> Case:

@@ -16,7 +16,7 @@ from msgspec import Struct
 import offbeat
 from offbeat.clock import wanted as asked
 from offbeat.clock.directory import Check, Kept
-from offbeat.clock.measure import LaunchedProber, Prober, ordered, prove, where
+from offbeat.clock.measure import LaunchedProber, Prober, candidates, ordered, prove, where
 from offbeat.clock.rows import Found, Machine
 from offbeat.clock.wanted import BARRIER, Step, Wanted
 from offbeat.engines.mpi import MpiEngine, open_engine
@@ -121,7 +121,7 @@ def _described(engine: MpiEngine, wanted: Wanted, kept: Kept, told: Told) -> tup
     """Where it is measured, and the algorithms; as they were found when the check began."""
     if kept.head.machine is not None and kept.head.found is not None:
         return kept.head.machine, kept.head.found
-    asked.choose(engine.algorithms(wanted.collective), wanted.algorithms)
+    asked.choose(candidates(engine, wanted, wanted.collective), wanted.algorithms)
     machine = _machine(engine, wanted)
     found = prove(engine, wanted, told.doing)
     kept.describe(machine=machine, found=found)

@@ -153,18 +153,25 @@ def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]
 
 
 def check_names(loaded: LoadedStudy, engine: Engine) -> None:
-    """Raise BadInput, with the study's lines, for algorithms that the library does not have."""
+    """Raise BadInput, with the study's lines, for algorithms that the library does not have.
+
+    So for hierarchical algorithms that are asked for by name and suit none of the study's placements.
+    """
     sections = loaded.study.collective
     known = {
         name: [one.name for one in engine.algorithms(name)] for section in sections for name in section.names
     }
+    places = {(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
+    unsuited: dict[str, list[str]] = {}
     for section in sections:
         for name in section.names:
-            asked = [
-                word for word in section.algorithms if word not in known[name] and engine.named(name, word)
-            ]
-            known[name] += asked
-    check_algorithms(loaded, known)
+            for word in section.algorithms:
+                found = engine.named(name, word)
+                if found is not None and word not in known[name]:
+                    known[name].append(word)
+                if found is not None and not any(found.fits(*place) for place in places):
+                    unsuited.setdefault(name, []).append(word)
+    check_algorithms(loaded, known, unsuited)
 
 
 def prove(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None:
@@ -240,12 +247,17 @@ def placed_groups(loaded: LoadedStudy, engine: Engine) -> list[Group]:
 
 def asked_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
     """The algorithms that a group asks for, by their final names; ``default`` first, for it is the
-    reference."""
+    reference.
+
+    Hierarchical algorithms are left out where the group's placement does not suit them.
+    """
     asked = [DEFAULT]
     for name in group.algorithms:
         asked += [one.name for one in engine.algorithms(group.collective)] if name == "all" else [name]
     found = [engine.named(group.collective, name) for name in asked]
-    return list({algorithm.name: algorithm for algorithm in found if algorithm is not None}.values())
+    return list(
+        {one.name: one for one in found if one is not None and one.fits(group.nodes, group.ppn)}.values()
+    )
 
 
 def _may_be_measured(store: Store, group: Group, name: str) -> bool:

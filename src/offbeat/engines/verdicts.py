@@ -137,6 +137,8 @@ def _status(
     ran = steering.what_ran(seen.algorithm.collective, evidence.functions(seen.evidence))
     if evidence.shows_identity(seen.evidence):
         return _status_by_functions(seen, steering, owners, ran)
+    if seen.algorithm.hierarchical:
+        return "unproved", "it may give way silently, and the library does not show which function ran", ""
     if ignored:
         return "unproved", "all settings look alike, so nothing shows that they are obeyed", ""
     return "proved", "", ""

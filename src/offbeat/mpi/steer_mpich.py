@@ -23,6 +23,15 @@ own choice instead, and does not say so even when told to fail."""
 
 NO_ALGORITHMS = (AUTO, *NEVER_ON_HOST_MEMORY)
 
+HIERARCHICAL = "smp"
+"""Divides the collective into parts inside nodes and between them. A part is the same collective on another
+communicator: the control variable forces ``smp`` there, too, where it does not apply, and the part must be
+allowed to give way to the library's own choice."""
+
+FALLBACK_VARIABLE = "MPIR_CVAR_COLLECTIVE_FALLBACK"
+SILENT = "silent"
+"""What :data:`FALLBACK_VARIABLE` says for giving way without a word."""
+
 PASSES_ON = "_allcomm_nb"
 """The end of the names of functions that call the nonblocking sibling and wait for it."""
 
@@ -33,7 +42,7 @@ FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00
 class MpichSteering:
     """See :class:`offbeat.mpi.steering.Steering`."""
 
-    variables_regex = "^MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM$"
+    variables_regex = f"^(MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM|{FALLBACK_VARIABLE})$"
     deciding_regex = (
         "^MPIR_CVAR_(.*_ALGORITHM|.*DEVICE_COLLECTIVES?|.*TUNING_JSON_FILE|NOLOCAL|ENABLE_SMP.*)$"
     )
@@ -41,11 +50,11 @@ class MpichSteering:
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """A forced algorithm that cannot run shall say so instead of giving way to another."""
-        return {"MPIR_CVAR_COLLECTIVE_FALLBACK": "error"}
+        return {FALLBACK_VARIABLE: "error"}
 
     def tuned_environment(self) -> dict[str, str]:
         """Without this word MPICH gives way silently."""
-        return {"MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
+        return {FALLBACK_VARIABLE: SILENT}
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
@@ -65,6 +74,11 @@ class MpichSteering:
                     for inner in _words(sibling, "i" + collective, variables, installation)
                     if inner not in (AUTO, "sched_auto")
                 ]
+            elif word == HIERARCHICAL:
+                settings = {own: word, FALLBACK_VARIABLE: SILENT}
+                found.append(
+                    Algorithm(collective=collective, name=word, settings=settings, hierarchical=True)
+                )
             elif word not in NO_ALGORITHMS:
                 found.append(Algorithm(collective=collective, name=word, settings={own: word}))
         return found
@@ -100,8 +114,9 @@ class MpichSteering:
         return next((name for name in own if not name.endswith(PASSES_ON)), next(iter(own), ""))
 
     def is_by_name(self, algorithm: Algorithm, function: str) -> bool:
-        """MPICH was told to fail rather than to fall back, so names are not compared."""
-        return True
+        """Names are compared where MPICH may give way silently; else it was told to fail instead."""
+        may_give_way = algorithm.settings.get(FALLBACK_VARIABLE) == SILENT
+        return not may_give_way or function.endswith(f"_intra_{algorithm.name}")
 
     def named_by_proof(self, algorithm: Algorithm, function: str) -> Algorithm:
         """MPICH names its algorithms itself."""

@@ -77,12 +77,14 @@ def reach_of_files(tuning: TuningFiles, summary: Summary) -> Reach:
     """The calls of a trace that tuning files act on.
 
     Rules are about blocking calls within one group of processes. Calls of which some have MPI_IN_PLACE count
-    as such.
+    as such. Hierarchical algorithms act on no call of a program that ran on one node.
     """
+    one_node = len(summary.hosts) == 1 and summary.traced == summary.processes
 
     def rule(row: Row, size: int) -> Rule | None:
         collective = bare(row.collective)
-        return tuning.rule_for(collective, row.processes, size, summary.processes, in_place=row.in_place)
+        found = tuning.rule_for(collective, row.processes, size, summary.processes, in_place=row.in_place)
+        return None if found is not None and found.algorithm.hierarchical and one_node else found
 
     acted = []
     for row in summary.families:

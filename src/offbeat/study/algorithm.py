@@ -19,11 +19,21 @@ class Algorithm(Struct, frozen=True, kw_only=True):
     ``settings`` maps the library's own variable names to values as text: MCA parameters for Open MPI
     (``coll_tuned_reduce_algorithm``), control variables for MPICH (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM``),
     environment variables for Intel MPI (``I_MPI_ADJUST_REDUCE``). It is empty for ``default``.
+    ``hierarchical`` algorithms divide their collective into a part inside nodes and a part between them; they
+    need several nodes with several processes on each.
     """
 
     collective: str
     name: str
     settings: dict[str, str] = {}
+    hierarchical: bool = False
+
+    def fits(self, nodes: int, ppn: int) -> bool:
+        """Whether the algorithm is a candidate on ``nodes`` nodes with ``ppn`` processes each.
+
+        Both are 0 where the launcher places the processes and nothing is known.
+        """
+        return not self.hierarchical or (nodes > 1 and ppn > 1)
 
 
 MEASURED = ("proved", "indistinguishable", "unproved")

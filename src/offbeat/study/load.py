@@ -152,11 +152,18 @@ def _put(raw: dict[str, Any], key: Key, value: str) -> None:
     table[key[-1]] = value
 
 
-def check_algorithms(loaded: LoadedStudy, known: Mapping[str, Sequence[str]]) -> None:
+NEEDED_BY_HIERARCHICAL = "it needs [processes] with nodes of 2 or more and ppn of 2 or more"
+
+
+def check_algorithms(
+    loaded: LoadedStudy,
+    known: Mapping[str, Sequence[str]],
+    unsuited: Mapping[str, Sequence[str]] | None = None,
+) -> None:
     """Refuse collectives and algorithm names that the library, or the simulator, doesn't have.
 
-    ``known`` lists the library's names for each collective of the study. Raises :class:`BadInput` with the
-    lines.
+    ``known`` lists the library's names for each collective of the study; ``unsuited`` those of hierarchical
+    algorithms that cannot divide any of the study's placements. Raises :class:`BadInput` with the lines.
     """
     faults = Faults(loaded.path, loaded.lines)
     for index, section in enumerate(loaded.study.collective):
@@ -169,6 +176,9 @@ def check_algorithms(loaded: LoadedStudy, known: Mapping[str, Sequence[str]]) ->
             for name in section.names:
                 if algorithm != "all" and algorithm not in known.get(name, ()):
                     sentence = f"this library has no {algorithm!r} for {name}{_hint(algorithm, known, name)}"
+                    faults.add(("collective", index, "algorithms", position), sentence)
+                elif algorithm in (unsuited or {}).get(name, ()):
+                    sentence = f"{algorithm!r} divides {name} by nodes; {NEEDED_BY_HIERARCHICAL}"
                     faults.add(("collective", index, "algorithms", position), sentence)
     faults.raise_all()
 

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.steer_mpich import FALLBACK_VARIABLE
 from offbeat.tuning import knobs, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.mpich_algorithms import (
@@ -164,7 +165,7 @@ def _knobs_of(rule: Rule, by_variable: set[str]) -> dict[str, str]:
         [rule.collective] if rule.collective in by_variable else [rule.collective, f"i{rule.collective}"]
     )
     settings = rule.settings
-    placed = {variable(collective) for collective in collectives}
+    placed = {FALLBACK_VARIABLE, *(variable(collective) for collective in collectives)}
     for collective in collectives:
         parameters = PARAMETERS.get((collective, settings.get(variable(collective), "")), {})
         placed |= {f"MPIR_CVAR_{own}" for own, _ in parameters.values()}

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steer_openmpi import whole_collective_variable
+from offbeat.mpi.steer_openmpi import algorithm_of_han_variable, is_of_han, whole_collective_variable
 from offbeat.tuning import knobs, openmpi_han, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
@@ -114,20 +114,18 @@ def write(
     """
     _refuse_old(plan, installation, format_version)
     rules, variables, notes = _expressible(plan, format_version)
-    path = write_file(directory, FILE_NAME, rules_text(plan, rules, format_version))
     every_size = [collective for collective in rules if MESSAGE_SIZE[collective] in WHY_ONE]
-    files, mca = (
-        [path],
-        {
-            "coll_tuned_use_dynamic_rules": "1",
-            "coll_tuned_dynamic_rules_filename": str(path),
-            **variables,
-        },
-    )
-    if plan.several_nodes and _is_at_least(plan, installation, (5,)) and openmpi_han.needed(rules):
+    files, mca = list[Path](), dict[str, str]()
+    by_han = _is_at_least(plan, installation, (5,)) and openmpi_han.needed(rules, plan.several_nodes)
+    by_tuned = openmpi_han.for_tuned(rules)
+    if by_tuned or not by_han:
+        files.append(write_file(directory, FILE_NAME, rules_text(plan, by_tuned, format_version)))
+        mca |= {"coll_tuned_use_dynamic_rules": "1", "coll_tuned_dynamic_rules_filename": str(files[-1])}
+    if by_han:
         han = openmpi_han.rules_text(rules, every_size, plan.origin)
         files.append(write_file(directory, openmpi_han.FILE_NAME, han))
         mca |= {"coll_han_use_dynamic_file_rules": "1", "coll_han_dynamic_rules_filename": str(files[-1])}
+    mca |= variables
     environment = {f"OMPI_MCA_{name}": value for name, value in mca.items()}
     options = [word for name, value in mca.items() for word in ("--mca", name, value)]
     return TuningFiles(
@@ -135,10 +133,10 @@ def write(
         environment=environment,
         launch_options=options,
         usage=_usage(environment, options),
-        notes=[*plan.notes, *notes, *_notes(plan, installation, rules)],
+        notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han), *_whole_launch(variables)],
         rules=[rule for own in rules.values() for rule in own],
         every_size=every_size,
-        not_in_place=[collective for collective in rules if collective in SIZE_OF_SENT],
+        not_in_place=[collective for collective in by_tuned if collective in SIZE_OF_SENT],
     )
 
 
@@ -150,6 +148,13 @@ def _usage(environment: dict[str, str], options: list[str]) -> list[str]:
 
 
 def _refuse_old(plan: TuningPlan, installation: Installation | None, format_version: int) -> None:
+    by_han = [rule for own in plan.rules.values() for rule in own if is_of_han(rule.settings)]
+    if by_han and not _is_at_least(plan, installation, (5,)):
+        found = installation.name if installation else plan.library
+        raise BadInput(
+            f"{by_han[0].algorithm.name}, chosen for {by_han[0].collective}, is an algorithm of Open MPI's"
+            f" component han, which {found} never uses; it decides from Open MPI 5 on"
+        )
     if format_version == 1:
         return
     if format_version != 2:
@@ -194,6 +199,7 @@ def _knobs_of(rule: Rule) -> dict[str, str]:
     placed = {
         main,
         whole_collective_variable(rule.collective),
+        algorithm_of_han_variable(rule.collective),
         *(f"{main}_{knob}" for knob in ("tree_fanout", "chain_fanout", "segmentsize", "max_requests")),
     }
     return {name: value for name, value in rule.settings.items() if name not in placed}
@@ -209,7 +215,8 @@ def _expressible(
     for collective, rules in plan.rules.items():
         if collective not in COLLECTIVE_IDS:
             raise BadInput(f"Open MPI's rules file has no number for {collective}; it cannot be exported")
-        limited = [rule for rule in rules if format_version == 1 and tuned_of(rule).requests]
+        tuned = [rule for rule in rules if not is_of_han(rule.settings)]
+        limited = [rule for rule in tuned if format_version == 1 and tuned_of(rule).requests]
         notes += [_limited_note(rule) for rule in limited]
         fitting, own, more = knobs.settle([rule for rule in rules if rule not in limited], _knobs_of)
         if MESSAGE_SIZE[collective] in WHY_ONE:
@@ -298,17 +305,34 @@ def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
     return " ".join(map(str, words)) + (f" # {name}" if name else "")
 
 
-def _notes(plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]]) -> list[str]:
-    """What the user of the file must know."""
+def _notes(
+    plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]], by_han: bool
+) -> list[str]:
+    """What the user of the files must know; ``rules`` are those in the rules file of ``tuned``."""
     notes = []
     if any(collective in rules for collective in SIZE_OF_SENT):
         notes.append(
             "Open MPI takes the size of allgather and alltoall from the send arguments: calls with"
             " MPI_IN_PLACE, where these are ignored, mostly get the library's own decision."
         )
-    if _is_at_least(plan, installation, (5,)):
-        what = "the file acts on communicators inside one node only"
-        if plan.several_nodes:
-            what = f"{openmpi_han.FILE_NAME} takes from it what the file decides, and nothing else"
-        notes.append(f"With processes on several nodes, Open MPI 5 lets its component han decide: {what}.")
+    if by_han:
+        notes.append(
+            "With processes on several nodes, Open MPI 5 lets its component han decide:"
+            f" {openmpi_han.FILE_NAME} says which calls go to the component tuned instead, and which"
+            " algorithm han uses itself; for all others it decides as without a file."
+        )
+    elif _is_at_least(plan, installation, (5,)) and not plan.several_nodes:
+        notes.append(
+            "With processes on several nodes, Open MPI 5 lets its component han decide: the file acts on"
+            " communicators inside one node only."
+        )
     return notes
+
+
+def _whole_launch(variables: dict[str, str]) -> list[str]:
+    """A sentence on variables that change what ``han`` does in calls that no rule is about."""
+    of_han = sorted(name for name in variables if name.startswith("coll_han_"))
+    if not of_han:
+        return []
+    named = " and ".join(f"{name}={variables[name]}" for name in of_han)
+    return [f"{named} act{'s' if len(of_han) == 1 else ''} on all calls that han divides, at every size."]

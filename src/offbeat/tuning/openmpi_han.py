@@ -1,16 +1,19 @@
 """The rules file of Open MPI's ``han``, which decides on communicators that span several nodes.
 
 ``han`` divides a collective into parts inside nodes and between them, and ``tuned`` then sees only the parts.
-Its rules file says, by communicator size and message size, which component gets a whole collective:
-``tuned`` where the rules file of ``tuned`` has something to say, and ``han`` everywhere else, as without a
-file. Both lists begin at their smallest value, else the file is ignored (coll_han_dynamic_file.c); the
-message size is in bytes per process for all collectives (coll_han_dynamic.c).
+Its rules file says, by communicator size and message size, which component gets a whole collective: ``tuned``
+where the rules file of ``tuned`` has something to say; ``han`` with the number of one of its algorithms
+(``han @2``) where that was chosen; and ``han`` everywhere else, as without a file. The blank before ``@`` is
+needed. Both lists begin at their smallest value. A file with a mistake is ignored as a whole, silently
+(coll_han_dynamic_file.c). The message size is in bytes per process for all collectives (coll_han_dynamic.c).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from offbeat.errors import BadInput
+from offbeat.mpi.steer_openmpi import algorithm_of_han_variable, is_of_han
 from offbeat.tuning import ranges
 from offbeat.tuning.plan import Rule
 
@@ -26,17 +29,29 @@ Steps = list[tuple[int, str]]
 """First size and component, in rising order."""
 
 
-def needed(rules: Mapping[str, Sequence[Rule]]) -> bool:
-    """Whether any of the rules is for a collective that ``han`` would keep from ``tuned``."""
-    return any(rules.get(collective) for collective in DECIDED_BY_HAN)
+def needed(rules: Mapping[str, Sequence[Rule]], several_nodes: bool) -> bool:
+    """Whether ``han`` must be told: of rules for its own algorithms, and on several nodes of those for a
+    collective that it would keep from ``tuned``.
+    """
+    of_han = any(is_of_han(rule.settings) for own in rules.values() for rule in own)
+    return of_han or (several_nodes and any(rules.get(collective) for collective in DECIDED_BY_HAN))
+
+
+def for_tuned(rules: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
+    """The rules for the rules file of ``tuned``: all but those for algorithms of ``han``."""
+    left = {
+        collective: [rule for rule in own if not is_of_han(rule.settings)]
+        for collective, own in rules.items()
+    }
+    return {collective: own for collective, own in left.items() if own}
 
 
 def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], origin: str) -> str:
     """The file's text. ``every_size`` names the collectives whose rules hold whatever the size."""
     own = [collective for collective in DECIDED_BY_HAN if rules.get(collective)]
     lines = [
-        f"# Written by offbeat from {origin}; belongs to the rules file of 'tuned' beside it.",
-        "# Each size line: message size, component that gets the whole collective.",
+        f"# Written by offbeat from {origin}; goes with openmpi.rules where that was written, too.",
+        "# Each size line: message size, component that gets the whole collective, number of its algorithm.",
         f"{len(own)} # collectives",
     ]
     for collective in own:
@@ -56,18 +71,35 @@ def _rows(rules: Sequence[Rule], every_size: bool) -> list[tuple[int, Steps]]:
     for row in ranges.process_rows(rules):
         if row.p_low > free_from:
             made.append((free_from, [(0, "han")]))
-        made.append((row.p_low, [(0, "tuned")] if every_size else _sizes(row.rules)))
+        made.append((row.p_low, [(0, _component(row.rules[0]))] if every_size else _sizes(row.rules)))
         free_from = row.p_high + 1
     return [*made, (free_from, [(0, "han")])]
 
 
 def _sizes(rules: Sequence[Rule]) -> Steps:
-    """``tuned`` where a rule holds, ``han`` before, between and behind them."""
+    """What the rules say where one holds, ``han`` before, between and behind them."""
     made: Steps = []
     free_from = 0
-    for segment in ranges.segments(rules, lambda rule: "tuned"):
+    for segment in ranges.segments(rules, _component):
         if segment.low > free_from:
             made.append((free_from, "han"))
-        made.append((segment.low, "tuned"))
+        made.append((segment.low, _component(segment.rule)))
         free_from = segment.high + 1
     return [*made, (free_from, "han")]
+
+
+def _component(rule: Rule) -> str:
+    """Which component gets the collective, with its algorithm where that is ``han``.
+
+    Raises :class:`BadInput` for an algorithm of ``han`` without a number.
+    """
+    if not is_of_han(rule.settings):
+        return "tuned"
+    number = rule.settings.get(algorithm_of_han_variable(rule.collective), "")
+    if not number.isdecimal():
+        raise BadInput(
+            f"the settings of {rule.collective}'s algorithm {rule.algorithm.name} have no number under"
+            f" {algorithm_of_han_variable(rule.collective)} that {FILE_NAME} could hold:"
+            f" {dict(rule.settings)}"
+        )
+    return f"han @{int(number)} # {rule.algorithm.name}"

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 FAMILY_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 """The families that tuning files can be written for, as they are called in sentences."""
 
-SETTINGS_PREFIXES = {"coll_tuned_": "openmpi", "MPIR_CVAR_": "mpich", "I_MPI_": "intelmpi"}
+SETTINGS_PREFIXES = {
+    "coll_tuned_": "openmpi",
+    "coll_han_": "openmpi",
+    "MPIR_CVAR_": "mpich",
+    "I_MPI_": "intelmpi",
+}
 """How the variables of each family begin; tells which library an algorithm's settings belong to."""
 
 
@@ -281,8 +286,9 @@ def study_settings(algorithm: Algorithm, environment: Mapping[str, str]) -> dict
     ``[mpi.environment]``).
     """
     upper = algorithm.collective.upper()
+    by_han = (f"OMPI_MCA_coll_han_{algorithm.collective}_",) if algorithm.hierarchical else ()
     prefixes = {
-        "openmpi": (f"OMPI_MCA_coll_tuned_{algorithm.collective}_algorithm_",),
+        "openmpi": (f"OMPI_MCA_coll_tuned_{algorithm.collective}_algorithm_", *by_han),
         "mpich": (f"MPIR_CVAR_{upper}_", f"MPIR_CVAR_I{upper}_"),
         "intelmpi": (f"I_MPI_ADJUST_{upper}_",),
     }.get(family_of(algorithm), ())

@@ -1,0 +1,182 @@
+"""What one rule's call runs: in its proof, in its measurement, with the tuning files, and as users launch.
+
+As a program, for the first rule of exported tuning files, with the study's own placement:
+``python one_environment.py RESULTS FOLDER`` prints the answer as JSON; ``FOLDER`` is for scratch files.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from offbeat.engines.launches import Launches, Where
+from offbeat.engines.mpi import STEERING, MpiEngine
+from offbeat.engines.ran import Ran, different_runs, different_variables, what_ran
+from offbeat.mpi.build import build_native
+from offbeat.mpi.driver import Driver
+from offbeat.mpi.find import choose
+from offbeat.mpi.installation import Installation
+from offbeat.results.read import read_study
+from offbeat.study.case import Case
+from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
+from offbeat.tuning.files import TuningFiles
+from offbeat.tuning.manifest import read_manifest
+from offbeat.tuning.plan import Rule
+
+PATIENCE_S = 60.0
+
+SITE = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OFFBEAT_YIELD": "1",
+}
+"""What this machine needs, and no user's tuning: root may launch, and more processes than cores."""
+
+
+class Everywhere(Struct, frozen=True, kw_only=True):
+    """What the same call ran in four launches."""
+
+    proof: Ran
+    measurement: Ran
+    verification: Ran
+    use: Ran
+
+
+def expect_the_same(found: Everywhere) -> None:
+    """Functions and messages are the same in all four launches, and variables where they must be."""
+    assert found.proof.functions, "nothing was seen to run"
+    assert different_runs(found.proof, found.measurement) == []
+    assert different_runs(found.measurement, found.verification) == []
+    assert different_runs(found.verification, found.use) == []
+    assert different_variables(found.proof, found.measurement) == []
+    assert different_variables(found.verification, found.use) == []
+
+
+def everywhere(
+    results: Path,
+    rule: Rule,
+    files: TuningFiles,
+    installation: Installation,
+    folder: Path,
+    section: MpiSection | None = None,
+) -> Everywhere:
+    """Launch four times and look at a rule's call; ``section`` names a host file of ``folder``, if any."""
+    section = section or MpiSection()
+    case = cell(results, rule)
+    steering = STEERING[installation.family]()
+    with launches_of(installation, section, folder, "measured") as launches:
+        proof, measurement = proved_and_measured(installation, section, launches, rule, case)
+    with launches_of(installation, section, folder, "verified") as launches:
+        variables = tuple(sorted(files.environment_for(case.p).items()))
+        where = Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
+        verification = what_ran(launches.get(where), case, steering, PATIENCE_S)
+    use = used(installation, files, case, folder, placing_words(installation, section, case))
+    return Everywhere(proof=proof, measurement=measurement, verification=verification, use=use)
+
+
+def cell(results: Path, rule: Rule) -> Case:
+    """The measured call that a rule comes from."""
+    wanted = (rule.collective, rule.p, rule.bytes, rule.algorithm.name)
+    row = next(
+        row
+        for row in read_study(results).cases.to_dicts()
+        if (row["collective"], row["p"], row["bytes"], row["algorithm"]) == wanted
+    )
+    return Case(**{name: row[name] for name in Case.__struct_fields__})
+
+
+@contextmanager
+def launches_of(
+    installation: Installation, section: MpiSection, folder: Path, name: str
+) -> Iterator[Launches]:
+    """Launches of an installation with a folder of their own."""
+    launches = Launches(
+        installation,
+        build_native(installation),
+        section,
+        folder,
+        logs=folder / name / "logs",
+        scratch=folder / name / "scratch",
+    )
+    try:
+        yield launches
+    finally:
+        launches.close()
+
+
+def proved_and_measured(
+    installation: Installation, section: MpiSection, launches: Launches, rule: Rule, case: Case
+) -> tuple[Ran, Ran]:
+    """What ran in the launch that proved the algorithm, and in the launch that measured it."""
+    engine = MpiEngine(installation, launches, section, StartSection(), PATIENCE_S)
+    engine.adopt([rule.algorithm])
+    (proved,) = engine.prove([(rule.algorithm, case)])
+    assert [verdict.status for verdict in proved.verdicts] == ["proved"]
+    proof = what_ran(running(launches), case, engine.steering, PATIENCE_S)
+    launches.close()
+    few = RepetitionsSection(minimum=2, maximum=2, time_cap=0.1)
+    samples = engine.measure(rule.algorithm, case, np.zeros(case.p), few)
+    assert not samples.failure
+    return proof, what_ran(running(launches), case, engine.steering, PATIENCE_S)
+
+
+def running(launches: Launches) -> Driver:
+    """The launch that is running."""
+    driver = launches._running
+    assert driver is not None
+    return driver
+
+
+def placing_words(installation: Installation, section: MpiSection, case: Case) -> list[str]:
+    """What a user adds to the launcher's line to place processes on several nodes."""
+    if not section.hostfile:
+        return []
+    if installation.family == "openmpi":
+        # two processes share the core of a node, and Open MPI hands on only the variables that are named
+        crowded = ["--mca", "mpi_yield_when_idle", "1", "-x", "OFFBEAT_YIELD=1"]
+        placed = ["--map-by", f"ppr:{case.ppn}:node:oversubscribe"]
+        return ["--hostfile", section.hostfile, *placed, *crowded]
+    return ["-f", section.hostfile, "-ppn", str(case.ppn)]
+
+
+def used(
+    installation: Installation, files: TuningFiles, case: Case, folder: Path, placing: Sequence[str] = ()
+) -> Ran:
+    """What runs in a launch by the very line that ``offbeat export`` prints."""
+    line = next(line for line in files.usage if line.startswith(("mpirun", "mpiexec")))
+    words = [str(case.p) if word == "P" else word for word in shlex.split(line)]
+    assert words[-1] == "./application"
+    argv = [str(installation.mpirun), *placing, *words[1:-1], str(build_native(installation))]
+    environment = os.environ | SITE
+    if installation.family == "intelmpi":  # what Intel's own script of variables sets
+        environment["I_MPI_ROOT"] = str(installation.prefix)
+        environment["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{environment['PATH']}"
+    driver = Driver(argv, environment, folder / "user.log")
+    try:
+        return what_ran(driver, case, STEERING[installation.family](), PATIENCE_S)
+    finally:
+        driver.close()
+
+
+def main(results: Path, folder: Path) -> None:
+    """Print what the call of the first exported rule runs everywhere."""
+    manifest = read_manifest(results / "tuning")
+    assert manifest is not None
+    rule = manifest.tuning.rules[0]
+    section = MpiSection(hostfile=str((results / "hostfile").absolute()))
+    found = everywhere(results, rule, manifest.tuning, choose(manifest.mpirun), folder, section)
+    print(msgspec.json.encode(found).decode())
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
