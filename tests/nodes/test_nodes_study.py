@@ -31,7 +31,7 @@ shapes = ["no_delay", "last_delayed"]
 [repetitions]
 minimum = 2
 maximum = {maximum}
-time_cap = "100 ms"
+time_cap = "2 s"
 hang_after = "{hang_after}"
 [start]
 tolerance = "1 s"
