@@ -4,7 +4,7 @@ Usage, from the folder of the sources, with ``.venv`` active::
 
     python benchmarks/certainty.py simulated                     # noise with a known truth
     python benchmarks/certainty.py measured STUDY OUTPUT [RUNS]  # runs the study 10 times, then compares
-    python benchmarks/certainty.py compare RESULTS RESULTS...    # result directories of one study
+    python benchmarks/certainty.py compare RESULTS RESULTS...    # those of one study in one folder
     python benchmarks/certainty.py cost STUDY OUTPUT [RUNS]      # time and spread, with blocks and without
 
 For every choice of every study: in how many of the other studies was the same chosen, or the choice at most
@@ -35,6 +35,7 @@ from offbeat.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.select.choose import Choice, Selection, select
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.load import load
+from offbeat.units import counted
 
 TOLERANCE = 0.05
 BINS = ((0.95, 1.01), (0.75, 0.95), (0.5, 0.75), (0.0, 0.5))
@@ -285,14 +286,18 @@ def half_width(directories: Sequence[Path]) -> float:
 
 
 def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
-    """What the studies in these directories say of each other."""
-    selections = [select(read_study(directory), within=TOLERANCE) for directory in directories]
-    seen = np.array(list(said_and_seen(selections)))
-    if not len(seen):
-        sys.exit("nothing to compare: no choice has a certainty and stands in two of these studies")
-    library = next(iter(selections[0].tables)).library
-    print_table(f"{library}, {len(directories)} studies", seen)
-    return {library: seen}
+    """What the studies in these directories say of each other, those in one folder together."""
+    found = {}
+    for folder in dict.fromkeys(directory.parent for directory in directories):
+        studies = [read_study(directory) for directory in directories if directory.parent == folder]
+        seen = np.array(list(said_and_seen([select(one, within=TOLERANCE) for one in studies])))
+        if not len(seen):
+            sys.exit(f"nothing to compare in {folder}: no choice has a certainty and stands in two studies")
+        library, nodes = studies[0].cases["library"][0], max(1, studies[0].cases["nodes"].max())
+        name = f"{library}, {counted(nodes, 'node')}"
+        print_table(f"{name}, {len(studies)} studies", seen)
+        found[name] = seen
+    return found
 
 
 def main() -> None:

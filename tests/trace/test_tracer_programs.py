@@ -103,12 +103,18 @@ def assert_ranks_agree(ranks: list[RankTrace]) -> None:
         assert all(others == first for others in by_rank.values())
 
 
+def write_hpcc_input(folder: Path, rows: int = 2, columns: int = 2) -> None:
+    """Debian's example for hpcc with a small matrix, on a grid of so many processes."""
+    text = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text(encoding="utf-8")
+    for value, key in ((100, "Ns"), (rows, "Ps"), (columns, "Qs")):
+        text, found = re.subn(rf"^\d+( +{key})$", rf"{value}\1", text, flags=re.MULTILINE)
+        assert found == 1, key
+    (folder / "hpccinf.txt").write_text(text, encoding="utf-8")
+
+
 def test_hpcc_says_the_same_and_makes_its_calls(on_openmpi: Traced) -> None:
     program = program_of("hpcc", "hpcc")
-    example = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text(encoding="utf-8")
-    small = re.sub(r"^1000( +Ns)$", r"100\1", example, flags=re.MULTILINE)
-    assert small != example
-    (on_openmpi.folder / "hpccinf.txt").write_text(small, encoding="utf-8")
+    write_hpcc_input(on_openmpi.folder)
     steady, ranks = run_both(on_openmpi, program, 4, output="hpccoutf.txt", kept=r"^\w+=\d+$")
     for line in ("Success=1", "HPL_N=100", "PTRANS_residual=0", "MPIRandomAccess_Errors=0"):
         assert line in steady
