@@ -9,6 +9,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+import one_environment
+from one_environment import Everywhere
 from real_libraries import REPOSITORY, lacking
 
 from offbeat.mpi.build import build_native
@@ -118,3 +121,17 @@ def compiled(installation: Installation, name: str, folder: Path) -> Path:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program
+
+
+def the_same_everywhere(results: Path, folder: Path, *options: str) -> Everywhere:
+    """What the call of the first exported rule ran in its proof, in its measurement, with the tuning files
+    and by the line that ``offbeat export`` prints: the same functions, messages and variables.
+
+    ``options`` are those of tools/nodes.
+    """
+    program = Path(one_environment.__file__)
+    done = on_nodes([sys.executable, program, results, folder], folder, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = msgspec.json.decode(done.stdout, type=Everywhere)
+    one_environment.expect_the_same(found)
+    return found

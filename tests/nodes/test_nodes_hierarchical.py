@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import one_environment
 import pytest
 from decided_results import decide
 from real_libraries import real_installation
-from several_nodes import hostfile, offbeat, on_nodes
+from several_nodes import hostfile, offbeat, the_same_everywhere
 
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import read_study
@@ -125,14 +122,10 @@ def test_what_was_proved_is_what_is_measured_verified_and_used_on_two_nodes(
     results: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Functions, messages and variables, and the last launch by the line that ``offbeat export`` prints."""
-    program = Path(one_environment.__file__)
-    done = on_nodes([sys.executable, program, request.getfixturevalue(results), tmp_path], tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = msgspec.json.decode(done.stdout, type=one_environment.Everywhere)
+    found = the_same_everywhere(request.getfixturevalue(results), tmp_path)
     assert {"by_han": "mca_coll_han_reduce_intra_simple", "by_smp": "MPIR_Reduce_intra_smp"}[results] == (
         found.use.functions[0]
     )
-    one_environment.expect_the_same(found)
 
 
 def test_it_is_seen_where_han_gives_way_as_processes_are_spread_unevenly(tmp_path: Path) -> None:

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 from decided_results import decide
 from real_libraries import real_installation
-from several_nodes import NODES, OFFSETS, ONE_OF_THEM, WHOLE, hostfile, launch, offbeat, on_nodes
+from several_nodes import (
+    NODES,
+    OFFSETS,
+    ONE_OF_THEM,
+    WHOLE,
+    hostfile,
+    launch,
+    offbeat,
+    on_nodes,
+    the_same_everywhere,
+)
 
 from offbeat.mpi.build import driver_path
 from offbeat.mpi.installation import Installation
@@ -97,6 +107,7 @@ def test_a_library_obeys_its_files_on_two_nodes(
         assert outside and all("coll_han" in proof.evidence for proof in outside), (
             "han keeps what is not tuned"
         )
+    the_same_everywhere(results, tmp_path, clocks)
     if library in ONE_OF_THEM:
         try_on_a_program(library, ppn, installation, tmp_path)
 

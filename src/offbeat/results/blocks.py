@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
+from offbeat.results.plausible import LONGEST_S
 from offbeat.results.repetitions import Samples
 from offbeat.results.samples import delays
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
@@ -142,13 +143,14 @@ def block_interval(
     values_s: Sequence[float], estimate_s: float, confidence: float = 0.95
 ) -> tuple[float, float]:
     """The confidence interval of a delay that two or more blocks estimate, in seconds: Student's t over the
-    logarithms of their values. Values below the clock's resolution count as that."""
+    logarithms of their values. Values below the clock's resolution count as that, and no interval reaches
+    beyond LONGEST_S: two blocks that differ by chance say nothing about an upper end."""
     from scipy.special import stdtrit  # takes long to load, and single blocks do without
 
     logs = np.log(np.maximum(np.asarray(values_s, dtype=np.float64), RESOLUTION_S))
     error = logs.std(ddof=1) / np.sqrt(len(logs))
     reach = float(np.exp(stdtrit(len(logs) - 1, (1 + confidence) / 2) * error))
-    return estimate_s / reach, estimate_s * reach
+    return estimate_s / reach, max(estimate_s, min(estimate_s * reach, LONGEST_S))
 
 
 def _middle(values: NDArray[np.float64], calls: NDArray[np.int64] | None) -> float:
