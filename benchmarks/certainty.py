@@ -38,6 +38,9 @@ from offbeat.study.load import load
 from offbeat.units import counted
 
 TOLERANCE = 0.05
+FEWEST = 5
+"""A point of the diagram stands for so many choices at least."""
+
 BINS = ((0.95, 1.01), (0.75, 0.95), (0.5, 0.75), (0.0, 0.5))
 
 ALGORITHMS = [f"algorithm_{number}" for number in range(6)]
@@ -203,7 +206,7 @@ def draw(named: dict[str, np.ndarray], file: Path) -> None:
                 seen[(seen[:, said] > low - 1e-9) & (seen[:, said] <= low + 0.1)]
                 for low in np.arange(0, 1, 0.1)
             ]
-            filled = [rows for rows in points if len(rows) >= 10]
+            filled = [rows for rows in points if len(rows) >= FEWEST]
             x, y = ([100 * rows[:, column].mean() for rows in filled] for column in (said, real))
             axis.plot(x, y, marker=mark, linewidth=0.8, markersize=5, label=name)
         axis.set(xlabel="said by a study, %", title=title, xlim=(0, 102), ylim=(0, 102))
