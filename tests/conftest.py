@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from real_libraries import LIBRARIES, installed, lacking, real_installation
 
 from offbeat.mpi import build, find
 from offbeat.mpi.installation import Installation
+
+hypothesis.settings.register_profile("offbeat", deadline=None)  # no test judges a wall time
+hypothesis.settings.load_profile("offbeat")
 
 find.PYTHON_PREFIX = Path("/nonexistent")
 """No test depends on the MPI library that 'make demo' installs as a wheel beside the Python that runs it. Set

@@ -13,6 +13,7 @@ YOURS = {
     "OFFBEAT_READ_LIMIT": "the most that offbeat reads from one file, and the most memory that one table of"
     " results may take: `8 GB`; where it is not set, 1 MiB for study and platform files, 64 MiB for other"
     " text, and 2 GiB for results",
+    "OFFBEAT_CASE_LIMIT": "how many cases a study may have for each algorithm: 100000 where it is not set",
     "OFFBEAT_ALGORITHM_TIME": "how long one call of an algorithm that is written in Python may run: `10 s`"
     " where it is not set",
     "OFFBEAT_ALGORITHM_MEMORY": "how much memory such a call may take: `1 GiB` where it is not set",

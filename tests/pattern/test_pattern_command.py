@@ -91,3 +91,13 @@ def test_check_refuses_a_file_for_another_p(tmp_path):
     path.write_text("0\n0\n")
     with pytest.raises(BadInput, match=r"has 2 delays, but p = 3"):
         run("check", path, "--p", 3)
+
+
+def test_make_writes_no_file_that_could_not_be_read_again(tmp_path, monkeypatch):
+    words = ["make", "random", "--p", 2**24, "--skew", "1 ms", "-o", tmp_path / "many.pattern"]
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert "many.pattern would have 352 MiB, more than the limit of 64 MiB" in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("OFFBEAT_READ_LIMIT", "100 B")
+    done = CliRunner().invoke(app, ["make", "random", "--p", "5", "--skew", "1 ms"])
+    assert "the pattern file would have 110 B" in str(done.exception)

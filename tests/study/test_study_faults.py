@@ -300,3 +300,32 @@ def test_values_of_any_type_in_any_key_are_refused_with_sentences(values):
         loads(tomlkit.dumps(values), "study.toml")
     except BadInput as error:
         assert all(line.startswith("study.toml:") for line in str(error).splitlines())
+
+
+MANY = """
+[[collective]]
+names = ["reduce", "bcast"]
+sizes = {sizes}
+[processes]
+p = {p}
+"""
+
+
+def test_a_study_of_too_many_cases_is_refused_before_each_is_looked_at(monkeypatch):
+    text = MANY.format(sizes=list(range(1, 20001)), p=list(range(1, 20001)))
+    (line,) = faults(text)
+    assert "6,400,000,000 cases for each algorithm, more than the limit of 100,000" in line
+    assert "OFFBEAT_CASE_LIMIT" in line
+    small = MANY.format(sizes=[8, 64], p=[2, 4])
+    monkeypatch.setenv("OFFBEAT_CASE_LIMIT", "63")
+    assert "64 cases for each algorithm, more than the limit of 63" in faults(small)[0]
+    monkeypatch.setenv("OFFBEAT_CASE_LIMIT", "64")
+    loads(small, CONTEXT["folder"] / "study.toml")
+    monkeypatch.setenv("OFFBEAT_CASE_LIMIT", "-1")
+    assert "OFFBEAT_CASE_LIMIT is '-1'" in faults(small)[0]
+
+
+def test_of_very_many_faults_the_first_are_shown_and_the_others_counted():
+    lines = faults(MANY.format(sizes=[0 - size for size in range(1, 101)], p=[2]))
+    assert len(lines) == 31
+    assert lines[-1].endswith("70 more faults")

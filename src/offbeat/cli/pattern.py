@@ -51,6 +51,7 @@ def make_pattern(
     """Draw a shape and write it as a pattern file: one delay in seconds a line, line i that of rank i."""
     from offbeat.pattern import file, make
 
+    file.check_size(output or Path("the pattern file"), p)
     pattern = make.make(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
     if output is None:
         sys.stdout.write(file.text(pattern))

@@ -9,7 +9,6 @@ and ``unit``.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +18,20 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.pattern.lines import (
     UNITS_S,
-    content,
-    delay_s,
+    delays_s,
     header_lines,
     header_of,
     read_lines,
     unit_of,
+    words_of,
     write_text,
 )
+from offbeat.reading import TEXT_BYTES, limit_bytes, refuse_size
 
-__all__ = ["UNITS_S", "Pattern", "read", "text", "write"]
+__all__ = ["UNITS_S", "Pattern", "check_size", "read", "text", "write"]
+
+LINE_BYTES = 22
+"""What a delay of full precision takes in a file, with the line's end."""
 
 _WHAT = "pattern file"
 
@@ -66,6 +69,13 @@ class Pattern(Struct, kw_only=True, eq=False):
     __hash__ = None  # type: ignore[assignment]
 
 
+def check_size(path: Path, p: int) -> None:
+    """Raise BadInput where a file of p delays would be larger than what :func:`read` takes."""
+    limit = limit_bytes(TEXT_BYTES)
+    if p * LINE_BYTES > limit:
+        refuse_size(path, p * LINE_BYTES, limit, "would have")
+
+
 def text(pattern: Pattern) -> str:
     """The file that holds a pattern; reading it back gives every delay to the last bit.
 
@@ -95,7 +105,9 @@ def read(path: Path, p: int | None = None) -> Pattern:
     header = header_of(lines)
     unit_s = unit_of(path, header)
     delays = [
-        _delay(path, number, said, unit_s) for number, line in enumerate(lines, 1) if (said := content(line))
+        _delay(path, number, words, unit_s)
+        for number, line in enumerate(lines, 1)
+        if (words := words_of(line))
     ]
     _check_count(path, len(delays), header, p)
     values = np.array(delays, dtype=np.float64)
@@ -104,15 +116,14 @@ def read(path: Path, p: int | None = None) -> Pattern:
     return Pattern(name=path.stem, delays_s=values - smallest, header=kept, shifted_by_s=smallest)
 
 
-def _delay(path: Path, number: int, said: str, unit_s: float) -> float:
+def _delay(path: Path, number: int, words: list[str], unit_s: float) -> float:
     """One line's delay in seconds; BadInput with what is wrong with it."""
-    where = f"{path}:{number}"
-    if len(re.split(r"[\s,;]+", said)) > 1:
+    if len(words) > 1:
         raise BadInput(
-            f"{where}: {said[:60]!r} is more than one number; a pattern file has one delay a line,"
-            " with a decimal point and without a unit (a replay file has one call a line)"
+            f"{path}:{number}: {' '.join(words)[:60]!r} is more than one number; a pattern file has one delay"
+            " a line, with a decimal point and without a unit (a replay file has one call a line)"
         )
-    return delay_s(where, said, unit_s)
+    return delays_s(path, number, words, unit_s)[0]
 
 
 def _check_count(path: Path, found: int, header: dict[str, str], p: int | None) -> None:

@@ -17,6 +17,7 @@ UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds
 
 # No two neighbours of an expression match the same character: a line of 100 kB then takes linear time.
 _HEADER = re.compile(r"#\s*([A-Za-z_][\w .-]*):(.*)")
+_PLAIN = re.compile(r"[0-9.eE+\-]+")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -47,14 +48,16 @@ def write_text(path: Path, what: str, text: str) -> None:
         raise refused(path, error, f"the {what}") from error
 
 
-def content(line: str) -> str:
-    """What a line says beside its comment."""
-    return line.split("#", 1)[0].strip()
+def words_of(line: str) -> list[str]:
+    """The words of a line before its comment, between blanks, commas and semicolons; separators without any
+    words are a word, as such a line isn't blank."""
+    said = line.split("#", 1)[0]
+    return said.replace(",", " ").replace(";", " ").split() or said.split()
 
 
 def header_of(lines: Sequence[str]) -> dict[str, str]:
     """The ``# key: value`` lines."""
-    matches = (_HEADER.match(line.strip()) for line in lines)
+    matches = (_HEADER.match(line.strip()) for line in lines if "#" in line)
     return {match[1].strip(): match[2].strip() for match in matches if match}
 
 
@@ -71,7 +74,19 @@ def unit_of(path: Path, header: Mapping[str, str]) -> float:
     return UNITS_S[unit]
 
 
-def delay_s(where: str, text: str, unit_s: float) -> float:
+def delays_s(path: Path, number: int, words: Sequence[str], unit_s: float) -> list[float]:
+    """The words of a line as delays in seconds; raises BadInput with the first fault."""
+    if _PLAIN.fullmatch("".join(words)):  # the quick way, for lines without faults
+        try:
+            delays = [float(word) * unit_s + 0.0 for word in words]
+        except ValueError:
+            delays = [-1.0]
+        if min(delays) >= 0 and max(delays) <= MAX_DELAY_S:
+            return delays
+    return [_delay_s(f"{path}:{number}", word, unit_s) for word in words]
+
+
+def _delay_s(where: str, text: str, unit_s: float) -> float:
     """A delay in seconds; raises BadInput with what is wrong with it. ``where`` is its file and line."""
     if re.fullmatch(r"[+-]?(nan|inf|infinity)", text, re.IGNORECASE):
         raise BadInput(f"{where}: {text} is not a delay; every rank needs a finite number of seconds")

@@ -8,7 +8,6 @@ Everything from a ``#`` to the end of its line is a comment, and blank lines are
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -18,23 +17,20 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.pattern.file import Pattern
 from offbeat.pattern.lines import (
-    content,
-    delay_s,
+    delays_s,
     header_lines,
     header_of,
     read_lines,
     unit_of,
+    words_of,
     write_text,
 )
-from offbeat.pattern.shapes import MAX_DELAY_S
 from offbeat.units import counted
 
 SUFFIX = ".replay"
 """How the name of a replay file ends where nothing else says that it is one."""
 
 _WHAT = "replay file"
-_PLAIN = re.compile(r"[0-9.eE+\-\s]+")
-_GAPS = re.compile(r"[\s,;]+")
 
 
 class Sequence(Struct, kw_only=True, eq=False):
@@ -109,8 +105,8 @@ def read(path: Path, p: int | None = None) -> Sequence:
     lines = read_lines(path, _WHAT, "one call a line")
     header = header_of(lines)
     unit_s = unit_of(path, header)
-    said = [(number, words) for number, line in enumerate(lines, 1) if (words := content(line))]
-    rows = [_call(path, number, words, unit_s) for number, words in said]
+    said = [(number, words) for number, line in enumerate(lines, 1) if (words := words_of(line))]
+    rows = [delays_s(path, number, words, unit_s) for number, words in said]
     _check_lengths(path, [number for number, _ in said], rows, header)
     _check_count(path, rows, header)
     values = np.array(rows, dtype=np.float64)
@@ -139,19 +135,6 @@ def check_processes(path: Path, sequence: Sequence, p: int) -> None:
         f"{path}: its calls are of {sequence.p} processes, but p = {p}; record a run with {p} processes,"
         f" scale the replay with 'offbeat trace pattern --what calls --p {p}', or give another file"
     )
-
-
-def _call(path: Path, number: int, said: str, unit_s: float) -> list[float]:
-    """The delays of one line; the quick way for numbers that are sound, else each number's own fault."""
-    words = _GAPS.sub(" ", said).strip()
-    if _PLAIN.fullmatch(words):
-        try:
-            delays = [float(word) * unit_s + 0.0 for word in words.split()]
-        except ValueError:
-            delays = [-1.0]
-        if min(delays) >= 0 and max(delays) <= MAX_DELAY_S:
-            return delays
-    return [delay_s(f"{path}:{number}", word, unit_s) for word in words.split()]
 
 
 def _check_lengths(path: Path, numbers: list[int], rows: list[list[float]], header: dict[str, str]) -> None:

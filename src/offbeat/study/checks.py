@@ -5,16 +5,25 @@ Works on the tree of :mod:`offbeat.toml.structure`: plain values with every defa
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+from offbeat.errors import BadInput
 from offbeat.study.check_collectives import check_collectives, check_processes, check_room
 from offbeat.study.check_patterns import check_patterns, check_skew
 from offbeat.study.check_simulator import check_simulator
 from offbeat.study.schema import SIMULATING
+from offbeat.study.tree import placements
 from offbeat.toml.faults import Faults
 from offbeat.toml.tree import INVALID, Tree, items
+
+CASE_LIMIT = "OFFBEAT_CASE_LIMIT"
+
+MOST_CASES = 100_000
+"""A study may have so many cases for each algorithm where CASE_LIMIT does not say otherwise: all cases of a
+study are in memory, about 1 kB each."""
 
 
 def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, elsewhere: bool = False) -> None:
@@ -27,6 +36,8 @@ def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, elsewhere: bool 
     simulating = tree["engine"] in SIMULATING
     elsewhere = elsewhere or simulating
     _check_name(tree, faults)
+    if _check_count(tree, faults):
+        return  # to look at each size and placement of so many would take as long
     check_processes(tree["processes"], faults)
     check_collectives(tree, faults, elsewhere=elsewhere)
     if not elsewhere:
@@ -50,6 +61,48 @@ def _check_name(tree: Tree, faults: Faults) -> None:
     name = tree["name"]
     if name is not INVALID and not (name.strip() and name.isprintable()):
         faults.add(("name",), f"{name!r} is no word for a table; write printable text")
+
+
+def _check_count(tree: Tree, faults: Faults) -> bool:
+    """Note a study of more cases than the limit; whether it has.
+
+    Counted are the cases of one algorithm, as only the library knows how many there are.
+    """
+    cells = len(placements(tree["processes"])) * sum(
+        len(list(items(section["names"]))) * len(list(items(section["sizes"])))
+        for _, section in items(tree["collective"])
+    )
+    count = cells * _count_patterns(tree)
+    limit = _case_limit()
+    if count <= limit:
+        return False
+    faults.add(
+        (),
+        f"the study has {count:,} cases for each algorithm, more than the limit of {limit:,}; take fewer"
+        f" sizes, processes, shapes or skews, or set the environment variable {CASE_LIMIT} to more",
+    )
+    return True
+
+
+def _count_patterns(tree: Tree) -> int:
+    """How many rows of patterns a study has at most."""
+    patterns, skew = tree["patterns"], tree["skew"]
+    if INVALID in (patterns, skew):
+        return 1
+    shapes, files, replays = (len(list(items(patterns[key]))) for key in ("shapes", "files", "replays"))
+    skews = len(list(items(skew["times" if skew["policy"] == "fixed" else "factors"])))
+    scaled = shapes + (files if patterns["scale_files"] is True else 0)
+    return 1 + scaled * skews + files + replays
+
+
+def _case_limit() -> int:
+    """The limit that holds. Raises :class:`BadInput` for a value that is no whole number above 0."""
+    text = os.environ.get(CASE_LIMIT, str(MOST_CASES))
+    if not (text.isascii() and text.isdecimal() and int(text[:15]) > 0):
+        raise BadInput(
+            f"the environment variable {CASE_LIMIT} is {text!r}; it should be a whole number above 0"
+        )
+    return int(text[:15])
 
 
 def _check_repetitions(repetitions: Any, faults: Faults) -> None:

@@ -9,6 +9,9 @@ from typing import Any
 from offbeat.errors import BadInput
 from offbeat.toml.positions import Key, dotted, line_of
 from offbeat.toml.tree import items
+from offbeat.units import counted
+
+MOST_SHOWN = 30
 
 
 class Faults:
@@ -30,9 +33,16 @@ class Faults:
         self._found[f"{self._path}:{line}: {told}"] = line
 
     def raise_all(self) -> None:
-        """Raise one :class:`BadInput`, a line for each fault in the order of the file, if there are any."""
-        if self._found:
-            raise BadInput("\n".join(sorted(self._found, key=lambda sentence: self._found[sentence])))
+        """Raise one :class:`BadInput`, a line for each fault in the order of the file, if there are any.
+
+        Of more than MOST_SHOWN faults it has the first ones, and how many there are.
+        """
+        if not self._found:
+            return
+        sentences = sorted(self._found, key=lambda sentence: self._found[sentence])
+        left = len(sentences) - MOST_SHOWN
+        more = [f"{self._path}: {counted(left, 'more fault')}"] if left > 0 else []
+        raise BadInput("\n".join([*sentences[:MOST_SHOWN], *more]))
 
 
 def check_duplicates(values: Any, key: Key, faults: Faults, shown: Callable[[Any], str] = repr) -> None:
