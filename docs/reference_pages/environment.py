@@ -12,7 +12,7 @@ YOURS = {
     " `~/.cache/offbeat` or `$XDG_CACHE_HOME/offbeat`",
     "OFFBEAT_READ_LIMIT": "the most that offbeat reads from one file, and the most memory that one table of"
     " results may take: `8 GB`; where it is not set, 1 MiB for study and platform files, 64 MiB for other"
-    " text, and 2 GiB for results",
+    " text, 2 GiB for results, and 1 TiB for the trace of a rank",
     "OFFBEAT_CASE_LIMIT": "how many cases a study may have for each algorithm: 100000 where it is not set",
     "OFFBEAT_ALGORITHM_TIME": "how long one call of an algorithm that is written in Python may run: `10 s`"
     " where it is not set",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import struct
 import subprocess
@@ -144,6 +145,26 @@ def test_a_tail_of_zeros_is_nothing(folder: Path) -> None:
     path = folder / "rank-000000.trace"
     path.write_bytes(path.read_bytes() + bytes(5 * form.PAGE_BYTES))
     assert summary_of(folder).rows[0].whole == 3000
+
+
+@pytest.mark.timeout(60)  # to read the zeros would take many minutes
+def test_a_tail_of_a_terabyte_that_the_disk_does_not_hold_is_nothing(folder: Path) -> None:
+    os.truncate(folder / "rank-000000.trace", 2**40)
+    assert summary_of(folder).rows[0].whole == 3000
+    os.truncate(folder / "rank-000001.trace", 2**40 + 1)
+    summary = summary_of(folder)
+    assert "rank-000001.trace has 1.1 TB, more than the limit of 1 TiB; if that is right" in words(summary)
+    assert summary.rows[0].calls == 3000
+
+
+def test_pages_behind_a_hole_in_the_file_are_read(folder: Path) -> None:
+    path = folder / "rank-000000.trace"
+    raw = path.read_bytes()
+    with path.open("wb") as file:
+        file.write(raw[: 2 * form.PAGE_BYTES])
+        file.seek(3 * form.PAGE_BYTES)
+        file.write(raw[3 * form.PAGE_BYTES :])
+    assert summary_of(folder).rows[0].whole == 3000 - form.RECORDS_A_PAGE
 
 
 def test_pages_behind_one_that_was_never_written_are_read(folder: Path) -> None:

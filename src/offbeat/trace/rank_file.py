@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
+from offbeat.reading import limit_bytes, refuse_size
 from offbeat.trace import format as form
 from offbeat.trace.definitions import Definitions, finish, read_page
 from offbeat.units import counted
@@ -30,6 +32,9 @@ ENDINGS = {
 
 MOST_RANKS = 2**24
 """No run has more ranks; a file that says so is damaged."""
+
+MOST_BYTES = 2**40
+"""The largest file that is read where OFFBEAT_READ_LIMIT is not set: its table of pages takes 256 MiB."""
 
 _RECORDS_BYTES = form.RECORDS_A_PAGE * form.RECORD_BYTES
 
@@ -105,12 +110,14 @@ def open_file(path: Path) -> RankFile:
     """Open a file of a trace. Raises :class:`BadInput` for one that holds nothing that can be read."""
     try:
         size = path.stat().st_size
+        if size > (limit := limit_bytes(MOST_BYTES)):
+            refuse_size(path, size, limit)
         mapped = np.memmap(path, dtype=np.uint8, mode="r") if size else np.empty(0, np.uint8)
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
     header = _header(path, mapped)
     faults = [] if header.state == form.FINALIZED else [ENDINGS.get(header.state, "ended in no known way")]
-    kinds, lanes = _pages(mapped)
+    kinds, lanes = _pages(path, mapped)
     definitions = Definitions()
     for page in np.flatnonzero(kinds == form.DEFINITIONS) + 1:
         start = int(page) * form.PAGE_BYTES
@@ -127,7 +134,8 @@ def open_file(path: Path) -> RankFile:
 def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
     """The header; BadInput where it isn't one of this version."""
     if len(mapped) >= len(form.MAGIC) and mapped[: len(form.MAGIC)].tobytes() != form.MAGIC:
-        what = "is empty: its process ended as it began" if not mapped.any() else "is no trace of offbeat's"
+        is_empty = not mapped[: form.PAGE_BYTES].any()
+        what = "is empty: its process ended as it began" if is_empty else "is no trace of offbeat's"
         raise BadInput(f"{path} {what}")
     if len(mapped) < form.HEADER.itemsize:
         raise BadInput(f"{path} ends within its header: {counted(len(mapped), 'byte')} are left of it")
@@ -149,15 +157,34 @@ def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
     return Header(**values)
 
 
-def _pages(mapped: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def _pages(path: Path, mapped: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Kind and lane of every page behind the header, also of one that is cut off."""
     whole = len(mapped) // form.PAGE_BYTES
-    starts = mapped[: whole * form.PAGE_BYTES].reshape(whole, form.PAGE_BYTES)[1:, :8]
-    begin = np.ascontiguousarray(starts).view("<u4").reshape(-1, 2)
+    starts = mapped[: whole * form.PAGE_BYTES].reshape(whole, form.PAGE_BYTES)[:, :8]
+    begin = np.zeros((whole, 2), dtype="<u4")
+    for first, end in _stored(path, whole):
+        begin[first:end] = np.ascontiguousarray(starts[first:end]).view("<u4").reshape(-1, 2)
+    begin = begin[1:]
     rest = mapped[max(whole, 1) * form.PAGE_BYTES :]
     if len(rest) > form.PAGE_HEADER_BYTES:
         begin = np.vstack([begin, rest[:8].view("<u4").reshape(1, 2)])
     return begin[:, 0].copy(), begin[:, 1].copy()
+
+
+def _stored(path: Path, pages: int) -> Iterator[tuple[int, int]]:
+    """The runs of pages, first and end, that the disk holds something of: a sparse file may seem to have far
+    more, all of them zero."""
+    at, size = 0, pages * form.PAGE_BYTES
+    with path.open("rb") as file:
+        while at < size:
+            try:
+                start = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # this file system does not say
+                    yield at // form.PAGE_BYTES, pages
+                return
+            at = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+            yield start // form.PAGE_BYTES, min(-(-at // form.PAGE_BYTES), pages)
 
 
 def _faults(
