@@ -102,7 +102,7 @@ def grids(view: CellView, within: float) -> list[Grid]:
 
 
 def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
-    """Median last delays, the good set of each row marked (the paper's figure 5)."""
+    """Last delays, the good set of each row marked (the paper's figure 5)."""
     unit, per_second = wording.common_unit(table.last_delay_s)
     good = table.good(within)
     notes = _notes(view, table)
@@ -118,9 +118,8 @@ def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
             note=notes.get((table.patterns[i], table.algorithms[j]), ""),
         )
 
-    how, of = ("Measured", "Median of the repetitions' last delay")
-    if view.is_simulated:
-        how, of = ("Simulated", "Last delay")
+    how = "Simulated" if view.is_simulated else "Measured"
+    of = "Last delay" if view.is_simulated else "Last delay over all blocks of a case"
     of += ", of replays the mean over their calls" if table.replays else ""
     return Grid(
         kind="last-delay",

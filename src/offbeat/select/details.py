@@ -49,9 +49,9 @@ def delay_view(table: DelayTable, choice: Choice | None, within: float, width: i
             style=GOOD_STYLE if good[i, j] else "",
         )
 
-    middle = "median" + (" (of replays the mean over their calls)" if table.replays else "")
+    of_replays = " (of replays the mean over their calls)" if table.replays else ""
     close = wording.share_label(within)
-    note = f"Last delay d̂ in {unit}, {middle}; ✓ good: within {close} of the row's fastest."
+    note = f"Last delay d̂ in {unit}{of_replays}; ✓ good: within {close} of the row's fastest."
     return _view(note, table, choice, width, text)
 
 
