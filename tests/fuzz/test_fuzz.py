@@ -1,11 +1,11 @@
 """Damaged inputs of every kind end in a sentence, within 2 s of CPU time and 500 MB: a part of the fuzzer.
 
-The same seed every time, and a new one; ``tests/fuzz/fuzz.py`` goes on for as long as it is told to.
+The seeds are the same every time, so that a change is judged by itself; ``tests/fuzz/fuzz.py`` takes any
+seed, and as many seconds as it is given.
 """
 
 from __future__ import annotations
 
-import random
 import re
 import subprocess
 import sys
@@ -15,10 +15,10 @@ import pytest
 
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "native"
-FRESH = random.SystemRandom().randrange(10**6)
+SEEDS = (1, 764844)
 
 
-@pytest.mark.parametrize("seed", [1, FRESH], ids=["kept seed", "fresh seed"])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_damaged_file_ends_in_a_sentence_within_limits(seed: int) -> None:
     words = [sys.executable, str(HERE / "fuzz.py"), "--seconds", "24", "--seed", str(seed)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
@@ -29,7 +29,7 @@ def test_every_damaged_file_ends_in_a_sentence_within_limits(seed: int) -> None:
     assert int(found[1]) > 20
 
 
-@pytest.mark.parametrize("seed", [1, FRESH], ids=["kept seed", "fresh seed"])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_damaged_worklist_is_parsed_without_touching_other_memory(tmp_path: Path, seed: int) -> None:
     program = tmp_path / "worklist_fuzz"
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

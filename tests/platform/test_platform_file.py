@@ -41,6 +41,16 @@ FAULTS = [
     (SMALL.replace('"1 GB/s"', '"1 Gb/s" #!'), "inside.bandwidth", "did you mean 'GB/s'?"),
     (SMALL.replace('"1 GB/s"', '"-1 GB/s" #!'), "inside.bandwidth", "is negative"),
     (SMALL.replace("cores = 2", "cores = 0 #!"), "cores", "0 is too small; it must be 1 or more"),
+    (
+        SMALL.replace("cores = 2", f"cores = {'9' * 400} #!"),
+        "cores",
+        "is too large; it must be 2147483647 or less",
+    ),
+    (
+        TREE + f"[fat_tree]\nnodes_per_leaf = 2\ntaper = {'9' * 400} #!",
+        "fat_tree.taper",
+        "must be less than 1.8e308",
+    ),
     (SMALL.replace("nodes", 'topology = "torus" #!\nnodes', 1), "topology", "'torus' is not known here"),
     (SMALL.replace("nodes", 'name = " " #!\nnodes', 1), "name", "write printable text"),
     (SMALL.replace("nodes", "reverse_share = 1 #!\nnodes", 1), "reverse_share", "it must be less than 1"),

@@ -68,7 +68,7 @@ def test_injected_delays_are_recovered_within_bound_and_timer_jitter(traced: Tra
     words = [str(traced.folder), str(CALLS), *map(str, DELAYS_US)]
     variables = bent_clocks() if clocks == "bent" else {}
     ranks = traced.trace(traced.compile_c("arrivals.c"), len(DELAYS_US), *words, variables=variables)
-    recovered, jitter_ns, bounds_ns = [], [], []
+    recovered_ns, late_ns, bounds_ns = [], [], []
     for rank, trace in enumerate(ranks):
         planned, before, after = np.loadtxt(traced.folder / f"{rank}.txt", np.int64, unpack=True)
         calls = trace.records[np.array(trace.names) == "MPI_Allreduce"]
@@ -80,12 +80,14 @@ def test_injected_delays_are_recovered_within_bound_and_timer_jitter(traced: Tra
         assert (arrived >= before - planned.min() - bound_ns).all()
         assert (arrived <= after - planned.min() + bound_ns).all()
         released = planned - planned.min() - DELAYS_US[rank] * 1000
-        recovered.append(np.median(arrived - released))
-        jitter_ns.append(np.median(before - planned))
+        recovered_ns.append(arrived - released)
+        late_ns.append(before - planned)
         bounds_ns.append(bound_ns)
-    # Delays behind rank 0, whose own is 0. Between its reading and the call a rank needs some time, too.
+    # Delays behind rank 0, whose own is 0. Each call may miss its delay by as much as the timer missed the
+    # planned moment in that call, and by the time between reading the clock and the call.
     entry_ns = 2000
     for rank, delay_us in enumerate(DELAYS_US):
-        jitter = abs(jitter_ns[rank] - jitter_ns[0]) + entry_ns
-        error_ns = abs(recovered[rank] - recovered[0] - delay_us * 1000)
-        assert error_ns <= bounds_ns[rank] + bounds_ns[0] + jitter, (rank, error_ns, bounds_ns, jitter_ns)
+        error_ns = np.abs(recovered_ns[rank] - recovered_ns[0] - delay_us * 1000)
+        jitter_ns = np.abs(late_ns[rank] - late_ns[0])
+        unexplained_ns = np.median(error_ns - jitter_ns)
+        assert unexplained_ns <= bounds_ns[rank] + bounds_ns[0] + entry_ns, (rank, unexplained_ns, bounds_ns)

@@ -139,7 +139,7 @@ class _Reader:
         elif isinstance(kind, inspect.IntType):
             value = _of_type(value, int, "a whole number")
         elif isinstance(kind, inspect.FloatType):
-            value = float(_of_type(value, (int, float), "a number"))
+            value = _double(_of_type(value, (int, float), "a number"))
         elif isinstance(kind, inspect.BoolType):
             value = _of_type(value, bool, "true or false")
         else:
@@ -163,7 +163,7 @@ def _refuse_outside(value: Any, kind: inspect.Type) -> None:
     """Numbers outside the schema's range, and those that aren't finite."""
     if not isinstance(kind, inspect.IntType | inspect.FloatType):
         return
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise BadInput(f"{value} is not a finite number")
     if kind.ge is not None and value < kind.ge:
         raise BadInput(f"{value} is too small; it must be {kind.ge} or more")
@@ -173,6 +173,14 @@ def _refuse_outside(value: Any, kind: inspect.Type) -> None:
         raise BadInput(f"{value} is too large; it must be {kind.le} or less")
     if kind.lt is not None and value >= kind.lt:
         raise BadInput(f"{value} is too large; it must be less than {kind.lt}")
+
+
+def _double(value: int | float) -> float:
+    """A number as a double; TOML's whole numbers may have more digits than a double can hold."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise BadInput(f"{value} is too large; it must be less than 1.8e308") from None
 
 
 def _of_type(value: Any, types: type | tuple[type, ...], expected: str) -> Any:
