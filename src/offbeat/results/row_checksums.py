@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _MASK = 2**64 - 1
@@ -25,10 +24,11 @@ def of_rows(frame: pl.DataFrame) -> dict[str, int]:
     for name in frame.columns:
         if name != "case":
             mixed = _mixed(mixed ^ _bits(frame[name]))
-    runs = pc.run_end_encode(frame["case"].to_arrow())
-    starts = np.concatenate([[0], runs.run_ends.to_numpy()[:-1]])
+    runs = frame["case"].rle().struct.unnest()
+    lengths = runs["len"].to_numpy().astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
     sums: dict[str, int] = {}
-    for name, value in zip(runs.values.to_pylist(), np.add.reduceat(mixed, starts).tolist(), strict=True):
+    for name, value in zip(runs["value"], np.add.reduceat(mixed, starts).tolist(), strict=True):
         sums[name] = (sums.get(name, 0) + value) & _MASK
     return sums
 

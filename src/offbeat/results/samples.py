@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -170,7 +169,7 @@ def _decoded(content: bytes) -> pa.RecordBatch:
     """One record batch of a stream; every offset and length in it is checked."""
     batch = pa.ipc.read_record_batch(pa.py_buffer(content), STREAM)
     batch.validate(full=True)
-    arrivals, exits = (pc.list_value_length(batch[name]) for name in ("arrivals_s", "exits_s"))
+    arrivals, exits = (batch[name].value_lengths() for name in ("arrivals_s", "exits_s"))
     if not arrivals.equals(exits):
         raise ValueError("a repetition does not have as many arrivals as exits")
     return batch
@@ -199,15 +198,15 @@ def repetition_table(batch: pa.RecordBatch) -> pa.Table:
 
 def rank_table(batch: pa.RecordBatch) -> pa.Table:
     """The rows of a batch for the ranks table: one a repetition and rank."""
-    lengths = pc.list_value_length(batch["arrivals_s"]).to_numpy(zero_copy_only=False)
+    lengths = batch["arrivals_s"].value_lengths().to_numpy(zero_copy_only=False)
     row = np.repeat(np.arange(len(lengths)), lengths)
     start = np.cumsum(lengths) - lengths
     columns = {
         "case": batch["case"].take(pa.array(row)),
         "repetition": batch["repetition"].take(pa.array(row)),
         "rank": pa.array(np.arange(len(row)) - start[row], type=pa.int64()),
-        "arrival_s": pc.list_flatten(batch["arrivals_s"]),
-        "exit_s": pc.list_flatten(batch["exits_s"]),
+        "arrival_s": batch["arrivals_s"].flatten(),
+        "exit_s": batch["exits_s"].flatten(),
     }
     return pa.table(columns)
 
