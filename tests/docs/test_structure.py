@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from structure import c_includes, folders, outdated, python_imports
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MAP = REPOSITORY / "docs" / "structure.md"
@@ -32,37 +33,11 @@ def rooms(heading: str) -> dict[str, set[str]]:
     return listed
 
 
-def folders(place: Path) -> set[str]:
-    return {entry.name for entry in place.iterdir() if entry.is_dir() and entry.name != "__pycache__"}
-
-
-def python_imports(path: Path) -> set[str]:
-    """The rooms, and the modules outside of rooms, that a Python file imports from."""
-    imported = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "offbeat":
-            names = [node.module] if "." in node.module else [f"offbeat.{name.name}" for name in node.names]
-        elif isinstance(node, ast.Import):
-            names = [name.name for name in node.names if name.name.split(".")[0] == "offbeat"]
-        else:
-            continue
-        imported |= {name.split(".")[1] if "." in name else "__init__" for name in names}
-    known = folders(PACKAGE) | OUTSIDE
-    return {name if name in known else "__init__" for name in imported}  # offbeat.__version__
-
-
 def imported_modules(path: Path) -> set[str]:
     """Every module that a Python file imports, but for parts of packages."""
     tree = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     whole = {name.name for node in tree if isinstance(node, ast.Import) for name in node.names}
     return whole | {node.module for node in tree if isinstance(node, ast.ImportFrom) and node.module}
-
-
-def native_includes(path: Path) -> set[str]:
-    """The rooms whose headers a C file includes; headers without a folder are the room's own."""
-    text = path.read_text(encoding="utf-8")
-    public = {"include"} if re.search(r"#include <offbeat/", text) else set()
-    return public | set(re.findall(r'#include "(\w+)/', text))
 
 
 def test_every_room_of_the_front_end_is_on_the_map() -> None:
@@ -107,7 +82,7 @@ def test_a_room_of_the_driver_includes_only_what_it_stands_on(room: str) -> None
     strangers = {
         f"{path.relative_to(REPOSITORY)} includes {name}"
         for path in (NATIVE / room).rglob("*.[ch]")
-        for name in native_includes(path) - allowed
+        for name in c_includes(path) - allowed
     }
     assert strangers == set()
 
@@ -118,7 +93,7 @@ def test_a_room_of_the_simulator_includes_only_what_it_stands_on(room: str) -> N
     strangers = {
         f"{path.relative_to(REPOSITORY)} includes {name}"
         for path in (SIMULATOR / room).rglob("*.[ch]pp")
-        for name in native_includes(path) - allowed
+        for name in c_includes(path) - allowed
     }
     assert strangers == set()
 
@@ -157,3 +132,7 @@ def test_the_tests_share_one_file_with_the_benchmarks_and_import_no_program_of_t
         assert path.stem not in programs | {SHARED}, f"{path} would stand for a file of the benchmarks"
         assert not imported_modules(path) & programs, f"{path} imports a benchmark"
     assert imported_modules(REPOSITORY / "benchmarks" / f"{SHARED}.py").isdisjoint(programs)
+
+
+def test_the_pictures_of_the_structure_show_the_imports_of_today() -> None:
+    assert list(outdated()) == [], "run python tools/structure.py"
