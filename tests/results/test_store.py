@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
-from offbeat.errors import BadInput, RunFailed
+from offbeat.errors import BadInput, RunFailed, SignalExit
 from offbeat.results.repetitions import Samples
 from offbeat.results.schema import CASES, RANKS, REPETITIONS, polars_schema
 from offbeat.results.store import Store
-from offbeat.stopped import Stopped
 from offbeat.study.algorithm import Algorithm, Verdict
 
 
@@ -266,10 +265,10 @@ def test_a_failed_opening_gives_the_lock_back(store, directory):
 
 
 def test_a_stop_is_told_whether_anything_was_kept(directory):
-    with pytest.raises(Stopped) as stop, Store.create(directory, study_toml=STUDY, provenance={}):
-        raise Stopped(15)
-    assert stop.value.told == "; nothing was measured yet"
-    with pytest.raises(Stopped) as stop, Store.open(directory) as store:
+    with pytest.raises(SignalExit) as stop, Store.create(directory, study_toml=STUDY, provenance={}):
+        raise SignalExit(15)
+    assert stop.value.progress == "; nothing was measured yet"
+    with pytest.raises(SignalExit) as stop, Store.open(directory) as store:
         store.append(make_case(), FACTS, make_samples())
-        raise Stopped(15)
-    assert stop.value.told == "; what was measured is kept"
+        raise SignalExit(15)
+    assert stop.value.progress == "; what was measured is kept"

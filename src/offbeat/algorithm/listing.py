@@ -8,13 +8,13 @@ from itertools import groupby
 import msgspec
 
 from offbeat.algorithm.subject import Listed
-from offbeat.table import Fitted
+from offbeat.table import FittedTable
 
 
-def table(entries: Sequence[Listed]) -> Fitted:
+def table(entries: Sequence[Listed]) -> FittedTable:
     """A row an algorithm; collective and family where they begin."""
     headings = ["collective", "family", "algorithm", "combines in", "parameters and their defaults"]
-    shown = Fitted(headings, texts=range(len(headings)))
+    shown = FittedTable(headings, texts=range(len(headings)))
     for (collective, family), group in groupby(entries, key=lambda entry: (entry.collective, entry.family)):
         for index, entry in enumerate(group):
             first = (collective, family) if index == 0 else ("", "")

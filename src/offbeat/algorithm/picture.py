@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from offbeat.algorithm.draw import heading
 from offbeat.algorithm.exits import Timed, summary
 from offbeat.algorithm.rounds import Message, Pattern
+from offbeat.atomic_write import atomic_writer
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import time_unit
 from offbeat.units import format_size
-from offbeat.whole_file import whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """The kinds of picture that can be written."""
@@ -53,7 +53,7 @@ def picture(pattern: Pattern, timed: Timed | None, path: Path) -> None:
     if timed:
         _times(axes[0, 1], timed)
     try:
-        with whole_file(path) as stream:
+        with atomic_writer(path) as stream:
             figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
     except OSError as error:
         raise BadInput(

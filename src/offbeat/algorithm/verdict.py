@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from offbeat.algorithm.sweep import FINDINGS_KEPT, Outcome, Told, wrong
-from offbeat.table import Fitted
+from offbeat.table import FittedTable
 from offbeat.units import counted
 
 PROVED = (
@@ -27,7 +27,7 @@ SENTENCES = 3
 
 def verdict(outcomes: Sequence[Outcome]) -> RenderableType:
     """A row an algorithm, what is wrong, and what was proved."""
-    table = Fitted(["algorithm", "proved", "refused", "wrong"])
+    table = FittedTable(["algorithm", "proved", "refused", "wrong"])
     table.add_column("order", wraps=False)
     for outcome in outcomes:
         table.add_row(

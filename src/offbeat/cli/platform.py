@@ -30,9 +30,9 @@ def list_platforms() -> None:
     from rich.console import Console
 
     from offbeat.platform import machine, show
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
-    table = Fitted(["name", "nodes × cores", "joined by", "source"], texts=range(4))
+    table = FittedTable(["name", "nodes × cores", "joined by", "source"], texts=range(4))
     for name in presets.names():
         line = show.summary(machine.load(name))
         table.add_row(line.name, line.machine, line.joined, line.source)
@@ -54,19 +54,19 @@ def show_platform(
     from rich.console import Console
 
     from offbeat.platform import machine, show
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     loaded = machine.load(platform)
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{loaded.name}", style="bold", markup=False)
-    console.print(Fitted(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
+    console.print(FittedTable(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
     headings, rows = show.by_size(loaded)
     console.print("\nOne message alone: its time, and bytes over time")
-    console.print(Fitted(headings, rows))
+    console.print(FittedTable(headings, rows))
     if route:
         latency_s, links = show.route(loaded, *route)
         console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
-        console.print(Fitted(["link", "bandwidth", "share of the rate"], links))
+        console.print(FittedTable(["link", "bandwidth", "share of the rate"], links))
     if picture is not None:
         from offbeat.platform.picture import picture as draw_picture  # loading matplotlib takes its time
 
@@ -170,7 +170,7 @@ def calibrate_platform(
     from offbeat.mpi.find import choose
     from offbeat.platform import machine
     from offbeat.study.new_file import check_new, write_new
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     check_new(output, force=force)
     if measurements is not None:
@@ -186,7 +186,7 @@ def calibrate_platform(
         write_measurements(measured, measurements)
     found = calibrate(measured, like)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(Fitted(*found.table()))
+    console.print(FittedTable(*found.table()))
     for line in found.words():
         console.print(line, markup=False)
     write_new(output, found.text, "the platform file", force=force)

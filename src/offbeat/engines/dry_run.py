@@ -16,7 +16,7 @@ from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
-from offbeat.table import Fitted
+from offbeat.table import FittedTable
 from offbeat.units import format_size, format_time
 
 COMMANDS_SHOWN = 40
@@ -37,7 +37,7 @@ def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
 def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     rows = pattern_rows(loaded.study)
     headings = ["collective", "p", "size", "algorithms", "patterns", "cases"]
-    table = Fitted(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
+    table = FittedTable(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
     commands: dict[str, None] = {}
     warnings: dict[str, None] = {}
     total = 0

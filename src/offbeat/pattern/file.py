@@ -26,7 +26,7 @@ from offbeat.pattern.lines import (
     words_of,
     write_text,
 )
-from offbeat.reading import TEXT_BYTES, limit_bytes, refuse_size
+from offbeat.reading import TEXT_BYTES, raise_too_large, size_limit
 
 __all__ = ["UNITS_S", "Pattern", "check_size", "read", "text", "write"]
 
@@ -71,9 +71,9 @@ class Pattern(Struct, kw_only=True, eq=False):
 
 def check_size(path: Path, p: int) -> None:
     """Raise BadInput where a file of p delays would be larger than what :func:`read` takes."""
-    limit = limit_bytes(TEXT_BYTES)
+    limit = size_limit(TEXT_BYTES)
     if p * LINE_BYTES > limit:
-        refuse_size(path, p * LINE_BYTES, limit, "would have")
+        raise_too_large(path, p * LINE_BYTES, limit, "would have")
 
 
 def text(pattern: Pattern) -> str:

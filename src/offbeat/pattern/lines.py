@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from offbeat.atomic_write import write_atomically, write_error
 from offbeat.errors import BadInput
 from offbeat.pattern.shapes import MAX_DELAY_S
 from offbeat.reading import read_file
 from offbeat.units import TIME_UNITS
-from offbeat.whole_file import refused, write_whole_file
 
 UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
 """What the header key ``unit`` may say, in seconds."""
@@ -43,9 +43,9 @@ def read_lines(path: Path, what: str, line: str) -> list[str]:
 def write_text(path: Path, what: str, text: str) -> None:
     """Write a text file, replacing what was there. Raises BadInput where that is not possible."""
     try:
-        write_whole_file(Path(path), text.encode())
+        write_atomically(Path(path), text.encode())
     except OSError as error:
-        raise refused(path, error, f"the {what}") from error
+        raise write_error(path, error, f"the {what}") from error
 
 
 def words_of(line: str) -> list[str]:

@@ -15,12 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
+from offbeat.atomic_write import atomic_writer
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import BAND, binned, time_unit
 from offbeat.pattern.file import Pattern
 from offbeat.pattern.sequence import Sequence, mean
 from offbeat.units import counted
-from offbeat.whole_file import whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """The kinds of picture that can be written."""
@@ -54,7 +54,7 @@ def picture(shown: Iterable[Pattern | Sequence], path: Path) -> None:
         else:
             _panel(axes, pattern)
     try:
-        with whole_file(path) as stream:
+        with atomic_writer(path) as stream:
             figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
     except OSError as error:
         raise BadInput(

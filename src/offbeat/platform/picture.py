@@ -9,13 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.platform.predict import message_s, ways
 from offbeat.platform.schema import PlatformFile
 from offbeat.platform.shape import levels
 from offbeat.platform.show import joined
-from offbeat.whole_file import refused, whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """The kinds of picture that can be written."""
@@ -43,10 +43,10 @@ def save(figure: Figure, path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
     try:
-        with whole_file(path) as stream:
+        with atomic_writer(path) as stream:
             figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
     except OSError as error:
-        raise refused(path, error, "the picture") from error
+        raise write_error(path, error, "the picture") from error
 
 
 def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:

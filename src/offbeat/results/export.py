@@ -9,10 +9,10 @@ from typing import BinaryIO
 import msgspec
 import polars as pl
 
+from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
 from offbeat.results.read import Results
 from offbeat.results.schema import SCHEMA_VERSION
-from offbeat.whole_file import refused, whole_file
 
 TABLES = ("cases", "repetitions", "ranks")
 """The tables that can be exported."""
@@ -73,10 +73,10 @@ def export_file(results: Results, path: Path, *, json: bool = False, name: str =
     Raises BadInput for an unknown table or a file that cannot be written.
     """
     try:
-        with whole_file(path) as stream:
+        with atomic_writer(path) as stream:
             (export_json if json else export_csv)(results, stream, name)
     except OSError as error:
-        raise refused(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:

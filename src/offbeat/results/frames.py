@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from offbeat.reading import RESULT_BYTES, limit_bytes, open_regular
+from offbeat.reading import RESULT_BYTES, open_regular, size_limit
 
 MARK = b"\x89offbeat"
 _HEAD_BYTES = len(MARK) + 8 + 8
@@ -59,7 +59,7 @@ def read_records(path: Path) -> Iterator[Record]:
     Raises OSError, and BadInput for what is no regular file.
     """
     with open_regular(path) as stream:
-        file = _File(stream.fileno(), limit_bytes(RESULT_BYTES))
+        file = _File(stream.fileno(), size_limit(RESULT_BYTES))
         start = 0
         while start < file.size:
             record, end = file.record(start)

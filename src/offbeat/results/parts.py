@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from offbeat.reading import RESULT_BYTES, limit_bytes, refuse_size
+from offbeat.reading import RESULT_BYTES, raise_too_large, size_limit
 from offbeat.results.checksum import Damaged
 from offbeat.results.row_checksums import added, of_rows
 
@@ -65,9 +65,9 @@ def batches_of(path: Path, schema: Schema, most_rows: int) -> Iterator[pl.DataFr
             rows = file.metadata.num_rows
             if rows > most_rows:
                 raise Damaged(f"it has {rows} rows, and all cases together have {most_rows} at most")
-            limit = limit_bytes(RESULT_BYTES)
+            limit = size_limit(RESULT_BYTES)
             if rows * len(schema) * _WIDTH_BYTES > limit:
-                refuse_size(path, rows * len(schema) * _WIDTH_BYTES, limit, "would take in memory")
+                raise_too_large(path, rows * len(schema) * _WIDTH_BYTES, limit, "would take in memory")
             read = 0
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
                 read += batch.num_rows

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from offbeat.errors import RunFailed
+from offbeat.errors import RunFailed, SignalExit
 from offbeat.results import layout
 from offbeat.results import samples as samples_on_disk
 from offbeat.results.append import AppendFile, encode_lines
@@ -33,7 +33,6 @@ from offbeat.results.recorded import SAMPLES_KEY, LeftOut, committed, most_rows,
 from offbeat.results.repetitions import Samples
 from offbeat.results.row_checksums import added
 from offbeat.results.schema import CASES, SCHEMA_VERSION
-from offbeat.stopped import Stopped
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 
@@ -241,8 +240,8 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, Stopped):
-            error.tell_kept(self.has_cases)
+        if isinstance(error, SignalExit):
+            error.report_measurements(self.has_cases)
         try:
             self.close()
         except RunFailed:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from offbeat.atomic_write import write_atomically, write_error
 from offbeat.errors import BadInput
-from offbeat.whole_file import refused, write_whole_file
 
 
 def check_new(path: Path, *, force: bool = False) -> None:
@@ -26,13 +26,13 @@ def check_new(path: Path, *, force: bool = False) -> None:
 def write_new(path: Path, text: str, what: str, *, force: bool = False) -> None:
     """Write a new file; ``what`` names it in sentences (``the study file``).
 
-    Raises :class:`BadInput` for one that exists, unless ``force``, and as :func:`refused` says.
+    Raises :class:`BadInput` for one that exists, unless ``force``, and as :func:`write_error` says.
     """
     try:
         _refuse_taken(path, force)
-        write_whole_file(path, text.encode())
+        write_atomically(path, text.encode())
     except OSError as error:
-        raise refused(path, error, what) from None
+        raise write_error(path, error, what) from None
 
 
 def _refuse_taken(path: Path, force: bool) -> None:
