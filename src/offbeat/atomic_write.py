@@ -8,9 +8,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from offbeat.errors import BadInput, OffbeatError, RunFailed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @contextmanager
@@ -62,3 +65,57 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except FileNotFoundError:
         return None
+
+
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+"""The file formats of pictures."""
+
+
+def check_picture_path(path: Path) -> None:
+    """Raise :class:`BadInput` unless the suffix is one of PICTURE_SUFFIXES."""
+    if path.suffix.lower() not in PICTURE_SUFFIXES:
+        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(PICTURE_SUFFIXES)}")
+
+
+def write_picture(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, SVG or PDF, by the suffix of the path. Raises :class:`OffbeatError`."""
+    check_picture_path(path)
+    try:
+        with atomic_writer(path) as stream:
+            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
+    except OSError as error:
+        raise write_error(path, error, "the picture") from error
+
+
+def check_new(path: Path, *, force: bool = False) -> None:
+    """Raise :class:`BadInput` if :func:`write_new` would, as far as that can be known beforehand."""
+    try:
+        _refuse_existing(path, force)
+        folder = path.absolute().parent
+        if not folder.is_dir():
+            raise BadInput(f"{path}: there is no folder {folder}; give one that exists")
+        is_replaced = path.is_file() or not path.exists()  # others, such as /dev/stdout, are written in place
+        if is_replaced and not os.access(folder, os.W_OK | os.X_OK):
+            raise BadInput(f"{path}: you may not write to the folder {folder}; give another one")
+    except OSError as error:
+        raise BadInput(f"{path}: it cannot be examined: {error.strerror}; give another file") from None
+
+
+def write_new(path: Path, text: str, description: str, *, force: bool = False) -> None:
+    """Write a file that people edit and that must not be lost; ``description`` such as ``the study file``.
+
+    Raises :class:`BadInput` if it exists, unless ``force``, and the error of :func:`write_error`.
+    """
+    try:
+        _refuse_existing(path, force)
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise write_error(path, error, description) from None
+
+
+def _refuse_existing(path: Path, force: bool) -> None:
+    if path.is_dir():
+        raise BadInput(f"{path}: this is a directory; give a file name in it")
+    if not force and os.path.lexists(path):
+        remedy = "give another name, or overwrite it with --force"
+        raise BadInput(f"{path}: this file exists already; {remedy}")

@@ -47,9 +47,9 @@ def _pattern(folder: Path) -> None:
 
 
 def _replay(folder: Path) -> None:
-    from offbeat.pattern import sequence
+    from offbeat.pattern import replay as replay_file
 
-    sequence.read(folder / "calls.replay")
+    replay_file.read(folder / "calls.replay")
 
 
 def _table(folder: Path) -> None:

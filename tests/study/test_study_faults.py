@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
-from offbeat.study import memory
+from offbeat.study import placement
 from offbeat.study.load import load, loads
 
 
@@ -17,7 +17,7 @@ def machine(monkeypatch, tmp_path):
     """A machine of 64 GiB outside any allocation, and a folder with pattern files."""
     for name in ("SLURM_JOB_ID", "PBS_JOBID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: type("M", (), {"total": 2**36}))
+    monkeypatch.setattr(placement.psutil, "virtual_memory", lambda: type("M", (), {"total": 2**36}))
     (tmp_path / "other").mkdir()
     rising = "".join(f"{rank}e-6\n" for rank in range(8))
     contents = {

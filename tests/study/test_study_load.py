@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from study_strategies import studies
 
 from offbeat.errors import BadInput
-from offbeat.study.load import changed_keys, check_algorithms, load, loads, read_resolved
-from offbeat.study.resolved import resolved_toml
+from offbeat.study.load import changed_keys, check_algorithms, load, loads, read_resolved, resolved_toml
 from offbeat.study.schema import DEFAULT_SHAPES, Study
 
 TEXT = """name = "nightly"

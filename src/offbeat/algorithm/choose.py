@@ -19,7 +19,7 @@ from offbeat.algorithm.watch import StoppedByLimit, limited
 from offbeat.errors import BadInput, RunFailed
 from offbeat.simulation import catalogue
 from offbeat.study.algorithm import split_name
-from offbeat.toml.words import hint, unknown
+from offbeat.toml.faults import hint, unknown
 
 FAMILIES = ("openmpi", "mpich", "simgrid")
 """Whose names are looked up first."""

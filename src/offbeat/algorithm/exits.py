@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from offbeat import _simulator
 from offbeat.algorithm.subject import Call, Subject
 from offbeat.errors import BadInput
-from offbeat.pattern import make
+from offbeat.pattern import replay as replay_file
 from offbeat.platform.machine import Platform
 from offbeat.units import format_time
 
@@ -63,7 +63,7 @@ def timed(
 
         if skew_s is None:
             skew_s = float(exits(np.zeros(call.p))[0].max())
-        shown = make.file_or_shape(pattern, call.p, skew_s, seed=seed, ppn=ppn)
+        shown = replay_file.file_or_shape(pattern, call.p, skew_s, seed=seed, ppn=ppn)
         if shown.p != call.p:
             raise BadInput(f"{pattern} is a pattern for {shown.p} ranks, not for p = {call.p}")
         exits_s, evaluation = exits(shown.delays_s)

@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from offbeat.algorithm.draw import heading
 from offbeat.algorithm.exits import Timed, summary
 from offbeat.algorithm.rounds import Message, Pattern
-from offbeat.atomic_write import atomic_writer
+from offbeat.atomic_write import check_picture_path, write_picture
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import time_unit
 from offbeat.units import format_size
-
-SUFFIXES = (".png", ".svg", ".pdf")
-"""The kinds of picture that can be written."""
 
 MOST_MESSAGES = 20_000
 """More arrows than this are a black page, and take minutes to draw."""
@@ -38,8 +35,7 @@ def picture(pattern: Pattern, timed: Timed | None, path: Path) -> None:
 
     Raises :class:`BadInput` for another suffix, too many messages, or where the file cannot be written.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
+    check_picture_path(path)
     if len(pattern.messages) > MOST_MESSAGES:
         raise BadInput(
             f"{len(pattern.messages)} messages are too many for a picture, which can hold {MOST_MESSAGES};"
@@ -52,14 +48,7 @@ def picture(pattern: Pattern, timed: Timed | None, path: Path) -> None:
     _messages(axes[0, 0], pattern, figure)
     if timed:
         _times(axes[0, 1], timed)
-    try:
-        with atomic_writer(path) as stream:
-            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
-    except OSError as error:
-        raise BadInput(
-            f"cannot write the picture {path}: {error.strerror}; give a file in a folder that you can write"
-            " to"
-        ) from error
+    write_picture(figure, path)
 
 
 def _rounds_width(pattern: Pattern) -> float:

@@ -10,12 +10,12 @@ import typer
 
 from offbeat.cli.completion import words
 from offbeat.errors import BadInput
-from offbeat.pattern.shape_names import SHAPE_NAMES
+from offbeat.pattern import SHAPE_NAMES
 from offbeat.units import counted, format_time, parse_time
 
 if TYPE_CHECKING:
     from offbeat.pattern.file import Pattern
-    from offbeat.pattern.sequence import Sequence
+    from offbeat.pattern.replay import Replay
 
 app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -49,10 +49,10 @@ def make_pattern(
     ] = None,
 ) -> None:
     """Draw a shape and write it as a pattern file: one delay in seconds a line, line i that of rank i."""
-    from offbeat.pattern import file, make
+    from offbeat.pattern import file
 
     file.check_size(output or Path("the pattern file"), p)
-    pattern = make.make(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
+    pattern = file.shape_pattern(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
     if output is None:
         sys.stdout.write(file.text(pattern))
     else:
@@ -82,9 +82,9 @@ def show_patterns(
     """Draw patterns in the terminal and, with --picture, as a picture."""
     from rich.console import Console
 
-    from offbeat.pattern import make
+    from offbeat.pattern import replay as replay_file
 
-    shown = [make.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
+    shown = [replay_file.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
     console = Console(highlight=False, soft_wrap=True)
     blocks = console.encoding.lower().startswith("utf")
     for pattern in shown:
@@ -96,11 +96,11 @@ def show_patterns(
         console.print(f"wrote {picture}", markup=False)
 
 
-def _drawn(pattern: Pattern | Sequence, width: int, blocks: bool) -> list[str]:
+def _drawn(pattern: Pattern | Replay, width: int, blocks: bool) -> list[str]:
     from offbeat.pattern import draw
-    from offbeat.pattern.sequence import Sequence
+    from offbeat.pattern.replay import Replay
 
-    if isinstance(pattern, Sequence):
+    if isinstance(pattern, Replay):
         return draw.replay_bars(pattern, width=width, blocks=blocks)
     return draw.bars(pattern, width=width, blocks=blocks)
 
@@ -115,11 +115,12 @@ def check_pattern(
     ] = None,
 ) -> None:
     """Check a pattern file: is it one, for how many processes, and what is its skew?"""
-    from offbeat.pattern import draw, make
-    from offbeat.pattern.sequence import Sequence
+    from offbeat.pattern import draw
+    from offbeat.pattern import replay as replay_file
+    from offbeat.pattern.replay import Replay
 
-    pattern = make.read(path, p)
-    if isinstance(pattern, Sequence):
+    pattern = replay_file.read_any(path, p)
+    if isinstance(pattern, Replay):
         _check_replay(pattern)
         return
     print(draw.summary(pattern))
@@ -133,7 +134,7 @@ def check_pattern(
         print("warning: no rank is later than another; this is the shape no_delay", file=sys.stderr)
 
 
-def _check_replay(sequence: Sequence) -> None:
+def _check_replay(sequence: Replay) -> None:
     from offbeat.pattern import draw
 
     print(draw.replay_summary(sequence))

@@ -86,8 +86,8 @@ def init_platform(
     force: Force = False,
 ) -> None:
     """Write a commented platform file that can be used as it is."""
+    from offbeat.atomic_write import write_new
     from offbeat.platform import machine, template
-    from offbeat.study.new_file import write_new
 
     text = machine.load(str(presets.path_of(preset))).text if preset else template.template()
     write_new(path, text, "the platform file", force=force)
@@ -101,8 +101,8 @@ def platform_schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
-    from offbeat.platform.json_schema import schema_text
-    from offbeat.study.new_file import write_new
+    from offbeat.atomic_write import write_new
+    from offbeat.platform.template import schema_text
 
     if output is None:
         sys.stdout.write(schema_text())
@@ -164,12 +164,12 @@ def calibrate_platform(
     """
     from rich.console import Console
 
+    from offbeat.atomic_write import check_new, write_new
     from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
     from offbeat.calibrate.measurements import read as read_measurements
     from offbeat.calibrate.measurements import write as write_measurements
     from offbeat.mpi.find import choose
     from offbeat.platform import machine
-    from offbeat.study.new_file import check_new, write_new
     from offbeat.table import FittedTable
 
     check_new(output, force=force)

@@ -44,8 +44,8 @@ def command(
     ] = 0,
 ) -> None:
     """Write a job script that runs a study and, submitted again, goes on with it."""
+    from offbeat.atomic_write import write_new
     from offbeat.study.load import load
-    from offbeat.study.new_file import write_new
     from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit
 
     options = JobOptions(

@@ -10,7 +10,7 @@ from offbeat.engines.base import Engine
 from offbeat.engines.run import asked_algorithms, check_names, placed_groups
 from offbeat.mpi.allocation import current
 from offbeat.mpi.cores import available
-from offbeat.pattern import sequence
+from offbeat.pattern import replay as replay_file
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, cases, pattern_rows
@@ -101,7 +101,7 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
     }
     paths = loaded.pattern_paths()
     replays = {
-        row.label: sequence.read(paths[row.shape])
+        row.label: replay_file.read(paths[row.shape])
         for row in pattern_rows(loaded.study)
         if row.policy == REPLAY
     }

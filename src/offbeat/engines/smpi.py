@@ -26,7 +26,7 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
 from offbeat.platform.machine import Platform
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 from offbeat.results import layout
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from offbeat.toml.faults import Faults
-from offbeat.toml.tree import INVALID, Tree, items
+from offbeat.toml.faults import INVALID, Faults, Tree, items
 from offbeat.units import format_size
 
 ZERO = "a bandwidth of 0 moves nothing; write how fast it is, such as '10 Gbit/s'"

@@ -11,14 +11,13 @@ from msgspec import Struct
 
 from offbeat import _simulator
 from offbeat.errors import BadInput
-from offbeat.platform import mapping, network, presets
+from offbeat.platform import network, presets
 from offbeat.platform.checks import check
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 from offbeat.platform.schema import PlatformFile
 from offbeat.toml.faults import Faults
-from offbeat.toml.positions import Key, dotted, key_lines, line_of
 from offbeat.toml.structure import Form, read
-from offbeat.toml.text import parse, read_text
+from offbeat.toml.text import Key, dotted, key_lines, line_of, parse, read_text
 from offbeat.units import counted
 
 FORM = Form(PlatformFile)
@@ -62,10 +61,10 @@ class Platform(Struct, frozen=True, kw_only=True):
         if ranks.mapping == "list":
             placed = self._listed(p, nodes)
         elif ranks.mapping == "cyclic":
-            placed = mapping.cyclic(p, nodes or self.file.nodes)
+            placed = network.cyclic(p, nodes or self.file.nodes)
         else:
-            placed = mapping.block(p, nodes or self.file.nodes, ppn or self._ranks_per_node(p))
-        most = mapping.most_on_a_node(placed)
+            placed = network.block(p, nodes or self.file.nodes, ppn or self._ranks_per_node(p))
+        most = network.most_on_a_node(placed)
         if most > self.file.cores and not ranks.oversubscribe:
             machine = f"{counted(self.file.nodes, 'node')} × {counted(self.file.cores, 'core')}"
             told = f"{p} ranks, {most} of them on one node" if ppn else f"{p} ranks"

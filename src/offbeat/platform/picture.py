@@ -9,16 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from offbeat.atomic_write import atomic_writer, write_error
-from offbeat.errors import BadInput
+from offbeat.atomic_write import write_picture
 from offbeat.platform.machine import Platform
+from offbeat.platform.network import levels
 from offbeat.platform.predict import message_s, ways
 from offbeat.platform.schema import PlatformFile
-from offbeat.platform.shape import levels
 from offbeat.platform.show import joined
-
-SUFFIXES = (".png", ".svg", ".pdf")
-"""The kinds of picture that can be written."""
 
 MOST_DRAWN = 16
 """So many switches of a level, or groups, are drawn at most; more are told in words."""
@@ -35,18 +31,7 @@ def picture(platform: Platform, path: Path) -> None:
     shape, time, speed = figure.subplots(1, 3)
     _draw_shape(shape, platform.file)
     _draw_figures(time, speed, platform.file)
-    save(figure, path)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as the kind of picture that its path names. Raises :class:`BadInput`."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
-    try:
-        with atomic_writer(path) as stream:
-            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
-    except OSError as error:
-        raise write_error(path, error, "the picture") from error
+    write_picture(figure, path)
 
 
 def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:

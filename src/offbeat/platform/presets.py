@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from offbeat.errors import BadInput
-from offbeat.toml.words import hint
+from offbeat.toml.faults import hint
 
 FOLDER = Path(__file__).with_name("presets")
 

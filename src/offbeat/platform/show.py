@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
+from offbeat.platform.network import levels, tapers
 from offbeat.platform.predict import message_s, ways
 from offbeat.platform.schema import PlatformFile
-from offbeat.platform.shape import levels, tapers
 from offbeat.units import counted, format_bandwidth, format_size, format_time
 
 SIZES = [1, 64, 1024, 8192, 65536, 2**20, 2**24]

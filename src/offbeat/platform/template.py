@@ -1,10 +1,11 @@
-"""The platform file that ``offbeat platform init`` writes: valid as it is, with every key explained."""
+"""The platform file that ``offbeat platform init`` writes, and the JSON Schema of platform files."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from offbeat.platform.machine import FORM
+from offbeat.toml import json_schema
 from offbeat.toml.template import Template
 
 HEAD = (
@@ -66,3 +67,11 @@ def template() -> str:
     for name in TABLES_OF_OTHERS:
         text = text.replace(f"\n[{name}]\n", f"\n#[{name}]\n")
     return text
+
+
+TITLE = "offbeat platform"
+
+
+def schema_text() -> str:
+    """The schema as the file that is published."""
+    return json_schema.schema_text(FORM, TITLE)

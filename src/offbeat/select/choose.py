@@ -26,8 +26,7 @@ from offbeat.select.reliability import Notice, reliability
 from offbeat.select.replay_cautions import replay_cautions
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables
-from offbeat.study.algorithm import DEFAULT, Verdict
-from offbeat.study.legal import WrongCall
+from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results

@@ -9,7 +9,7 @@ from msgspec import Struct
 from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import split_name
-from offbeat.toml.words import hint
+from offbeat.toml.faults import hint
 
 
 class Known(Struct, frozen=True, kw_only=True):

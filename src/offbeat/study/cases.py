@@ -15,11 +15,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.pattern import file as pattern_file
-from offbeat.pattern import sequence, shapes
+from offbeat.pattern import replay as replay_file
+from offbeat.pattern import shapes
 from offbeat.study.case import REDUCING, ROOTED, Case
 from offbeat.study.load import LoadedStudy
+from offbeat.study.placement import Placement, placements
 from offbeat.study.schema import CollectiveSection, Study
-from offbeat.study.tree import Placement, placements
 from offbeat.units import exact_time_label
 
 REPLAY = "replay"
@@ -180,7 +181,7 @@ def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float
     """
     paths = loaded.pattern_paths()
     if case.skew_policy == REPLAY:
-        return sequence.read(paths[case.shape], case.p).delays_s
+        return replay_file.read(paths[case.shape], case.p).delays_s
     if case.shape in paths:
         delays = pattern_file.read(paths[case.shape], case.p).delays_s
         return delays if case.skew_policy == "file" else delays / delays.max() * skew_s

@@ -6,12 +6,18 @@ from typing import Any
 
 from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.study.case import REDUCING, ROOTED
-from offbeat.study.memory import PROCESS_BYTES, SUMMED_COUNTS, buffer_bytes, machine_bytes, processes_here
+from offbeat.study.placement import (
+    PROCESS_BYTES,
+    SUMMED_COUNTS,
+    Placement,
+    buffer_bytes,
+    machine_bytes,
+    placements,
+    processes_here,
+)
 from offbeat.study.schema import ARITHMETIC, BITWISE, EXTENTS, INT32_MAX
-from offbeat.study.tree import Placement, placements
-from offbeat.toml.faults import Faults, check_duplicates
-from offbeat.toml.positions import Key
-from offbeat.toml.tree import INVALID, Tree, items
+from offbeat.toml.faults import INVALID, Faults, Tree, check_duplicates, items
+from offbeat.toml.text import Key
 from offbeat.units import format_size
 
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from offbeat.errors import BadInput
 from offbeat.pattern import file as pattern_file
-from offbeat.pattern import sequence
+from offbeat.pattern import replay as replay_file
 from offbeat.pattern.shapes import MAX_DELAY_S
 from offbeat.study.choices import choices
-from offbeat.study.tree import placements
-from offbeat.toml.faults import Faults, check_duplicates
-from offbeat.toml.positions import Key
-from offbeat.toml.tree import INVALID, Tree, items
+from offbeat.study.placement import placements
+from offbeat.toml.faults import INVALID, Faults, Tree, check_duplicates, items
+from offbeat.toml.text import Key
 from offbeat.units import format_time
 
 REPLAY_HERE = (
@@ -94,9 +93,9 @@ def _check_replay(path: Path, index: int, processes: Any, faults: Faults) -> Non
     """A replay file: readable, and of as many processes as the study has."""
     key: Key = ("patterns", "replays", index)
     try:
-        replay = sequence.read(path)
+        replay = replay_file.read(path)
         for p in sorted({p for p, _, _ in placements(processes)}):
-            sequence.check_processes(path, replay, p)
+            replay_file.check_processes(path, replay, p)
     except BadInput as error:
         faults.add(key, PATTERN_HERE.format(path) if _is_pattern(path) else str(error))
 
@@ -104,7 +103,7 @@ def _check_replay(path: Path, index: int, processes: Any, faults: Faults) -> Non
 def _is_replay(path: Path) -> bool:
     """Whether it can be nothing but a replay file: a single number a line is a pattern file as well."""
     try:
-        return sequence.read(path).p > 1
+        return replay_file.read(path).p > 1
     except BadInput:
         return False
 

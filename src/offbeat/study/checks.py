@@ -1,4 +1,4 @@
-"""What the values of a study mean together: everything that can be known before a launch.
+"""Checks of a study's values against each other: everything that can be known before a launch.
 
 Works on the tree of :mod:`offbeat.toml.structure`: plain values with every default filled in.
 """
@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from offbeat.errors import BadInput
+from offbeat.pattern.shapes import MAX_PROCESSES
+from offbeat.platform import presets
+from offbeat.platform.machine import load
 from offbeat.study.check_collectives import check_collectives, check_processes, check_room
 from offbeat.study.check_patterns import check_patterns, check_skew
-from offbeat.study.check_simulator import check_simulator
+from offbeat.study.placement import placements
 from offbeat.study.schema import SIMULATING
-from offbeat.study.tree import placements
-from offbeat.toml.faults import Faults
-from offbeat.toml.tree import INVALID, Tree, items
+from offbeat.toml.faults import INVALID, Faults, Tree, items
+from offbeat.toml.text import Key
 
 CASE_LIMIT = "OFFBEAT_CASE_LIMIT"
 
@@ -133,3 +135,32 @@ def _check_mpi(mpi: Any, base: Path, faults: Faults) -> None:
         for name in mpi["environment"]:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
                 faults.add(("mpi", "environment", name), f"{name!r} is no name of an environment variable")
+
+
+PLATFORM: Key = ("simulator", "platform")
+
+
+def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:
+    """Note the faults of ``[simulator]``; file names are relative to the folder ``base``."""
+    simulator = tree["simulator"]
+    if simulator is INVALID or simulator["platform"] is INVALID:
+        return
+    try:
+        platform = load(platform_place(simulator["platform"], base))
+    except BadInput as error:
+        faults.add(PLATFORM, str(error))
+        return
+    for p, nodes, ppn in placements(tree["processes"]):
+        if p > MAX_PROCESSES:
+            continue  # a fault that is told already
+        try:
+            platform.node_of_rank(p, nodes=nodes, ppn=ppn)
+        except BadInput as error:
+            faults.add(("processes", "nodes" if nodes else "p"), str(error))
+
+
+def platform_place(name: str, base: Path) -> Path | str:
+    """Where a platform is: the file of a name that is relative to ``base``, or the preset's name."""
+    if presets.looks_like_one(name) and not (base / name).is_file():
+        return name
+    return base / name

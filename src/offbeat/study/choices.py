@@ -5,7 +5,7 @@ from __future__ import annotations
 from offbeat.pattern.shapes import SHAPES
 from offbeat.study.case import COLLECTIVES
 from offbeat.study.schema import EXTENTS, OPS
-from offbeat.toml.words import Vocabulary, Words
+from offbeat.toml.faults import Vocabulary, Words
 
 VOCABULARY: Vocabulary = {
     "collective": Words("a collective", tuple(COLLECTIVES)),

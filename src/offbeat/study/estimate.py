@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern.replay import Replay
 from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
 from offbeat.study.schema import SIMULATING, Study
 
@@ -56,7 +56,7 @@ def estimate(
     algorithm_count: Mapping[str, int],
     *,
     launches: int | None = None,
-    replays: Mapping[str, Sequence] | None = None,
+    replays: Mapping[str, Replay] | None = None,
     cores: Callable[[Group], int] | None = None,
 ) -> Estimate:
     """Forecast a study. ``algorithm_count``: collective → how many algorithms ``all`` means; ``replays`` are
@@ -105,7 +105,7 @@ def _per_core(group: Group, cores: Callable[[Group], int] | None) -> float:
 
 
 def _case_s(
-    study: Study, group: Group, row: PatternRow, shared: float, replay: Sequence | None
+    study: Study, group: Group, row: PatternRow, shared: float, replay: Replay | None
 ) -> tuple[float, float]:
     """The shortest and the longest time that a case may take; ``shared`` processes have a core together.
 

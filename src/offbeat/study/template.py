@@ -1,10 +1,11 @@
-"""The study file that ``offbeat init`` writes: valid as it is, with every key of the schema explained."""
+"""The study file that ``offbeat init`` writes, and the JSON Schema of study files; both follow the schema."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from offbeat.study.load import FORM
+from offbeat.toml import json_schema
 from offbeat.toml.template import Template
 
 HEAD = (
@@ -50,3 +51,16 @@ EXAMPLES: dict[str, Any] = {
 
 TEMPLATE = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
 """The commented study file that ``offbeat init`` writes."""
+
+
+TITLE = "offbeat study"
+
+
+def schema() -> dict[str, Any]:
+    """The schema of a study file, in which sizes and times may be text with a unit."""
+    return json_schema.schema(FORM, TITLE)
+
+
+def schema_text() -> str:
+    """The schema as the file that is published."""
+    return json_schema.schema_text(FORM, TITLE)

@@ -1,15 +1,70 @@
-"""Everything that is wrong with a file, collected to be told at once."""
+"""Faults of a file: the list of them, the mark of invalid values, and messages for unknown words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from offbeat.errors import BadInput
-from offbeat.toml.positions import Key, dotted, line_of
-from offbeat.toml.tree import items
+from offbeat.toml.text import Key, dotted, line_of
 from offbeat.units import counted
+
+Tree = dict[str, Any]
+"""Key → value, every default filled in; INVALID where the form was wrong."""
+
+
+class _Invalid:
+    """The type of INVALID."""
+
+    def __repr__(self) -> str:
+        return "INVALID"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+INVALID: Any = _Invalid()
+"""Stands for a value whose fault was noted already: checks pass over it, so that one mistake is told once."""
+
+
+def items(values: Any) -> Iterator[tuple[int, Any]]:
+    """Position and value of the entries of a list that are in order; nothing if the list itself isn't."""
+    if values is not INVALID:
+        yield from ((index, value) for index, value in enumerate(values) if value is not INVALID)
+
+
+LISTED = 20
+"""So many words are listed in a sentence at most."""
+
+
+class Words(Struct, frozen=True):
+    """A list of words, and how sentences call one of them (``a collective``)."""
+
+    phrase: str
+    known: tuple[str, ...]
+
+
+Vocabulary = Mapping[str, Words]
+"""The lists that a schema marks its keys with, by noun."""
+
+
+def unknown(word: object, phrase: str, known: Sequence[str]) -> str:
+    """``'reducee' is not a collective; did you mean 'reduce'? Known: ...``."""
+    return f"{word!r} is not {phrase}{hint(word, known)}"
+
+
+def hint(word: object, known: Sequence[str]) -> str:
+    """``; did you mean 'reduce'? Known: allreduce, ...``: the nearest known word, then all of them."""
+    near = difflib.get_close_matches(str(word).casefold(), [name.casefold() for name in known], n=1)
+    nearest = next((name for name in known if near and name.casefold() == near[0]), "")
+    suggestion = f"; did you mean {nearest!r}?" if nearest else "."
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return f"{suggestion} Known: {', '.join(known[:LISTED])}{more}"
+
 
 MOST_SHOWN = 30
 

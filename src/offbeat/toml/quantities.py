@@ -81,7 +81,7 @@ def quantity(unit: str, *, positive: bool = False) -> Meta:
 
 
 def choice(noun: str) -> Meta:
-    """A word out of the list of that noun in the file's :data:`~offbeat.toml.words.Vocabulary`."""
+    """A word out of the list of that noun in the file's :data:`~offbeat.toml.faults.Vocabulary`."""
     return Meta(extra={"choice": noun}, extra_json_schema={"x-choice": noun})
 
 

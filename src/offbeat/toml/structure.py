@@ -13,11 +13,9 @@ import msgspec
 from msgspec import NODEFAULT, Struct, inspect
 
 from offbeat.errors import BadInput
-from offbeat.toml.faults import Faults
-from offbeat.toml.positions import Key
+from offbeat.toml.faults import INVALID, Faults, Tree, Vocabulary, hint, unknown
 from offbeat.toml.quantities import UNITS
-from offbeat.toml.tree import INVALID, Tree
-from offbeat.toml.words import Vocabulary, hint, unknown
+from offbeat.toml.text import Key
 
 _NUL = "the text holds the character NUL, which no file, program or variable can be named with; take it out"
 

@@ -1,11 +1,16 @@
-"""A file's text, and its values as TOML knows them; what cannot be read is told with its line."""
+"""Reading TOML text, and the line on which each of its keys stands.
+
+No TOML reader for Python keeps positions, so :func:`key_lines` scans a text that :mod:`tomllib` has accepted:
+it relies on the text being valid, and only follows keys, tables, arrays and strings.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
@@ -52,3 +57,154 @@ def parse(text: str, path: Path, if_empty: str) -> dict[str, Any]:
     if not raw:
         raise BadInput(f"{path}:1: {if_empty}")
     return raw
+
+
+Key = tuple[str | int, ...]
+"""A place in a file: keys, and positions in arrays from 0: ``("collective", 0, "names", 1)``."""
+
+_TOKEN = re.compile(
+    r"""(?P<string>\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
+    r"""|(?P<comment>\#[^\n]*)|(?P<newline>\n)|(?P<mark>[\[\]{},=.])|(?P<bare>[^\s\[\]{},=.\#"']+)""",
+    re.DOTALL,
+)
+
+
+class Token(NamedTuple):
+    """A piece of the text and the line it begins on."""
+
+    text: str
+    line: int
+
+
+def dotted(key: Key) -> str:
+    """A place as people write it: ``collective[0].names``; a last position in an array is left off."""
+    while key and isinstance(key[-1], int) and len(key) > 2:
+        key = key[:-1]
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in key]
+    return "".join(parts).lstrip(".")
+
+
+def line_of(lines: dict[Key, int], key: Key) -> int:
+    """The line of a place, or of the nearest place around it that the text has; 1 if there is none."""
+    while key and key not in lines:
+        key = key[:-1]
+    return lines.get(key, 1)
+
+
+def key_lines(text: str) -> dict[Key, int]:
+    """Place → line (from 1) for every table, key and array entry of a valid TOML text."""
+    return _Scanner(text).scan()
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    """The tokens without comments and blanks; a line's end is a token, for it ends a statement."""
+    line = 1
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup != "comment":
+            yield Token(match.group(), line)
+        line += match.group().count("\n")
+
+
+class _Scanner:
+    """Walks the tokens once and notes where each place begins."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = list(_tokens(text))
+        self._at = 0
+        self._lines: dict[Key, int] = {}
+        self._counts: dict[Key, int] = {}  # arrays of tables: how many tables so far
+
+    def scan(self) -> dict[Key, int]:
+        table: Key = ()
+        while self._at < len(self._tokens):
+            if self._peek() == "\n":
+                self._next()
+            elif self._peek() == "[":
+                table = self._header()
+            else:
+                self._key_value(table)
+        return self._lines
+
+    def _peek(self) -> str:
+        return self._tokens[self._at].text if self._at < len(self._tokens) else "\n"
+
+    def _next(self) -> Token:
+        token = self._tokens[self._at]
+        self._at += 1
+        return token
+
+    def _header(self) -> Key:
+        """``[a.b]`` or ``[[a.b]]``; the place of the table that it opens."""
+        line = self._next().line
+        is_array = self._peek() == "["
+        if is_array:
+            self._next()
+        parts = self._dotted_key("]")
+        place: Key = ()
+        for part in parts:
+            place = (*self._inside(place), part)
+            self._lines.setdefault(place, line)
+        while self._peek() == "]":
+            self._next()
+        if is_array:
+            self._counts[place] = self._counts.get(place, 0) + 1
+            self._lines[self._inside(place)] = line
+        return self._inside(place)
+
+    def _inside(self, place: Key) -> Key:
+        """Where keys of a table go: for an array of tables, its last table."""
+        return (*place, self._counts[place] - 1) if place in self._counts else place
+
+    def _dotted_key(self, end: str) -> list[str]:
+        parts = []
+        while self._peek() != end:
+            token = self._next().text
+            if token != ".":
+                parts.append(_unquoted(token))
+        return parts
+
+    def _key_value(self, table: Key) -> None:
+        """``a.b = value``, in a table or between braces."""
+        line = self._tokens[self._at].line
+        place = table
+        for part in self._dotted_key("="):
+            place = (*place, part)
+            self._lines.setdefault(place, line)
+        self._next()
+        self._value(place)
+
+    def _value(self, place: Key) -> None:
+        """Passes a value, noting the places inside arrays and inline tables."""
+        if self._peek() == "[":
+            self._array(place)
+        elif self._peek() == "{":
+            self._next()
+            while self._skip_to_item("}"):
+                self._key_value(place)
+        else:
+            while self._peek() not in ("\n", ",", "]", "}"):
+                self._next()
+
+    def _array(self, place: Key) -> None:
+        self._next()
+        index = 0
+        while self._skip_to_item("]"):
+            self._lines[(*place, index)] = self._tokens[self._at].line
+            self._value((*place, index))
+            index += 1
+
+    def _skip_to_item(self, end: str) -> bool:
+        """Moves to the next item of an array or inline table; false, behind it, when there is none."""
+        while self._peek() in ("\n", ","):
+            self._next()
+        if self._peek() == end:
+            self._next()
+            return False
+        return True
+
+
+def _unquoted(token: str) -> str:
+    """A key without its quotation marks and escapes."""
+    if token[0] not in "\"'":
+        return token
+    return next(iter(tomllib.loads(f"{token} = 0")))

@@ -1,13 +1,30 @@
-"""How much memory a case's buffers take, and how many of its processes share this machine."""
+"""Placements of processes on nodes, and the memory that processes and buffers take on one machine."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import psutil
 
 from offbeat.study.case import ROOTED
+from offbeat.toml.faults import INVALID, items
+
+Placement = tuple[int, int, int]
+"""(p, nodes, ppn); nodes and ppn are 0 where the launcher places the processes."""
+
+
+def placements(processes: Any) -> list[Placement]:
+    """Every placement that a section ``[processes]`` asks for: each p, then each nodes × ppn."""
+    if processes is INVALID:
+        return []
+    nodes_and_ppn = [
+        (nodes, ppn) for _, nodes in items(processes["nodes"]) for _, ppn in items(processes["ppn"])
+    ]
+    launcher_places = [(p, 0, 0) for _, p in items(processes["p"])]
+    return launcher_places + [(nodes * ppn, nodes, ppn) for nodes, ppn in nodes_and_ppn]
+
 
 PER_PROCESS: dict[str, tuple[int, int]] = {
     "allreduce": (2, 0),
