@@ -25,8 +25,8 @@ from offbeat.pattern import file
 from offbeat.pattern import replay as replay_file
 from offbeat.pattern.file import Pattern
 from offbeat.pattern.replay import Replay
+from offbeat.results.blocks import Samples
 from offbeat.results.read import Results, read_study
-from offbeat.results.repetitions import Samples
 from offbeat.study.load import load
 
 HEAD = """

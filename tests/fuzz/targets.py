@@ -60,7 +60,7 @@ def _table(folder: Path) -> None:
 
 
 def _make_results(folder: Path) -> None:
-    from offbeat.results.repetitions import Samples
+    from offbeat.results.blocks import Samples
     from offbeat.results.store import Store
     from offbeat.study.algorithm import Algorithm, Verdict
     from offbeat.study.case import Case

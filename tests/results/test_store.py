@@ -11,7 +11,7 @@ from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
 from offbeat.errors import BadInput, RunFailed, SignalExit
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.results.schema import CASES, RANKS, REPETITIONS, polars_schema
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm, Verdict
@@ -163,7 +163,7 @@ def test_the_study_is_given_back_as_it_was(store, directory):
 
 def test_a_case_cannot_be_added_twice(store):
     store.append(make_case(), FACTS, make_samples())
-    with pytest.raises(ValueError, match="there already"):
+    with pytest.raises(ValueError, match="is finished already"):
         store.append(make_case(), FACTS, make_samples())
 
 

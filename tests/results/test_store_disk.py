@@ -39,7 +39,7 @@ def test_a_full_disk_loses_nothing_and_the_run_goes_on_when_there_is_room(
     for number in range(3):
         store.append(make_case(number), FACTS, make_samples(number))
     disk.room = room
-    with pytest.raises(RunFailed, match="No space left on device; all that was finished before is kept"):
+    with pytest.raises(RunFailed, match="No space left on device; everything finished before is kept"):
         for number in (3, 4, 5):
             store.append(make_case(number), FACTS, make_samples(number))
     kept = len(store.done)

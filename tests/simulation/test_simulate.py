@@ -63,7 +63,7 @@ def test_an_algorithm_can_be_named_with_parameters_or_given_as_one():
 
 def test_all_sizes_of_an_algorithm_that_scales_agree_with_its_own_schedule():
     known = catalogue.find("alltoall", "openmpi", "linear")
-    assert known is not None and known.known.scales
+    assert known is not None and known.algorithm.scales
     arrivals = patterns()
     times = [simulate("paper", "alltoall/linear", P, size, arrivals).max() for size in (8, 1024, 65536)]
     assert times == sorted(times)
@@ -161,11 +161,11 @@ def test_what_fails_to_be_made_is_told_to_everyone_and_tried_again():
 
 
 def test_threads_wait_for_memory_but_one_that_needs_more_than_there_is_goes_on_alone():
-    room = MemoryBudget(100)
+    budget = MemoryBudget(100)
     together, most = [], []
 
     def work(size):
-        with room.taken(size):
+        with budget.reserved(size):
             together.append(size)
             most.append(sum(together))
             threading.Event().wait(0.005)

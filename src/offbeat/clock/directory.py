@@ -130,7 +130,7 @@ class Kept:
     def _write(self, head: Head) -> None:
         text = msgspec.json.format(msgspec.json.encode(head), indent=2) + b"\n"
         try:
-            layout.write_whole(self.directory / CHECK, text)
+            layout.write_durably(self.directory / CHECK, text)
         except OSError as error:
             raise layout.disk_failure(self.directory / CHECK, error) from error
         self.head = head

@@ -18,9 +18,9 @@ from offbeat.pattern import replay as replay_file
 from offbeat.pattern.file import Pattern, recorded_from
 from offbeat.pattern.replay import Replay
 from offbeat.pattern.shapes import SHAPES
+from offbeat.results.blocks import Samples
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.read import read_cases
-from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
@@ -109,13 +109,13 @@ class Session:
         """The status, and why it is not the best."""
         if samples.failure:
             return "quarantined", samples.failure
-        measured = self._store.blocks_of(case).joined(samples)
+        measured = self._store.blocks_of(case).with_block(samples)
         rule = self._loaded.study.repetitions
         calls = len(delays) if case.skew_policy == REPLAY else 0
         if not self._engine.deterministic and not are_enough_blocks(measured, rule, calls):
             planned = max(rule.planned_blocks, len(measured.blocks) + 1)
             return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
-        if calls and (met := measured.calls_met()) < calls:
+        if calls and (met := measured.covered_calls()) < calls:
             return "incomplete", f"time allowed {met} of its {counted(calls, 'call')}"
         if measured.valid >= (1 if self._engine.deterministic else rule.minimum):
             return "measured", ""
