@@ -52,7 +52,7 @@ factors = [0.5, 1.5]
 
 
 def study(tmp_path, text=TEXT, **instead):
-    return loads(text, tmp_path / "study.toml", instead=simulator_options(**instead))
+    return loads(text, tmp_path / "study.toml", overrides=simulator_options(**instead))
 
 
 def go(loaded, directory, told=None):

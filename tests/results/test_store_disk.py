@@ -142,7 +142,7 @@ def test_a_full_disk_at_the_start_is_bad_input(directory, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("offbeat.results.layout.write_whole", full)
+    monkeypatch.setattr("offbeat.results.layout.write_durably", full)
     with pytest.raises(BadInput, match=r"cannot write to the result directory .*: No space left"):
         Store.create(directory, study_toml=STUDY, provenance={})
     monkeypatch.undo()

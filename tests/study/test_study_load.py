@@ -103,7 +103,7 @@ def test_a_resolved_study_is_read_without_its_files():
 
 @pytest.mark.parametrize("text", ["", "a = ", "[processes]\np = [4]", "collective = 3\n[processes]"])
 def test_something_else_in_place_of_a_resolved_study_is_refused(text):
-    with pytest.raises(BadInput, match="no study as offbeat keeps it"):
+    with pytest.raises(BadInput, match="not a study as offbeat stores it"):
         read_resolved(text)
 
 

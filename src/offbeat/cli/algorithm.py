@@ -83,7 +83,7 @@ def show_algorithm(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shape 'random'.")] = 1,
     platform: Annotated[
         str, typer.Option(help="A platform file, or a name that 'offbeat platform list' prints.")
-    ] = presets.FIRST,
+    ] = presets.DEFAULT_PRESET,
     ppn: Annotated[
         int, typer.Option(min=0, help="Processes per node, in blocks; 0: placed by the platform.")
     ] = 0,

@@ -43,7 +43,7 @@ def list_platforms() -> None:
 def show_platform(
     platform: Annotated[
         str, typer.Argument(help="A platform file, or a name that 'offbeat platform list' prints.")
-    ] = presets.FIRST,
+    ] = presets.DEFAULT_PRESET,
     picture: Picture = None,
     route: Annotated[
         tuple[int, int] | None,

@@ -85,7 +85,7 @@ def command(
     if not stop_before_limit >= 0:
         raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
     instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)
-    loaded = with_mpi(load(study, instead=instead), mpi, isolate)
+    loaded = with_mpi(load(study, overrides=instead), mpi, isolate)
     check_simulator_options(loaded, {"--platform": platform, "--family": family, "--executor": executor})
     installation = installation_of(loaded, mpi)
     directory = output or resume.default_directory(study)

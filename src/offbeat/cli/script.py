@@ -51,7 +51,7 @@ def command(
     options = JobOptions(
         time_limit_s=parse_time_limit(time), account=account, partition=partition, nodes=nodes, ppn=ppn
     )
-    text = SCHEDULERS[scheduler.value](load(study, elsewhere=True), options)
+    text = SCHEDULERS[scheduler.value](load(study, other_machine=True), options)
     if output is None:
         sys.stdout.write(text)
     else:

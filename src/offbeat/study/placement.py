@@ -9,20 +9,22 @@ from typing import Any
 import psutil
 
 from offbeat.study.case import ROOTED
-from offbeat.toml.faults import INVALID, items
+from offbeat.toml.faults import INVALID, valid_items
 
 Placement = tuple[int, int, int]
-"""(p, nodes, ppn); nodes and ppn are 0 where the launcher places the processes."""
+"""(p, nodes, ppn); nodes and ppn are 0 if the launcher places the processes."""
 
 
 def placements(processes: Any) -> list[Placement]:
-    """Every placement that a section ``[processes]`` asks for: each p, then each nodes × ppn."""
+    """The placements of a section ``[processes]``: each p, then each nodes × ppn."""
     if processes is INVALID:
         return []
     nodes_and_ppn = [
-        (nodes, ppn) for _, nodes in items(processes["nodes"]) for _, ppn in items(processes["ppn"])
+        (nodes, ppn)
+        for _, nodes in valid_items(processes["nodes"])
+        for _, ppn in valid_items(processes["ppn"])
     ]
-    launcher_places = [(p, 0, 0) for _, p in items(processes["p"])]
+    launcher_places = [(p, 0, 0) for _, p in valid_items(processes["p"])]
     return launcher_places + [(nodes * ppn, nodes, ppn) for nodes, ppn in nodes_and_ppn]
 
 
@@ -42,29 +44,29 @@ PER_PROCESS: dict[str, tuple[int, int]] = {
     "exscan": (2, 0),
     "barrier": (0, 0),
 }
-"""Collective → (a, b): a process needs (a + b·p) × message size for its send and receive buffers. Of gather
-and scatter only the root needs the b·p part."""
+"""Collective → (a, b): a process needs (a + b·p) × message size for its send and receive buffers. Only
+the root needs the b·p part of gather and scatter."""
 
 SUMMED_COUNTS = ("alltoallv", "allgatherv", "reduce_scatter")
-"""Collectives in which MPI's int displacements or summed counts reach p × count."""
+"""Collectives whose int displacements or summed counts reach p × count."""
 
 
 PROCESS_BYTES = 3 * 2**20
-"""What a process takes at least beside its buffers and what it shares with others: on two processes of one
-machine 3.5 MiB were seen with Open MPI 5.0, 10 MiB with MPICH 5.0."""
+"""Minimum private memory of a process without its buffers: with two processes on one machine, 3.5 MiB were
+measured with Open MPI 5.0 and 10 MiB with MPICH 5.0."""
 
 
 def buffer_bytes(collective: str, size_bytes: int, p: int, processes: int) -> int:
-    """The bytes of send and receive buffers of so many of the p processes, the root among them."""
-    own, shared = PER_PROCESS[collective]
+    """The bytes of send and receive buffers of ``processes`` of the p processes, including the root."""
+    fixed, times_p = PER_PROCESS[collective]
     holders = 1 if collective in ROOTED else processes
-    return size_bytes * (own * processes + shared * p * holders)
+    return size_bytes * (fixed * processes + times_p * p * holders)
 
 
 def processes_here(p: int, ppn: int, mpi: Mapping[str, object]) -> int:
-    """How many of p processes surely share one machine.
+    """How many of p processes certainly share one machine.
 
-    All of them, unless ppn says otherwise; one, where a host file, srun or an allocation may spread them.
+    All of them, unless ppn is given; one, if a host file, srun or a batch job may distribute them.
     ``mpi`` is the study's section of that name.
     """
     if ppn:
@@ -75,5 +77,5 @@ def processes_here(p: int, ppn: int, mpi: Mapping[str, object]) -> int:
 
 
 def machine_bytes() -> int:
-    """This machine's memory."""
+    """The memory of this machine in bytes."""
     return int(psutil.virtual_memory().total)

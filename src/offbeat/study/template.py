@@ -9,9 +9,10 @@ from offbeat.toml import json_schema
 from offbeat.toml.template import Template
 
 HEAD = (
-    "A study for offbeat: what is measured, and how. 'offbeat run FILE' does it, 'offbeat run FILE --dry-run'"
-    " says what would be done. Lines that begin with '#' and a key show a default or an example; take the '#'"
-    ' away to change it. Sizes are bytes or text such as "64 KiB", times seconds or text such as "100 us".'
+    "A study for offbeat: what is measured, and how. 'offbeat run FILE' runs it, 'offbeat run FILE --dry-run'"
+    " shows what would be run. Lines that begin with '#' and a key show a default or an example; remove the"
+    " '#' to change it."
+    ' Sizes are bytes or text such as "64 KiB", times seconds or text such as "100 us".'
 )
 
 WRITTEN: dict[str, Any] = {
@@ -34,7 +35,7 @@ WRITTEN: dict[str, Any] = {
     "repetitions.minimum": 10,
     "repetitions.maximum": 100,
 }
-"""Keys that the template sets; all others stand there as comments."""
+"""Keys that the template sets; all others are written as comments."""
 
 EXAMPLES: dict[str, Any] = {
     "processes.nodes": [2, 4],
@@ -46,7 +47,7 @@ EXAMPLES: dict[str, Any] = {
     "mpi.options": ["--bind-to", "core"],
     "mpi.environment": {"OMP_NUM_THREADS": "1"},
 }
-"""What the commented keys show where the default would be empty."""
+"""Examples for commented keys whose default is empty."""
 
 
 TEMPLATE = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
@@ -62,5 +63,5 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as the file that is published."""
+    """The text of the published schema file."""
     return json_schema.schema_text(FORM, TITLE)
