@@ -85,7 +85,7 @@ def wrap_lines(text: str, width: int) -> list:
     return wrap_text(Text(text), width)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     width=st.integers(40, 100),
     names=st.lists(st.text("abcABC_:<>,()/. 0123456789µ×日", max_size=90), min_size=1, max_size=4),

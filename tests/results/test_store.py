@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
@@ -38,7 +38,6 @@ def test_a_case_comes_back_with_its_facts_and_statistics(store, directory):
     assert (row["overshoot_s"], row["clock_bound_s"]) == (5e-7, 3e-7)
 
 
-@settings(deadline=None)
 @given(
     sizes=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 4), st.integers(0, 5)), max_size=5),
     closed=st.booleans(),

@@ -76,7 +76,7 @@ def test_nothing_is_nothing(tmp_path):
     assert offbeat.read_cases(tmp_path / "results").is_empty()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_kill_while_lines_are_written_keeps_the_whole_ones_and_their_samples(tmp_path_factory, data):
     directory = tmp_path_factory.mktemp("killed") / "results"

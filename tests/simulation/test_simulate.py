@@ -37,7 +37,7 @@ def test_one_pattern_gives_one_row_and_many_give_as_many():
         assert one.tolist() == exits.tolist()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     algorithm=st.sampled_from(["reduce/binomial", "allreduce/recursive_doubling", "alltoall/pairwise"]),
     bytes=st.sampled_from([1, 64, 4096, 100_000]),

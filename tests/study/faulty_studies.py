@@ -212,7 +212,7 @@ SECTIONS = [
     (
         '[mpi.environment]\nA = "1"\n"b-c" = "1" #!',
         "mpi.environment.b-c",
-        "no name of an environment variable",
+        "not a name of an environment variable",
     ),
     ("[mpi]\nenvironment = 3 #!", "mpi.environment", "must be a table of texts"),
     ("[mpi]\nisolate = 1 #!", "mpi.isolate", "this must be true or false"),

@@ -1,4 +1,4 @@
-"""``offbeat init``: a study file to start from."""
+"""``offbeat init``: write a commented study file."""
 
 from __future__ import annotations
 

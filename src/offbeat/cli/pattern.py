@@ -48,7 +48,7 @@ def make_pattern(
         Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
     ] = None,
 ) -> None:
-    """Draw a shape and write it as a pattern file: one delay in seconds a line, line i that of rank i."""
+    """Write a shape as a pattern file: one delay in seconds a line, line i that of rank i."""
     from offbeat.pattern import file
 
     file.check_size(output or Path("the pattern file"), p)
@@ -64,8 +64,8 @@ def show_patterns(
     patterns: Annotated[
         list[str],
         typer.Argument(
-            help="Pattern files, replay files (*.replay) or shapes; a file that is named like a shape is"
-            " given as ./NAME.",
+            help="Pattern files, replay files (*.replay) or shapes; give a file that is named like"
+            " a shape as ./NAME.",
             metavar="FILE|SHAPE...",
         ),
     ],
@@ -84,19 +84,19 @@ def show_patterns(
 
     from offbeat.pattern import replay as replay_file
 
-    shown = [replay_file.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
+    loaded = [replay_file.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
     console = Console(highlight=False, soft_wrap=True)
     blocks = console.encoding.lower().startswith("utf")
-    for pattern in shown:
-        console.print("\n".join(_drawn(pattern, console.width, blocks)), markup=False)
+    for pattern in loaded:
+        console.print("\n".join(_bars(pattern, console.width, blocks)), markup=False)
     if picture is not None:
-        from offbeat.pattern.picture import picture as draw_picture  # loading matplotlib takes its time
+        from offbeat.pattern.picture import picture as draw_picture  # matplotlib loads slowly
 
-        draw_picture(shown, picture)
+        draw_picture(loaded, picture)
         console.print(f"wrote {picture}", markup=False)
 
 
-def _drawn(pattern: Pattern | Replay, width: int, blocks: bool) -> list[str]:
+def _bars(pattern: Pattern | Replay, width: int, blocks: bool) -> list[str]:
     from offbeat.pattern import draw
     from offbeat.pattern.replay import Replay
 
@@ -114,7 +114,7 @@ def check_pattern(
         int | None, typer.Option("--p", min=1, help="Number of processes that the file must be for.")
     ] = None,
 ) -> None:
-    """Check a pattern file: is it one, for how many processes, and what is its skew?"""
+    """Check that a pattern file is valid; print its number of processes and its skew."""
     from offbeat.pattern import draw
     from offbeat.pattern import replay as replay_file
     from offbeat.pattern.replay import Replay
@@ -134,15 +134,15 @@ def check_pattern(
         print("warning: no rank is later than another; this is the shape no_delay", file=sys.stderr)
 
 
-def _check_replay(sequence: Replay) -> None:
+def _check_replay(replay: Replay) -> None:
     from offbeat.pattern import draw
 
-    print(draw.replay_summary(sequence))
-    if sequence.shifted:
+    print(draw.replay_summary(replay))
+    if replay.shifted:
         print(
-            f"warning: the smallest delay of {counted(sequence.shifted, 'call')} is not 0; it is subtracted"
+            f"warning: the smallest delay of {counted(replay.shifted, 'call')} is not 0; it is subtracted"
             " from the call's every delay when the file is used",
             file=sys.stderr,
         )
-    if not sequence.delays_s.any() and sequence.p > 1:
+    if not replay.delays_s.any() and replay.p > 1:
         print("warning: no rank is ever later than another; each call is the shape no_delay", file=sys.stderr)

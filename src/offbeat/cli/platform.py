@@ -1,4 +1,4 @@
-"""``offbeat platform``: the machines that are simulated."""
+"""``offbeat platform``: simulated machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from offbeat.platform import presets
 from offbeat.units import format_time
 
 app = typer.Typer(
-    help="List, show, write and calibrate the machines that are simulated.",
+    help="List, show, write and calibrate simulated machines.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -50,7 +50,7 @@ def show_platform(
         typer.Option("--route", help="Two nodes: show which links a message takes from one to the other."),
     ] = None,
 ) -> None:
-    """Show what a platform holds, and what a message alone takes on it by size and distance."""
+    """Show the properties of a platform, and the time of a single message by size and distance."""
     from rich.console import Console
 
     from offbeat.platform import machine, show
@@ -61,14 +61,14 @@ def show_platform(
     console.print(f"{loaded.name}", style="bold", markup=False)
     console.print(FittedTable(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
     headings, rows = show.by_size(loaded)
-    console.print("\nOne message alone: its time, and bytes over time")
+    console.print("\nA single message: time and bandwidth")
     console.print(FittedTable(headings, rows))
     if route:
         latency_s, links = show.route(loaded, *route)
         console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
         console.print(FittedTable(["link", "bandwidth", "share of the rate"], links))
     if picture is not None:
-        from offbeat.platform.picture import picture as draw_picture  # loading matplotlib takes its time
+        from offbeat.platform.picture import picture as draw_picture  # matplotlib loads slowly
 
         draw_picture(loaded, picture)
         console.print(f"wrote {picture}", markup=False)
