@@ -107,8 +107,8 @@ def committed_rows(frame: pl.DataFrame, committed: Mapping[str, int]) -> pl.Data
         {"case": list(committed), "counting": list(committed.values())},
         schema={"case": pl.String, "counting": pl.Int64},
     )
-    kept = frame.join(counting, on="case", how="left", maintain_order="left")
-    return kept.filter(pl.col("repetition") < pl.col("counting").fill_null(0)).drop("counting")
+    joined = frame.join(counting, on="case", how="left", maintain_order="left")
+    return joined.filter(pl.col("repetition") < pl.col("counting").fill_null(0)).drop("counting")
 
 
 def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFrame]:

@@ -54,11 +54,11 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
     _move_damaged_lines(directory, layout.CASES, recorded.lines)
     _write_cases(directory, recorded, recorded.rows)
     sample_files.convert_streams(directory, committed(recorded.rows))
-    kept, damaged_records = _with_valid_ranks(directory, recorded.rows)
-    if len(kept) < len(recorded.rows):
-        layout.write_durably(directory / layout.CASES, encode_lines(kept))
-    _drop_rows(directory, kept)
-    return kept, [*recorded.damaged, *damaged_records]
+    valid, damaged_records = _with_valid_ranks(directory, recorded.rows)
+    if len(valid) < len(recorded.rows):
+        layout.write_durably(directory / layout.CASES, encode_lines(valid))
+    _drop_rows(directory, valid)
+    return valid, [*recorded.damaged, *damaged_records]
 
 
 def _write_cases(directory: Path, recorded: Recorded, rows: list[dict[str, Any]]) -> None:
@@ -103,14 +103,14 @@ def _with_valid_ranks(
 
 def _drop_rows(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Remove the rows of other cases from the Parquet files; damaged files are moved away."""
-    kept = committed(rows)
+    counts = committed(rows)
     for folder, columns in _TABLES:
         schema = polars_schema(columns)
         for part in sample_files.parts_of(directory, folder):
             limit = max_rows(rows, ranks=folder == layout.RANKS)
             try:
                 all_rows = checksums_of_part(part, schema, limit)
-                committed_sums = checksums_of_part(part, schema, limit, kept)
+                committed_sums = checksums_of_part(part, schema, limit, counts)
             except Damaged:
                 layout.move_to_damaged(directory, part)
                 continue
@@ -119,12 +119,12 @@ def _drop_rows(directory: Path, rows: list[dict[str, Any]]) -> None:
             copy = part.with_name(part.name + layout.UNFINISHED + layout.UNFINISHED)
             copy.unlink(missing_ok=True)
             copy.hardlink_to(part)
-            sample_files.write_part(part, _tables(copy, schema, limit, kept))
+            sample_files.write_part(part, _tables(copy, schema, limit, counts))
             if not committed_sums:
                 part.unlink()
             layout.move_to_damaged(directory, copy)
 
 
-def _tables(part: Path, schema: Any, limit: int, kept: Mapping[str, int]) -> Iterator[pa.Table]:
+def _tables(part: Path, schema: Any, limit: int, counts: Mapping[str, int]) -> Iterator[pa.Table]:
     for frame in batches_of(part, schema, limit):
-        yield committed_rows(frame, kept).to_arrow()
+        yield committed_rows(frame, counts).to_arrow()

@@ -308,10 +308,12 @@ class Store:
     def _drop_orphaned_verdicts(self) -> None:
         """Drop the verdicts on algorithms whose lines were damaged, so that both are recorded again."""
         known = {(one.collective, one.name) for one in self._algorithms.values()}
-        kept = {at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known}
-        if len(kept) < len(self._verdicts):
-            layout.write_durably(self.directory / layout.VERDICTS, encode_lines(list(kept.values())))
-            self._verdicts = kept
+        remaining = {
+            at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known
+        }
+        if len(remaining) < len(self._verdicts):
+            layout.write_durably(self.directory / layout.VERDICTS, encode_lines(list(remaining.values())))
+            self._verdicts = remaining
 
     def _add_lines(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
         new = [item for item in items if known.get(key(item)) != item]

@@ -26,10 +26,10 @@ Value = TypeVar("Value", bound=Sized)
 
 
 class LruCache(Generic[Value]):
-    """Values by key, each made once however many threads ask for it at the same time.
+    """Values by key, each created once even if several threads request it at the same time.
 
-    The least recently used are dropped while all together take more than ``limit_bytes``, but never the last
-    one; what a thread still uses lives on until it is done.
+    The least recently used values are evicted while all together take more than ``limit_bytes``, but never
+    the last one; a value that a thread still uses lives until the thread releases it.
     """
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
