@@ -97,7 +97,7 @@ def results_of(cells: Sequence[np.ndarray]) -> Results:
             for j, algorithm in enumerate(ALGORITHMS):
                 case = f"{number}/{pattern}/{algorithm}"
                 values = cell[:, :, i, j]
-                measures = Blocks(tuple(Block(block, block) for block in values)).measures()
+                measures = Blocks(tuple(Block(block, block) for block in values)).columns()
                 rows.append(_row(case, 2**number, pattern, algorithm) | measures)
                 repetitions += [
                     {

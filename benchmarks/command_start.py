@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.results.store import Store
 from offbeat.study.case import Case
 

@@ -40,7 +40,7 @@ from offbeat.engines.mpi import STEERING
 from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.find import choose
 from offbeat.mpi.launch import command
-from offbeat.pattern.make import make
+from offbeat.pattern.file import shape_pattern
 from offbeat.platform.machine import load
 from offbeat.simulation.catalogue import algorithms
 from offbeat.simulation.exits import simulate
@@ -111,7 +111,7 @@ def simulated(folder: Path, family: str) -> None:
 def computing() -> NDArray[np.float64]:
     """How long each rank computes before each call, (calls, p): an imbalance that stays, and noise."""
     random = np.random.default_rng(3)
-    imbalance = make("random", P, SKEW_S, seed=5).delays_s
+    imbalance = shape_pattern("random", P, SKEW_S, seed=5).delays_s
     return WORK_S + imbalance + NOISE_S * random.gamma(2.0, 0.5, (CALLS, P))
 
 

@@ -15,7 +15,7 @@ from offbeat.engines import smpi_platform
 from offbeat.engines.smpi_program import Call, Oracle, build_program
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.platform.machine import Platform
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 
 LATENCY = "smpi/lat-factor:"
 

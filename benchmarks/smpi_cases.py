@@ -18,7 +18,7 @@ from offbeat import _simulator
 from offbeat.mpi.driver import HUNG
 from offbeat.pattern.shapes import delays
 from offbeat.platform.machine import Platform, load
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 from offbeat.simulation.catalogue import Known, algorithms
 
 SHAPES = ("no_delay", "ascending", "descending", "first_delayed", "last_delayed", "random")

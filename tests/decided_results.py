@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from offbeat.results.append import encode_lines, read_sealed
+from offbeat.results.append import encode_lines, read_checked_lines
 from offbeat.results.recorded import CASE_LINE
 
 
 def decide(results: Path, seconds_of: Callable[[dict[str, Any]], float | None]) -> None:
     """Give the cases of a result directory other last delays; None leaves a case as it was measured."""
     path = results / "cases.jsonl"
-    lines = read_sealed(path, CASE_LINE).items
+    lines = read_checked_lines(path, CASE_LINE).items
     for line in lines:
         seconds = seconds_of(line)
         if seconds is not None:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from offbeat.notes import MOST, chosen
-from offbeat.table import GAP, Fitted, broken
+from offbeat.table import GAP, MAX_NOTES, FittedTable, limit_notes, wrap_text
 
 WIDTHS = (80, 60)
 
@@ -33,19 +32,19 @@ QUANTITIES = [
 ]
 
 
-def printed(table: Fitted, width: int) -> list[str]:
+def printed(table: FittedTable, width: int) -> list[str]:
     stream = StringIO()
     Console(file=stream, width=width, highlight=False, soft_wrap=True).print(table)
     return stream.getvalue().splitlines()
 
 
 def test_a_table_that_fits_is_printed_as_it_is() -> None:
-    table = Fitted(["name", "time"], [["linear", "66 ns"], ["chain", "1.2 ms"]], title="Times")
+    table = FittedTable(["name", "time"], [["linear", "66 ns"], ["chain", "1.2 ms"]], title="Times")
     assert printed(table, 80) == ["Times", "name      time", "linear   66 ns", "chain   1.2 ms"]
 
 
 def test_cells_are_no_markup() -> None:
-    assert printed(Fitted(["name"], [["[bold]a[/bold]"]]), 80)[1] == "[bold]a[/bold]"
+    assert printed(FittedTable(["name"], [["[bold]a[/bold]"]]), 80)[1] == "[bold]a[/bold]"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -53,7 +52,7 @@ def test_cells_are_no_markup() -> None:
 def test_long_names_and_many_ranks_fit_without_broken_numbers(width: int, p: int) -> None:
     late = ", ".join(f"{rank}: {rank + 1} µs ({rank % 100}%)" for rank in range(p - 4, p))
     headings = ["#", "call site", "latest ranks", "p", *(f"column {number}" for number in range(10))]
-    table = Fitted(headings, [["1", CPP, late, str(p), *QUANTITIES]] * 2, texts=(1, 2), title=CPP)
+    table = FittedTable(headings, [["1", CPP, late, str(p), *QUANTITIES]] * 2, texts=(1, 2), title=CPP)
     lines = printed(table, width)
     assert max(map(len, lines)) <= width
     text = "\n".join(lines)
@@ -63,7 +62,7 @@ def test_long_names_and_many_ranks_fit_without_broken_numbers(width: int, p: int
 
 
 def test_columns_without_room_continue_below_the_first_column() -> None:
-    table = Fitted(["name", *"abc"], [["x", "1" * 30, "2" * 30, "3" * 30]])
+    table = FittedTable(["name", *"abc"], [["x", "1" * 30, "2" * 30, "3" * 30]])
     assert printed(table, 40) == [
         *("name                               a", f"x     {'1' * 30}", ""),
         *("name                               b", f"x     {'2' * 30}", ""),
@@ -72,21 +71,21 @@ def test_columns_without_room_continue_below_the_first_column() -> None:
 
 
 def test_names_break_where_their_parts_end() -> None:
-    lines = [line.plain for line in broken_text("recursive_doubling(segment=65536)", 20)]
+    lines = [line.plain for line in wrap_lines("recursive_doubling(segment=65536)", 20)]
     assert lines == ["recursive_", "doubling(segment=", "65536)"]
 
 
 def test_a_piece_that_is_too_long_keeps_its_ends() -> None:
-    assert [line.plain for line in broken_text("abcdefghijklmnop", 9)] == ["abcd…mnop"]
+    assert [line.plain for line in wrap_lines("abcdefghijklmnop", 9)] == ["abcd…mnop"]
 
 
-def broken_text(text: str, width: int) -> list:
+def wrap_lines(text: str, width: int) -> list:
     from rich.text import Text
 
-    return broken(Text(text), width)
+    return wrap_text(Text(text), width)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     width=st.integers(40, 100),
     names=st.lists(st.text("abcABC_:<>,()/. 0123456789µ×日", max_size=90), min_size=1, max_size=4),
@@ -94,7 +93,7 @@ def broken_text(text: str, width: int) -> list:
 )
 def test_no_line_is_longer_than_the_terminal(width: int, names: list[str], numbers: list[str]) -> None:
     cells = [*names, *numbers]
-    table = Fitted([f"h{i}" for i in range(len(cells))], [cells], texts=range(len(names)), rule=True)
+    table = FittedTable([f"h{i}" for i in range(len(cells))], [cells], texts=range(len(names)), rule=True)
     stream = StringIO()
     console = Console(file=stream, width=width, highlight=False, soft_wrap=True)
     console.print(table)
@@ -106,13 +105,13 @@ def test_no_line_is_longer_than_the_terminal(width: int, names: list[str], numbe
 
 
 def test_the_gap_parts_columns() -> None:
-    assert printed(Fitted(["a", "b"], [["1", "2"]]), 80)[1] == "1" + " " * GAP + "2"
+    assert printed(FittedTable(["a", "b"], [["1", "2"]]), 80)[1] == "1" + " " * GAP + "2"
 
 
 def test_ten_notes_are_printed_unless_all_are_asked_for() -> None:
-    notes = [f"note {number}" for number in range(MOST + 3)]
-    shown, rest = chosen([*notes, notes[0]], everything=False)
-    assert shown == notes[:MOST]
-    assert rest == f"3 more notes: --notes prints all {MOST + 3}"
-    assert chosen(notes, everything=True) == (notes, "")
-    assert chosen(notes[:MOST], everything=False) == (notes[:MOST], "")
+    notes = [f"note {number}" for number in range(MAX_NOTES + 3)]
+    shown, rest = limit_notes([*notes, notes[0]], everything=False)
+    assert shown == notes[:MAX_NOTES]
+    assert rest == f"3 more notes: --notes prints all {MAX_NOTES + 3}"
+    assert limit_notes(notes, everything=True) == (notes, "")
+    assert limit_notes(notes[:MAX_NOTES], everything=False) == (notes[:MAX_NOTES], "")

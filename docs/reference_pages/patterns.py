@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from markdown import code, prose, sentence, table
 
-from offbeat.pattern import file, make, sequence, shapes
+from offbeat.pattern import file, shapes
+from offbeat.pattern import replay as replay_file
 
 SOURCE = "src/offbeat/pattern"
 
@@ -47,14 +48,14 @@ smallest delay is not 0 is shifted by it.
 def page() -> str:
     """The whole page."""
     rows = [(code(name), sentence(prose(shapes.describe(name)))) for name in shapes.SHAPES]
-    example = file.text(make.make("last_delayed", 4, 1e-4))
+    example = file.text(file.shape_pattern("last_delayed", 4, 1e-4))
     units = ", ".join(code(unit) for unit in file.UNITS_S)
     form = prose(file.__doc__).split("\n\n", 1)[1]
     calls = np.array([[0.0, 1e-5, 4e-5], [2e-5, 0.0, 3e-5]])
-    replay = sequence.text(sequence.Sequence(name="alltoall", delays_s=calls))
+    replay = replay_file.text(replay_file.Replay(name="alltoall", delays_s=calls))
     return (
         HEAD
         + table(("shape", "who is late"), rows)
         + FILE.format(form=form, example=example, units=units)
-        + REPLAY.format(form=prose(sequence.__doc__).split("\n\n", 1)[1], example=replay)
+        + REPLAY.format(form=prose(replay_file.__doc__).split("\n\n", 1)[1], example=replay)
     )

@@ -23,7 +23,7 @@ HELD = {
     f"{layout.REPETITIONS}/": "Parquet, one row a repetition",
     f"{layout.RANKS}/": "Parquet, one row a repetition and rank",
     f"{layout.SAMPLES}/": "what the session under way has measured, as checked records; Parquet when it ends",
-    f"{layout.DAMAGED}/": "lines and files that were damaged and have been set aside, if there were any",
+    f"{layout.DAMAGED}/": "damaged lines and files that were moved here, if there were any",
     f"{layout.LOGS}/": "what the launched programs printed",
     layout.LOCK: "held while a run writes here",
 }

@@ -85,7 +85,7 @@ def _default(field: inspect.Field) -> str:
         return "required"
     value = field.default_factory() if field.default is NODEFAULT else field.default
     unit = (field.type.extra or {}).get("unit") if isinstance(field.type, inspect.Metadata) else None
-    return code(f'"{UNITS[unit].shown(value)}"' if unit else tomlkit.item(value).as_string())
+    return code(f'"{UNITS[unit].format(value)}"' if unit else tomlkit.item(value).as_string())
 
 
 def _meaning(field: inspect.Field, form: Form) -> str:

@@ -1,7 +1,7 @@
 """Tune MPI collectives for processes that do not arrive together.
 
 The Python API: :func:`read_study` reads a result directory whole, :func:`read_cases` its cases as one
-polars frame; :func:`simulate` tells when the ranks of a simulated collective leave, given when they arrive.
+polars frame; :func:`simulate` computes the exit times of a simulated collective from its arrival times.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Results", "__version__", "read_cases", "read_study", "simulate"]
 
-_PLACES = {
+_MODULES = {
     "Results": "offbeat.results.read",
     "read_cases": "offbeat.results.read",
     "read_study": "offbeat.results.read",
     "simulate": "offbeat.simulation.exits",
 }
-"""Name of the Python API → where it is."""
+"""Name in the Python API → module that defines it."""
 
 
 def __getattr__(name: str) -> object:
-    """Load what a name needs on first use, so that commands that need none of it start fast."""
-    if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
+    """Import the module of a name on first use, so that commands that do not need it start fast."""
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     if name == "__version__":
         return _version()
     raise AttributeError(f"module 'offbeat' has no attribute {name!r}")

@@ -2,5 +2,5 @@
 
 from offbeat.cli.app import main
 
-if __name__ == "__main__":  # and not where MPI's workers look at it
+if __name__ == "__main__":  # not when mpi4py workers import this module
     main()

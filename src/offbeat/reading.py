@@ -1,8 +1,7 @@
-"""Limits on the files that people and other programs wrote: regular files of a bounded size, sound JSON.
+"""Safe reading of files that people and other programs wrote: regular files of bounded size, valid JSON.
 
-Every reader of such a file goes through this module, so that a device, a pipe or an absurdly large or deeply
-nested file ends in a sentence. ``OFFBEAT_READ_LIMIT`` (a size such as ``4 GB``) takes the place of the limits
-below.
+Every reader of such a file uses this module, so that a device, a pipe or an absurdly large or deeply nested
+file ends in an error message. ``OFFBEAT_READ_LIMIT`` (a size such as ``4 GB``) replaces the limits below.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from offbeat.errors import BadInput
 from offbeat.units import format_size, parse_size
 
 READ_LIMIT = "OFFBEAT_READ_LIMIT"
-"""The environment variable that takes the place of every limit here."""
+"""The environment variable that replaces every limit of this module."""
 
 TOML_BYTES = 2**20
-"""The most that a TOML file may have: study and platform files have a few kilobytes."""
+"""Limit of a TOML file; study and platform files have a few kilobytes."""
 
 TEXT_BYTES = 64 * 2**20
-"""The most that other text may have: patterns, replays, CSV tables, JSON documents, host files."""
+"""Limit of other text: patterns, replays, CSV tables, JSON documents, host files."""
 
 RESULT_BYTES = 2 * 2**30
-"""The most that one file of results may have, and the most memory that one of its tables may take."""
+"""Limit of one file of results, and of the memory that one of its tables takes."""
 
 _CHUNK_BYTES = 2**20
 
@@ -39,27 +38,27 @@ def read_file(path: Path, default_limit: int = TEXT_BYTES) -> bytes:
     Raises :class:`BadInput` for a device, a pipe or a socket, and for a file larger than the limit; OSError
     (also for a directory) as :meth:`Path.read_bytes` does.
     """
-    limit = limit_bytes(default_limit)
+    limit = size_limit(default_limit)
     with open_regular(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > limit:
-            refuse_size(path, size, limit)
+            raise_too_large(path, size, limit)
         parts, size = [], 0
-        while part := stream.read(_CHUNK_BYTES):  # the size is not known in /proc, or grows
+        while part := stream.read(_CHUNK_BYTES):  # fstat reports 0 in /proc, and the file may grow
             parts.append(part)
             size += len(part)
             if size > limit:
-                refuse_size(path, size, limit)
+                raise_too_large(path, size, limit)
     return b"".join(parts)
 
 
 def open_regular(path: Path) -> FileIO:
-    """Open a regular file to read bytes.
+    """Open a regular file for reading bytes.
 
     Raises :class:`BadInput` for a device, a pipe or a socket; OSError (also for a directory) as
     ``open`` does.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not block
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a pipe must not block
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         os.close(descriptor)
@@ -71,8 +70,11 @@ def open_regular(path: Path) -> FileIO:
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
 
 
-def limit_bytes(default: int) -> int:
-    """The limit that holds: the user's, or ``default``. Raises :class:`BadInput` for one that is no size."""
+def size_limit(default: int) -> int:
+    """The limit in bytes: that of the environment variable, or ``default``.
+
+    Raises :class:`BadInput` if the environment variable is not a size.
+    """
     text = os.environ.get(READ_LIMIT, "")
     if not text:
         return default
@@ -82,10 +84,10 @@ def limit_bytes(default: int) -> int:
         raise BadInput(f"the environment variable {READ_LIMIT}: {error}") from None
 
 
-def refuse_size(path: Path, size_bytes: int, limit: int, what: str = "has") -> NoReturn:
-    """Raise the sentence for too large a file; ``what`` says how the size comes about."""
+def raise_too_large(path: Path, size_bytes: int, limit: int, verb: str = "has") -> NoReturn:
+    """Raise :class:`BadInput` for too large a file; ``verb`` is ``has``, ``would have``, ``needs``, ..."""
     raise BadInput(
-        f"{path} {what} {rounded_size(size_bytes)}, more than the limit of {rounded_size(limit)}; if that is"
+        f"{path} {verb} {rounded_size(size_bytes)}, more than the limit of {rounded_size(limit)}; if that is"
         f" right, set the environment variable {READ_LIMIT} to a larger size"
     )
 
@@ -101,7 +103,7 @@ def decode_json(data: bytes | memoryview, kind: Any = Any, **options: Any) -> An
 
 
 def rounded_size(size_bytes: int) -> str:
-    """A size in three digits or so: ``64 MiB``, ``9.3 GB``."""
+    """A size with about three digits: ``64 MiB``, ``9.3 GB``."""
     short = format_size(size_bytes)
     if len(short) <= len("1023 MiB"):
         return short
@@ -112,11 +114,11 @@ def rounded_size(size_bytes: int) -> str:
 
 
 def _kind(mode: int) -> str:
-    """What a path leads to, if it is neither a file nor a directory."""
+    """The kind of a path that is neither a file nor a directory."""
     kinds = (
         (stat.S_ISFIFO, "a pipe"),
         (stat.S_ISSOCK, "a socket"),
         (stat.S_ISCHR, "a device"),
         (stat.S_ISBLK, "a device"),
     )
-    return next((words for test, words in kinds if test(mode)), "something else")
+    return next((kind for test, kind in kinds if test(mode)), "something else")

@@ -1,14 +1,15 @@
-"""Tables that fit the terminal: no line is longer than the terminal is wide, and no number is broken.
+"""Tables that fit the width of the terminal, and lists of notes cut to the ten that matter most.
 
-What does not fit is changed in this order, and no further than needed:
+No line is longer than the terminal is wide, and no number is broken. A table that is too wide is narrowed in
+this order, no further than needed:
 
-1. headings break at spaces;
-2. cells of text break at spaces and behind ``_ / : , ) ] < > = -``, never inside a number or between a number
-   and its unit; a piece that is still too long is shortened in the middle, with ``…`` for what is left out;
-3. columns that still have no room continue in a further table below, which repeats the first column.
+1. headings wrap at spaces;
+2. cells of text wrap at spaces and after ``_ / : , ) ] < > = -``, never inside a number or between a number
+   and its unit; a piece that is still too long is shortened in the middle, marked by ``…``;
+3. columns that still do not fit continue in another table below, which repeats the first column.
 
-Columns of numbers never break. Standard output that is no terminal counts as 80 columns wide, or as wide as
-the variable COLUMNS says.
+Columns of numbers never wrap. Standard output that is not a terminal counts as 80 columns wide, or as wide as
+the environment variable COLUMNS says.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ from offbeat.units import SIZE_UNITS, TIME_UNITS
 GAP = 2
 """Spaces between two columns."""
 
-LEAST_TEXT = 16
-"""A column of text is made no narrower than this, unless all that it holds is, or nothing else fits."""
+MIN_TEXT_WIDTH = 16
+"""Columns of text are not narrowed further, unless all their cells are narrower or nothing else fits."""
+
+MAX_NOTES = 10
+"""How many notes are printed unless all are requested."""
 
 _BREAKS = "_/:,)]<>=-"
 _UNITS = "|".join(
@@ -48,31 +52,32 @@ class _Column:
     cells: list[Text] = field(default_factory=list)
 
     def natural(self) -> int:
-        """The width at which nothing breaks."""
+        """The width at which nothing wraps."""
         return max(_width(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
 
     def compact(self) -> int:
-        """The width at which only the heading breaks."""
+        """The width at which only the heading wraps."""
         return max(
-            [_longest(word) for word in self.heading.plain.split()]
+            [cell_len(word) for word in self.heading.plain.split()]
             + [_width(line) for text in self.cells for line in text.split("\n")],
             default=1,
         )
 
-    def least(self) -> int:
-        """The width below which the column is not made narrower while others can be."""
+    def minimum(self) -> int:
+        """The width below which the column is not narrowed while others can be."""
         if not self.wraps:
             return self.compact()
-        pieces = [len_of for text in self.cells for len_of in _pieces(text.plain)]
-        fixed = [cell_len(found) for text in self.cells for found in _NUMBER.findall(text.plain)]
-        words = [_longest(word) for word in self.heading.plain.split()]
-        return max([min(max(pieces, default=1), LEAST_TEXT), *fixed, *words])
+        pieces = [width for text in self.cells for width in _piece_widths(text.plain)]
+        numbers = [cell_len(number) for text in self.cells for number in _NUMBER.findall(text.plain)]
+        words = [cell_len(word) for word in self.heading.plain.split()]
+        return max([min(max(pieces, default=1), MIN_TEXT_WIDTH), *numbers, *words])
 
 
-class Fitted:
-    """A table for a console of any width; see the module's text for what gives way.
+class FittedTable:
+    """A table for a console of any width; the module docstring says how it is narrowed.
 
-    ``rule`` draws a line below the headings. Cells are plain strings, which are no markup, or rich's Text.
+    ``rule`` draws a line below the headings. Cells are plain strings (without rich markup) or rich's Text;
+    ``texts`` are the numbers of the columns that hold text, the others hold numbers.
     """
 
     def __init__(
@@ -103,19 +108,19 @@ class Fitted:
         style: str = "",
         wraps: bool | None = None,
     ) -> None:
-        """A further column; it ``wraps`` unless it is aligned to the right."""
+        """Add a column; by default it ``wraps`` unless it is aligned to the right."""
         text = Text(heading) if isinstance(heading, str) else heading
         self._columns.append(_Column(text, justify, style, justify == "left" if wraps is None else wraps))
 
     def add_row(self, *cells: str | Text) -> None:
-        """A further row, with a cell for each column."""
+        """Add a row, with a cell for each column."""
         for column, cell in zip(self._columns, cells, strict=True):
             column.cells.append(Text(cell) if isinstance(cell, str) else cell)
         self.row_count += 1
 
     @property
     def natural_width(self) -> int:
-        """The width at which nothing has to give way."""
+        """The width at which nothing is narrowed."""
         return sum(column.natural() for column in self._columns) + GAP * (len(self._columns) - 1)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -125,9 +130,9 @@ class Fitted:
             yield line
 
     def lines(self, width: int) -> Iterator[Text]:
-        """The lines of the table for a console of this width, without spaces at their ends."""
+        """The lines of the table for a console of this width, without trailing spaces."""
         if self.title:
-            yield from broken(Text(self.title, style="italic"), width)
+            yield from wrap_text(Text(self.title, style="italic"), width)
         for number, block in enumerate(_blocks(self._columns, width)):
             if number:
                 yield Text("")
@@ -136,7 +141,7 @@ class Fitted:
     def _block_lines(self, columns: Sequence[_Column], widths: Sequence[int]) -> Iterator[Text]:
         if self.show_header:
             headings = [
-                broken(column.heading, width, only_spaces=True)
+                wrap_text(column.heading, width, only_spaces=True)
                 for column, width in zip(columns, widths, strict=True)
             ]
             height = max(len(lines) for lines in headings)
@@ -146,7 +151,7 @@ class Fitted:
                 yield Text("─" * (sum(widths) + GAP * (len(widths) - 1)))
         for row in range(self.row_count):
             cells = [
-                broken(column.cells[row], width) if column.wraps else column.cells[row].split("\n")[:]
+                wrap_text(column.cells[row], width) if column.wraps else column.cells[row].split("\n")[:]
                 for column, width in zip(columns, widths, strict=True)
             ]
             height = max(len(lines) for lines in cells)
@@ -157,82 +162,78 @@ class Fitted:
 def _aligned(
     cells: Sequence[Sequence[Text]], columns: Sequence[_Column], widths: Sequence[int], style: str
 ) -> Iterator[Text]:
-    """The lines of a row, whose cells have equally many lines each."""
+    """The lines of a row whose cells all have the same number of lines."""
     for line in zip(*cells, strict=True):
-        made = Text("")
+        aligned = Text("")
         for number, (part, column, width) in enumerate(zip(line, columns, widths, strict=True)):
             padding = " " * max(width - _width(part), 0)
-            shown = part.copy()
+            styled = part.copy()
             if style or column.style:
-                shown.stylize_before(style or column.style)
-            made.append(" " * GAP if number else "")
-            made.append_text(Text(padding) if column.justify == "right" else Text(""))
-            made.append_text(shown)
-            made.append_text(Text(padding) if column.justify == "left" else Text(""))
-        made.rstrip()
-        yield made
+                styled.stylize_before(style or column.style)
+            aligned.append(" " * GAP if number else "")
+            aligned.append_text(Text(padding) if column.justify == "right" else Text(""))
+            aligned.append_text(styled)
+            aligned.append_text(Text(padding) if column.justify == "left" else Text(""))
+        aligned.rstrip()
+        yield aligned
 
 
 def _blocks(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
-    """The columns by table: all in one where that fits, else the first column with as many others as fit."""
+    """The columns of each table: one table if it fits, else the first column with as many others as fit."""
     first, *others = columns
     blocks = [[first]]
-    used = first.least()
+    used = first.minimum()
     for column in others:
-        needed = GAP + column.least()
+        needed = GAP + column.minimum()
         if used + needed > width and len(blocks[-1]) > 1:
             blocks.append([first])
-            used = first.least()
+            used = first.minimum()
         blocks[-1].append(column)
         used += needed
     return blocks
 
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
-    """The width of each column: its natural one where all fit; else headings break, then the widest texts."""
-    room = width - GAP * (len(columns) - 1)
+    """The width of each column: its natural width if all fit; else headings wrap, then the widest texts."""
+    available = width - GAP * (len(columns) - 1)
     natural = [column.natural() for column in columns]
-    if sum(natural) <= room:
+    if sum(natural) <= available:
         return natural
     compact = [column.compact() for column in columns]
-    if sum(compact) <= room:
+    if sum(compact) <= available:
         return compact
-    least = [column.least() for column in columns]
-    if sum(least) > room:  # so narrow that even texts of LEAST_TEXT have no room
-        fixed = sum(one for one, column in zip(least, columns, strict=True) if not column.wraps)
-        each = max((room - fixed) // max(sum(column.wraps for column in columns), 1), 1)
-        return [min(one, each) if column.wraps else one for one, column in zip(least, columns, strict=True)]
+    minimum = [column.minimum() for column in columns]
+    if sum(minimum) > available:  # too narrow even for texts of MIN_TEXT_WIDTH
+        fixed = sum(one for one, column in zip(minimum, columns, strict=True) if not column.wraps)
+        each = max((available - fixed) // max(sum(column.wraps for column in columns), 1), 1)
+        return [min(one, each) if column.wraps else one for one, column in zip(minimum, columns, strict=True)]
     limit = max(compact)
-    while sum(_limited(compact, least, limit)) > room:
+    while sum(_limited(compact, minimum, limit)) > available:
         limit -= 1
-    widths = _limited(compact, least, limit)
-    for number, one in enumerate(widths):  # what rounding left over
-        spare = room - sum(widths)
-        widths[number] += min(spare, 1 if one < compact[number] else 0)
+    widths = _limited(compact, minimum, limit)
+    for number, column_width in enumerate(widths):  # distribute the rest of the rounding
+        spare = available - sum(widths)
+        widths[number] += min(spare, 1 if column_width < compact[number] else 0)
     return widths
 
 
-def _limited(compact: Sequence[int], least: Sequence[int], limit: int) -> list[int]:
-    return [max(low, min(one, limit)) for one, low in zip(compact, least, strict=True)]
+def _limited(compact: Sequence[int], minimum: Sequence[int], limit: int) -> list[int]:
+    return [max(low, min(one, limit)) for one, low in zip(compact, minimum, strict=True)]
 
 
 def _width(text: Text) -> int:
     return cell_len(text.plain)
 
 
-def _longest(word: str) -> int:
-    return cell_len(word)
-
-
-def _pieces(plain: str) -> list[int]:
-    """The widths of the pieces between places where a text can break."""
-    places = [0, *_places(plain), len(plain)]
+def _piece_widths(plain: str) -> list[int]:
+    """The widths of the pieces between the places where a text can wrap."""
+    places = [0, *_wrap_places(plain), len(plain)]
     return [cell_len(plain[start:end].rstrip()) for start, end in pairwise(places)]
 
 
-def _places(plain: str, *, only_spaces: bool = False) -> list[int]:
-    """Where a line can end: behind spaces and breaking characters, outside of numbers with units."""
-    inside = {place for found in _NUMBER.finditer(plain) for place in range(found.start() + 1, found.end())}
+def _wrap_places(plain: str, *, only_spaces: bool = False) -> list[int]:
+    """Where a line can end: after spaces and the characters of _BREAKS, outside numbers with units."""
+    inside = {place for match in _NUMBER.finditer(plain) for place in range(match.start() + 1, match.end())}
     breaks = "" if only_spaces else _BREAKS
     return [
         place
@@ -243,13 +244,13 @@ def _places(plain: str, *, only_spaces: bool = False) -> list[int]:
     ]
 
 
-def broken(text: Text, width: int, *, only_spaces: bool = False) -> list[Text]:
-    """A text as lines that are no wider than ``width``."""
+def wrap_text(text: Text, width: int, *, only_spaces: bool = False) -> list[Text]:
+    """A text as lines no wider than ``width``."""
     lines = []
     for paragraph in text.split("\n", allow_blank=True):
         plain = paragraph.plain
         start = 0
-        places = [*_places(plain, only_spaces=only_spaces), len(plain)]
+        places = [*_wrap_places(plain, only_spaces=only_spaces), len(plain)]
         end = 0
         for place in places:
             if end > start and cell_len(plain[start:place].rstrip()) > width:
@@ -261,12 +262,26 @@ def broken(text: Text, width: int, *, only_spaces: bool = False) -> list[Text]:
 
 
 def _shortened(text: Text, width: int) -> Text:
-    """A line without the spaces at its end; the middle is left out where it is wider than ``width``."""
+    """A line without trailing spaces; if it is wider than ``width``, its middle is left out."""
     line = text.copy()
     line.rstrip()
     if _width(line) <= width:
         return line
-    plain, keep = line.plain, max(width - 1, 0)
-    head = set_cell_size(plain, math.ceil(keep / 2)).rstrip()
-    tail = plain[len(plain) - (keep - cell_len(head)) :] if keep > cell_len(head) else ""
+    plain, kept = line.plain, max(width - 1, 0)
+    head = set_cell_size(plain, math.ceil(kept / 2)).rstrip()
+    tail = plain[len(plain) - (kept - cell_len(head)) :] if kept > cell_len(head) else ""
     return Text(f"{head}…{tail}", style=line.style)
+
+
+def limit_notes(notes: Iterable[str], *, everything: bool) -> tuple[list[str], str]:
+    """The notes to print, each once, and a sentence that counts the others (empty if there are none).
+
+    The most important notes come first; MAX_NOTES are printed unless ``everything`` is.
+    """
+    distinct = list(dict.fromkeys(notes))
+    if everything or len(distinct) <= MAX_NOTES:
+        return distinct, ""
+    left = len(distinct) - MAX_NOTES
+    return distinct[
+        :MAX_NOTES
+    ], f"{left} more note{'s' if left > 1 else ''}: --notes prints all {len(distinct)}"

@@ -1,7 +1,7 @@
 """Sizes, times and bandwidths as people write them: ``64 KiB``, ``1.5 ms``, ``10 Gbit/s``.
 
 Reading is exact: sizes are whole bytes, times and bandwidths the nearest double. Decimal and binary prefixes
-are told apart (kB is 1000 bytes, KiB 1024), and units are spelled one way only.
+are distinguished (kB is 1000 bytes, KiB 1024), and each unit has one spelling.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SIZE_UNITS: dict[str, int] = {
 }
 """Unit → bytes."""
 
-MOST_BYTES = 2**63 - 1
-"""The largest size that can be said: what a signed number of 64 bits holds."""
+MAX_BYTES = 2**63 - 1
+"""The largest size: that of a signed 64-bit integer."""
 
 TIME_UNITS: dict[str, Fraction] = {
     "ns": Fraction(1, 10**9),
@@ -66,7 +66,7 @@ def parse_size(value: str | int) -> int:
     _refuse_negative(exact, value)
     if exact.denominator != 1:
         raise BadInput(f"{value!r} is not a whole number of bytes")
-    if exact > MOST_BYTES:
+    if exact > MAX_BYTES:
         raise BadInput(f"{value!r} is more than any memory holds")
     return exact.numerator
 
@@ -93,11 +93,11 @@ def parse_bandwidth(value: str | float) -> float:
 
     Raises :class:`BadInput` for anything that isn't a finite bandwidth, 0 or more.
     """
-    mend = "write bytes per second, or text such as '10 Gbit/s'"
+    remedy = "write bytes per second, or text such as '10 Gbit/s'"
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise BadInput(f"{value!r} is not a bandwidth; {mend}")
+        raise BadInput(f"{value!r} is not a bandwidth; {remedy}")
     if isinstance(value, float) and not math.isfinite(value):
-        raise BadInput(f"{value!r} is not a finite bandwidth; {mend}")
+        raise BadInput(f"{value!r} is not a finite bandwidth; {remedy}")
     if isinstance(value, str):
         exact = _parse(value, "bandwidth", "10 Gbit/s", BANDWIDTH_UNITS)
     else:
@@ -153,12 +153,12 @@ def format_bandwidth(bytes_per_second: float, digits: int = 3) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: ``1 case``, ``2 cases``."""
+    """A number and its noun: ``1 case``, ``2 cases``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def exact_time_label(time_s: float) -> str:
-    """A time for names, without loss, blanks or Greek: ``100us``, ``1.5ms``, ``2s``."""
+    """An exact time for names, without blanks and Greek letters: ``100us``, ``1.5ms``, ``2s``."""
     exact = Decimal(repr(float(time_s)))
     for unit, exponent in (("s", 0), ("ms", 3), ("us", 6)):
         if exact >= Decimal(1).scaleb(-exponent):
@@ -178,7 +178,7 @@ def _parse(text: str, noun: str, example: str, units: dict[str, int] | dict[str,
 
 
 def _unknown_unit(unit: str, noun: str, known: list[str]) -> str:
-    """The sentence for a unit that isn't known, with the nearest one that is."""
+    """The message for an unknown unit, with the nearest known one."""
     if unit[0] in "kKmMgGtT" and unit[1:] in ("", "b", "B", "ib", "iB") and noun == "size":
         decimal, binary = (f"{'k' if unit[0] in 'kK' else unit[0].upper()}B", f"{unit[0].upper()}iB")
         hint = f"'{decimal}' ({SIZE_UNITS[decimal]} bytes) or '{binary}' ({SIZE_UNITS[binary]} bytes)"
@@ -195,6 +195,6 @@ def _refuse_negative(exact: Fraction, value: object) -> None:
 
 
 def _plain(number: Decimal) -> str:
-    """A decimal without exponent and without zeros at its end."""
+    """A decimal without exponent and trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

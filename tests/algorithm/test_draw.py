@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from offbeat.algorithm import choose, draw
+from offbeat.algorithm import draw, find
+from offbeat.algorithm.inspected import Call
 from offbeat.algorithm.picture import picture
-from offbeat.algorithm.rounds import Message, Pattern, pattern
-from offbeat.algorithm.subject import Call
+from offbeat.algorithm.show import CallMessages, Message, call_messages
 from offbeat.errors import BadInput
 
 
 def drawn(name: str, p: int, count: int = 1024, *, width: int = 100, unicode: bool = True) -> list[str]:
-    subject = choose.subject(name)
-    made = pattern(subject, Call(p=p, count=count), rooted=True)
-    return draw.drawn(made, width=width, unicode=unicode)
+    algorithm = find.find_algorithm(name)
+    made = call_messages(algorithm, Call(p=p, count=count), rooted=True)
+    return draw.draw_messages(made, width=width, unicode=unicode)
 
 
 def test_a_tree_is_drawn_round_by_round() -> None:
@@ -54,8 +54,8 @@ def test_two_messages_that_cross_are_one_arrow() -> None:
 def test_messages_of_different_sizes_have_lines_of_their_own() -> None:
     ends = [(0, 1, 8), (2, 3, 16), (4, 5, 8), (5, 5, 16)]
     messages = [Message(source=a, target=b, bytes=size, round=1) for a, b, size in ends]
-    made = Pattern(title="t", p=6, root=None, bytes=8, messages=messages)
-    assert draw.drawn(made)[3:] == [
+    made = CallMessages(title="t", p=6, root=None, bytes=8, messages=messages)
+    assert draw.draw_messages(made)[3:] == [
         "    1  ·   ·   ●───▶   ·   ↻     16 B each",
         "       ●───▶   ·   ·   ●───▶     8 B each",
     ]
@@ -110,8 +110,8 @@ def test_drawings_show_every_message_once_and_fit_their_width(
     used = sorted({message.round for message in drawn_ones})
     messages = [replace(message, round=used.index(message.round) + 1) for message in drawn_ones]
     messages.sort(key=lambda message: (message.round, message.source, message.target))
-    made = Pattern(title="t", p=p, root=None, bytes=8, messages=messages)
-    rows = [line for line in draw.drawn(made, width=width)[2:] if not line.startswith("round")]
+    made = CallMessages(title="t", p=p, root=None, bytes=8, messages=messages)
+    rows = [line for line in draw.draw_messages(made, width=width)[2:] if not line.startswith("round")]
     shown = 0
     repeats = 1
     for line in rows:
@@ -131,18 +131,18 @@ def test_drawings_show_every_message_once_and_fit_their_width(
 @pytest.mark.parametrize("name", ["bcast/scatter_allgather", "alltoall/linear", "barrier/tree"])
 def test_a_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:
     path = tmp_path / f"out{suffix}"
-    subject = choose.subject(name)
+    algorithm = find.find_algorithm(name)
     count = 0 if name.startswith("barrier") else 100
-    picture(pattern(subject, Call(p=11, count=count), rooted=True), None, path)
+    picture(call_messages(algorithm, Call(p=11, count=count), rooted=True), None, path)
     assert path.stat().st_size > 3000
 
 
 def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    made = pattern(choose.subject("reduce/binomial"), Call(p=4), rooted=True)
+    made = call_messages(find.find_algorithm("reduce/binomial"), Call(p=4), rooted=True)
     with pytest.raises(BadInput, match=r"name the picture with one of .png, .svg, .pdf"):
         picture(made, None, tmp_path / "out.gif")
     with pytest.raises(BadInput, match="cannot write the picture"):
         picture(made, None, tmp_path / "nowhere" / "out.png")
-    many = pattern(choose.subject("alltoall/linear"), Call(p=200), rooted=False)
+    many = call_messages(find.find_algorithm("alltoall/linear"), Call(p=200), rooted=False)
     with pytest.raises(BadInput, match="39800 messages are too many for a picture"):
         picture(many, None, tmp_path / "out.png")

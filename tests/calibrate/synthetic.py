@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from offbeat.calibrate.measure import Machine, Ranks
 from offbeat.calibrate.measurements import LatePoint, Point, StreamPoint, point
 from offbeat.platform.machine import Platform
-from offbeat.platform.predict import Way, message_s, several_s, ways
+from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
 
 
 class SyntheticProbe:
@@ -21,7 +21,7 @@ class SyntheticProbe:
         self._machine = machine
         self._noise = noise
         self._random = np.random.default_rng(seed)
-        self._ways = ways(platform.file)
+        self._ways = message_paths(platform.file)
         self.asked: list[tuple[str, int]] = []
 
     def pingpong(self, ranks: Ranks, size_bytes: int) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ class SyntheticProbe:
 
     def stream(self, flows: Sequence[Ranks], size_bytes: int) -> StreamPoint:
         self.asked.append(("stream", size_bytes))
-        time_s = several_s(self._file, self._way(flows[0]), size_bytes, len(flows))
+        time_s = concurrent_message_s(self._file, self._way(flows[0]), size_bytes, len(flows))
         return StreamPoint(
             flows=len(flows), bytes=size_bytes, time_s=float(self._disturbed(np.array([time_s]))[0])
         )
@@ -51,7 +51,7 @@ class SyntheticProbe:
         bandwidth = messages.reduce_bandwidth if work == "reduce" else messages.copy_bandwidth
         return point(size_bytes, self._disturbed(np.full(5, size_bytes / (bandwidth or 1e12))))
 
-    def _way(self, ranks: Ranks) -> Way:
+    def _way(self, ranks: Ranks) -> MessagePath:
         hosts = self._machine.host_of_rank
         return self._ways[0 if hosts[ranks[0]] == hosts[ranks[1]] else 1]
 

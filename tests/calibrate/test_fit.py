@@ -15,7 +15,7 @@ from offbeat.calibrate.measure import measure
 from offbeat.calibrate.measurements import Measurements
 from offbeat.calibrate.residuals import residuals
 from offbeat.platform import machine
-from offbeat.platform.predict import message_s, ways
+from offbeat.platform.message_times import message_paths, message_s
 
 LARGEST = 2**22
 EVERYWHERE = np.unique(np.round(2 ** np.arange(0, 22.01, 0.19)).astype(int))
@@ -29,7 +29,7 @@ def measured(platform: machine.Platform, nodes: int = 2, ppn: int = 4, noise: fl
 
 def errors(truth: machine.Platform, found: machine.PlatformFile) -> dict[str, np.ndarray]:
     """How far the times of messages of any size are from the true ones, relative."""
-    pairs = zip(("inside", "between"), ways(truth.file), ways(found), strict=False)
+    pairs = zip(("inside", "between"), message_paths(truth.file), message_paths(found), strict=False)
     return {
         name: np.abs(message_s(found, after, EVERYWHERE) / message_s(truth.file, before, EVERYWHERE) - 1)
         for name, before, after in pairs
@@ -107,7 +107,7 @@ def test_the_file_that_is_written_is_as_good_as_the_fit(truth: machine.Platform)
     written = calibrate(taken)
     assert machine.loads(written.text, "x.toml").file == written.platform.file
     fitted = fit(taken)
-    for before, after in zip(ways(fitted), ways(written.platform.file), strict=True):
+    for before, after in zip(message_paths(fitted), message_paths(written.platform.file), strict=True):
         same = message_s(written.platform.file, after, EVERYWHERE)
         assert same == pytest.approx(message_s(fitted, before, EVERYWHERE), rel=1e-4)
 
@@ -177,7 +177,7 @@ def test_processes_on_different_nodes_alone_make_inside_as_between() -> None:
     assert taken.inside is None
     written = calibrate(taken)
     assert write.NO_INSIDE in written.notes
-    inside, between = ways(written.platform.file)
+    inside, between = message_paths(written.platform.file)
     assert message_s(written.platform.file, inside, [2**20]) == pytest.approx(
         message_s(written.platform.file, between, [2**20]), rel=0.01
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from offbeat.cli.app import VERBS
-from offbeat.pattern.shape_names import SHAPE_NAMES
+from offbeat.pattern import SHAPE_NAMES
 from offbeat.pattern.shapes import SHAPES
 
 HEAVY = {"matplotlib", "mpi4py", "numpy", "plotly", "polars", "pyarrow", "rich", "scipy", "tomlkit", "jinja2"}

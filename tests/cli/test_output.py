@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from offbeat.cli.app import VERBS, build, load
 from offbeat.cli.output import print_notes, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
-from offbeat.notes import MOST
+from offbeat.table import MAX_NOTES
 
 STUDY = """name = "small"
 engine = "sim"
@@ -68,7 +68,7 @@ def test_a_run_tells_programs_how_it_ended(tmp_path: Path, monkeypatch: pytest.M
 def test_where_json_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot write .*nowhere/out\.json"):
         write_json(str(tmp_path / "nowhere" / "out.json"), lambda: b"{}")
-    with pytest.raises(RunFailed, match="make room there"):
+    with pytest.raises(RunFailed, match="free space there"):
         write_json("/dev/full", lambda: b"{}")
 
 
@@ -77,10 +77,10 @@ def test_a_document_that_nobody_wants_is_not_made() -> None:
 
 
 def test_ten_notes_are_printed_and_the_others_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    notes = [f"number {number}" for number in range(MOST + 2)]
+    notes = [f"number {number}" for number in range(MAX_NOTES + 2)]
     print_notes(stdout(), notes, everything=False)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:MOST] == [f"note: {note}" for note in notes[:MOST]]
-    assert lines[MOST:] == [f"2 more notes: --notes prints all {MOST + 2}"]
+    assert lines[:MAX_NOTES] == [f"note: {note}" for note in notes[:MAX_NOTES]]
+    assert lines[MAX_NOTES:] == [f"2 more notes: --notes prints all {MAX_NOTES + 2}"]
     print_notes(stdout(), notes, everything=True)
     assert len(capsys.readouterr().out.splitlines()) == len(notes)

@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from offbeat.cli.app import build
-from offbeat.results.checksum import sealed, sealed_document
+from offbeat.results.checksum import add_checksum, document_with_checksum
 from offbeat.results.layout import SCHEMA_VERSION
 from offbeat.study.case import Case
 from offbeat.tuning.proofs import table
@@ -83,10 +83,10 @@ def test_proofs_with_long_names_fit(width: int, p: int) -> None:
 def test_the_status_of_a_study_fits(width: int, tmp_path: Path) -> None:
     folder = tmp_path / "study"
     folder.mkdir()
-    (folder / "provenance.json").write_bytes(sealed_document({"schema_version": SCHEMA_VERSION}))
+    (folder / "provenance.json").write_bytes(document_with_checksum({"schema_version": SCHEMA_VERSION}))
     rest = '"status":"measured","reason":""}'
     lines = [LINE.format(name, name, 4096) + rest for name in ("reduce_scatter_block", "allgatherv")]
-    (folder / "cases.jsonl").write_bytes(b"".join(sealed(line.encode()) + b"\n" for line in lines))
+    (folder / "cases.jsonl").write_bytes(b"".join(add_checksum(line.encode()) + b"\n" for line in lines))
     text = printed(width, "status", str(folder))
     shown = [line for line in text.splitlines() if line.startswith(("collective", "reduce", "allgather"))]
     assert len(shown) == 3

@@ -12,8 +12,7 @@ from offbeat.clock.measure import failed
 from offbeat.clock.rows import HARMONIZE, Row
 from offbeat.clock.run import go_on
 from offbeat.clock.wanted import Step, steps
-from offbeat.errors import BadInput, RunFailed
-from offbeat.stopped import Stopped
+from offbeat.errors import BadInput, RunFailed, SignalExit
 
 
 class Silent:
@@ -168,10 +167,10 @@ def test_starts_are_kept_whole(tmp_path: Path) -> None:
 
 
 def test_a_stop_is_told_whether_anything_was_kept(tmp_path: Path) -> None:
-    with pytest.raises(Stopped) as stop, Kept(tmp_path, wanted()):
-        raise Stopped(15)
-    assert stop.value.told == "; nothing was measured yet"
+    with pytest.raises(SignalExit) as stop, Kept(tmp_path, wanted()):
+        raise SignalExit(15)
+    assert stop.value.progress == "; nothing was measured yet"
     keep(tmp_path)
-    with pytest.raises(Stopped) as stop, Kept(tmp_path, wanted()):
-        raise Stopped(15)
-    assert stop.value.told == "; what was measured is kept"
+    with pytest.raises(SignalExit) as stop, Kept(tmp_path, wanted()):
+        raise SignalExit(15)
+    assert stop.value.progress == "; what was measured is kept"

@@ -18,7 +18,7 @@ SIMULATOR = REPOSITORY / "simulator"
 SHARED = "trace_files"
 """The one file of the benchmarks that tests import: made-up traces."""
 
-OUTSIDE = {"bar", "errors", "notes", "reading", "stopped", "table", "units", "whole_file", "__init__"}
+OUTSIDE = {"atomic_write", "errors", "progress_bar", "reading", "table", "units", "__init__"}
 """Modules of the package that belong to no room and that every room may import."""
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from offbeat.engines.base import Proved
 from offbeat.engines.repeat import block_rule, no_samples
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.cases import Group

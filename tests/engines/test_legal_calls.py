@@ -16,8 +16,8 @@ from offbeat.engines.launches import Where
 from offbeat.engines.legal_calls import ELEMENTS, TABLE, LegalCall, legal_calls, smaller_sizes
 from offbeat.engines.legal_outcomes import NOT_TRIED, try_calls, wrong_calls
 from offbeat.mpi.driver import HUNG, DriverLost
+from offbeat.study.algorithm import KINDS
 from offbeat.study.case import COLLECTIVES, REDUCING
-from offbeat.study.legal import KINDS
 
 SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 

@@ -14,9 +14,10 @@ import pytest
 import real_studies
 from real_studies import TINY
 
-from offbeat.pattern import file, sequence
+from offbeat.pattern import file
+from offbeat.pattern import replay as replay_file
 from offbeat.pattern.file import Pattern
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern.replay import Replay
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import choose
 
@@ -34,7 +35,7 @@ def folder_of(tmp_path: Path) -> Path:
     folder.mkdir()
     mean_s = CALLS_S.mean(axis=0)
     file.write(folder / "app-mean.txt", Pattern(name="m", delays_s=mean_s - mean_s.min(), header=SITE))
-    sequence.write(folder / "app calls.replay", Sequence(name="c", delays_s=CALLS_S, header=SITE))
+    replay_file.write(folder / "app calls.replay", Replay(name="c", delays_s=CALLS_S, header=SITE))
     return folder
 
 
@@ -78,8 +79,8 @@ def test_a_run_killed_in_the_middle_of_a_replay_goes_on_and_measures_it_wholly(
 ):
     """Rounds of a second each: the kill comes while the replay, the last case but one, is measured."""
     folder = folder_of(tmp_path)
-    slow = Sequence(name="c", delays_s=np.tile(CALLS_S * 40, (3, 1)))
-    sequence.write(folder / "app calls.replay", slow)
+    slow = Replay(name="c", delays_s=np.tile(CALLS_S * 40, (3, 1)))
+    replay_file.write(folder / "app calls.replay", slow)
     (folder / "study.toml").write_text(
         STUDY.replace('shapes = ["no_delay", "ascending"]\nfiles = ["app-mean.txt"]', 'shapes = ["no_delay"]')
     )

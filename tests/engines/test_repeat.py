@@ -18,7 +18,7 @@ from offbeat.engines.repeat import (
     repeat,
     sample_bytes,
 )
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.results.statistics import median_interval
 from offbeat.study.schema import RepetitionsSection
 

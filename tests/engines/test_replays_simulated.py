@@ -21,11 +21,12 @@ from offbeat.engines.open import sim_engine_of
 from offbeat.engines.resume import open_store
 from offbeat.engines.run import run
 from offbeat.errors import BadInput
-from offbeat.pattern import file, sequence
+from offbeat.pattern import file
+from offbeat.pattern import replay as replay_file
 from offbeat.pattern.file import Pattern
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern.replay import Replay
+from offbeat.results.blocks import Samples
 from offbeat.results.read import Results, read_study
-from offbeat.results.repetitions import Samples
 from offbeat.study.load import load
 
 HEAD = """
@@ -73,7 +74,7 @@ def test_a_replay_of_the_same_call_over_and_over_has_exactly_the_pattern_s_delay
     with TemporaryDirectory() as folder:
         place = Path(folder)
         file.write(place / "one.txt", Pattern(name="one", delays_s=delays))
-        sequence.write(place / "many.replay", Sequence(name="many", delays_s=np.tile(delays, (calls, 1))))
+        replay_file.write(place / "many.replay", Replay(name="many", delays_s=np.tile(delays, (calls, 1))))
         text = HEAD.format(names=f'"{name}"', size=size, p=len(delays))
         text += '[patterns]\nshapes = []\nfiles = ["one.txt"]\nreplays = ["many.replay"]\n'
         results = simulated(place, text)
@@ -94,7 +95,7 @@ def replayed(tmp_path_factory, calls) -> Results:
     """A replay, and a pattern file of each of its calls."""
     folder = tmp_path_factory.mktemp("replayed")
     header = {"calls": "MPI_Alltoall at ft.c:118", "trace": "/t"}
-    sequence.write(folder / "all.replay", Sequence(name="all", delays_s=calls, header=header))
+    replay_file.write(folder / "all.replay", Replay(name="all", delays_s=calls, header=header))
     for number, call in enumerate(calls):
         file.write(folder / f"call{number}.txt", Pattern(name="x", delays_s=call, header=header))
     names = ", ".join(f'"call{number}.txt"' for number in range(len(calls)))
@@ -134,7 +135,7 @@ def test_a_replay_says_what_it_is_and_what_it_was_recorded_from(replayed, calls)
 
 @pytest.mark.parametrize("at_once", [1, 5, 100])
 def test_in_how_many_pieces_a_replay_is_simulated_changes_nothing(replayed, tmp_path, calls, at_once):
-    sequence.write(tmp_path / "all.replay", Sequence(name="all", delays_s=calls))
+    replay_file.write(tmp_path / "all.replay", Replay(name="all", delays_s=calls))
     text = HEAD.format(names='"reduce", "alltoall"', size=1024, p=12)
     text += '[patterns]\nshapes = ["no_delay"]\nreplays = ["all.replay"]\n'
     again = simulated(tmp_path, text, at_once)
@@ -142,10 +143,10 @@ def test_in_how_many_pieces_a_replay_is_simulated_changes_nothing(replayed, tmp_
 
 
 def test_a_replay_that_changed_after_it_began_is_refused(tmp_path, calls):
-    sequence.write(tmp_path / "all.replay", Sequence(name="all", delays_s=calls))
+    replay_file.write(tmp_path / "all.replay", Replay(name="all", delays_s=calls))
     text = HEAD.format(names='"reduce"', size=8, p=12) + '[patterns]\nreplays = ["all.replay"]\n'
     simulated(tmp_path, text)
-    sequence.write(tmp_path / "all.replay", Sequence(name="all", delays_s=calls[:-1]))
+    replay_file.write(tmp_path / "all.replay", Replay(name="all", delays_s=calls[:-1]))
     with pytest.raises(BadInput, match=r"has changed since the results .*\(all\.replay\)"):
         simulated(tmp_path, text)
 

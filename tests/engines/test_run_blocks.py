@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from offbeat.engines.repeat import MOST_BLOCKS, are_enough_blocks, block_rule
 from offbeat.results.blocks import Block, Blocks, block_interval, hodges_lehmann
-from offbeat.results.plausible import LONGEST_S, implausible_time, outside_interval
+from offbeat.results.plausible import MAX_TIME_S, implausible_time, outside_interval
 from offbeat.results.read import read_study
 from offbeat.results.status import read_status
 from offbeat.study.schema import RepetitionsSection
@@ -211,7 +211,7 @@ def test_the_interval_over_blocks_covers_the_truth_as_often_as_it_says():
     assert covered / 2000 == pytest.approx(0.95, abs=0.015)
 
 
-@given(st.lists(st.floats(0, LONGEST_S), min_size=2, max_size=10))
+@given(st.lists(st.floats(0, MAX_TIME_S), min_size=2, max_size=10))
 @example([1e-6, 1e-3])  # Student's t of two such blocks reaches 10^15 times the delay and more
 def test_whatever_the_blocks_their_interval_is_none_that_only_damage_explains(values):
     middle = hodges_lehmann(values)

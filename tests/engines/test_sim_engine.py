@@ -30,7 +30,7 @@ from offbeat.results.read import read_study
 from offbeat.select.certainty import EXACT
 from offbeat.select.choose import choose
 from offbeat.simulation import catalogue
-from offbeat.simulation.order import keeps_order
+from offbeat.simulation.catalogue import keeps_order
 from offbeat.study.case import Case
 from offbeat.study.load import loads, simulator_options
 
@@ -52,7 +52,7 @@ factors = [0.5, 1.5]
 
 
 def study(tmp_path, text=TEXT, **instead):
-    return loads(text, tmp_path / "study.toml", instead=simulator_options(**instead))
+    return loads(text, tmp_path / "study.toml", overrides=simulator_options(**instead))
 
 
 def go(loaded, directory, told=None):

@@ -7,12 +7,12 @@ from pathlib import Path
 from ft_program import Ft, build_watcher, seen, stated, watch
 
 from offbeat.pattern import file
-from offbeat.pattern.make import make
+from offbeat.pattern.file import shape_pattern
 
 
 def test_the_stated_calls_and_bytes_are_those_that_every_rank_makes(ft: Ft, tmp_path: Path) -> None:
     pattern = tmp_path / "pattern.txt"
-    file.write(pattern, make("last_delayed", 3, 1e-4))
+    file.write(pattern, shape_pattern("last_delayed", 3, 1e-4))
     words = ["--iterations", 3, "--repeat", 2, "--imbalance", pattern]
     result = ft.result(3, *words, variables=watch(build_watcher(ft.mpi, tmp_path), tmp_path))
     ranks = seen(tmp_path, 3)

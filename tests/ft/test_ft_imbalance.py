@@ -16,7 +16,7 @@ from real_libraries import REPOSITORY
 
 from offbeat.errors import BadInput
 from offbeat.pattern import file
-from offbeat.pattern.make import make
+from offbeat.pattern.file import shape_pattern
 from offbeat.pattern.shapes import SHAPES, delays
 from offbeat.units import TIME_UNITS, parse_time
 
@@ -144,7 +144,7 @@ def test_pattern_files_are_read_as_offbeat_reads_them(parts: ctypes.CDLL, tmp_pa
 
 
 def test_a_pattern_file_of_offbeat_comes_back_to_the_last_bit(parts: ctypes.CDLL, tmp_path: Path) -> None:
-    path, pattern = tmp_path / "pattern.txt", make("random", 50, 1e-3, seed=7)
+    path, pattern = tmp_path / "pattern.txt", shape_pattern("random", 50, 1e-3, seed=7)
     file.write(path, pattern)
     np.testing.assert_array_equal(read(parts, path, 50), pattern.delays_s)
 

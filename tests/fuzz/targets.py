@@ -47,9 +47,9 @@ def _pattern(folder: Path) -> None:
 
 
 def _replay(folder: Path) -> None:
-    from offbeat.pattern import sequence
+    from offbeat.pattern import replay as replay_file
 
-    sequence.read(folder / "calls.replay")
+    replay_file.read(folder / "calls.replay")
 
 
 def _table(folder: Path) -> None:
@@ -60,7 +60,7 @@ def _table(folder: Path) -> None:
 
 
 def _make_results(folder: Path) -> None:
-    from offbeat.results.repetitions import Samples
+    from offbeat.results.blocks import Samples
     from offbeat.results.store import Store
     from offbeat.study.algorithm import Algorithm, Verdict
     from offbeat.study.case import Case

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
 from offbeat.pattern import draw
-from offbeat.pattern.make import make
+from offbeat.pattern.file import shape_pattern
 from offbeat.pattern.picture import picture
 from offbeat.pattern.shapes import SHAPES
 
@@ -21,7 +21,7 @@ MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     blocks=st.booleans(),
 )
 def test_a_drawing_fits_the_terminal(shape, p, width, blocks):
-    lines = draw.bars(make(shape, p, 1e-4), width=width, blocks=blocks)
+    lines = draw.bars(shape_pattern(shape, p, 1e-4), width=width, blocks=blocks)
     drawing = [line for line in lines if any(edge in line for edge in "│└|+")]
     assert drawing
     assert max(map(len, drawing)) <= width
@@ -32,19 +32,21 @@ def test_a_drawing_fits_the_terminal(shape, p, width, blocks):
 @pytest.mark.parametrize("p", [4, 80, 4000])
 @pytest.mark.parametrize("shape", ["first_delayed", "mid_delayed", "last_delayed"])
 def test_one_late_rank_is_seen_however_many_there_are(p, shape):
-    lines = draw.bars(make(shape, p, 1e-4), width=80)
+    lines = draw.bars(shape_pattern(shape, p, 1e-4), width=80)
     assert "█" in lines[1]
 
 
 def test_binning_is_said():
-    assert "a column is 55 ranks and shows the latest of them" in draw.bars(make("bell", 4000, 1.0))[-1]
-    assert "column" not in "".join(draw.bars(make("bell", 64, 1.0)))
+    assert (
+        "a column is 55 ranks and shows the latest of them" in draw.bars(shape_pattern("bell", 4000, 1.0))[-1]
+    )
+    assert "column" not in "".join(draw.bars(shape_pattern("bell", 64, 1.0)))
 
 
 @given(p=st.integers(1, 3000), columns=st.integers(1, 100))
 def test_bins_keep_every_latest_rank(p, columns):
-    delays_s = make("random", p, 1.0).delays_s
-    latest_s, ranks_each = draw.binned(delays_s, columns)
+    delays_s = shape_pattern("random", p, 1.0).delays_s
+    latest_s, ranks_each = draw.maxima_by_group(delays_s, columns)
     assert len(latest_s) == math.ceil(p / ranks_each) <= columns
     expected = [delays_s[start : start + ranks_each].max() for start in range(0, p, ranks_each)]
     assert np.array_equal(latest_s, expected)
@@ -58,7 +60,7 @@ def test_the_unit_suits_the_largest_delay(largest_s, unit):
 
 
 def test_the_drawing_names_pattern_processes_and_skew():
-    assert draw.bars(make("mid_delayed", 5, 1e-4))[0] == (
+    assert draw.bars(shape_pattern("mid_delayed", 5, 1e-4))[0] == (
         "mid_delayed: p = 5, skew 100 µs, mean delay 20 µs, 1 of 5 ranks late"
     )
 
@@ -66,13 +68,20 @@ def test_the_drawing_names_pattern_processes_and_skew():
 @pytest.mark.parametrize("suffix", MAGIC)
 def test_a_picture_is_of_the_kind_its_name_says(tmp_path, suffix):
     path = tmp_path / f"patterns.{suffix}"
-    picture([make(shape, 16, 1e-4, ppn=4) for shape in SHAPES], path)
+    picture([shape_pattern(shape, 16, 1e-4, ppn=4) for shape in SHAPES], path)
     assert path.read_bytes().startswith(MAGIC[suffix])
 
 
 def test_a_picture_labels_its_axes_with_units(tmp_path):
     path = tmp_path / "patterns.svg"
-    picture([make("bell", 4000, 2e-4), make("no_delay", 4, 1.0), make("random", 1, 1.0)], path)
+    picture(
+        [
+            shape_pattern("bell", 4000, 2e-4),
+            shape_pattern("no_delay", 4, 1.0),
+            shape_pattern("random", 1, 1.0),
+        ],
+        path,
+    )
     words = path.read_text()
     for label in ("delay [µs]", "rank (20 a bar; light: the latest, dark: their mean)", "no rank is late"):
         assert f"<!-- {label} -->" in words
@@ -80,9 +89,9 @@ def test_a_picture_labels_its_axes_with_units(tmp_path):
 
 def test_a_picture_of_another_kind_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"\.png, \.svg, \.pdf"):
-        picture([make("bell", 4, 1.0)], tmp_path / "bell.bmp")
+        picture([shape_pattern("bell", 4, 1.0)], tmp_path / "bell.bmp")
 
 
 def test_a_picture_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(BadInput, match="No such file"):
-        picture([make("bell", 4, 1.0)], tmp_path / "no" / "bell.png")
+        picture([shape_pattern("bell", 4, 1.0)], tmp_path / "no" / "bell.png")

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
 from offbeat.pattern import file
-from offbeat.pattern.file import Pattern
-from offbeat.pattern.make import make
+from offbeat.pattern.file import Pattern, shape_pattern
 from offbeat.pattern.shapes import SHAPES
 
 DELAYS = st.lists(st.floats(0, 86400.0), min_size=1, max_size=40).map(lambda drawn: [*drawn, 0.0])
@@ -24,7 +23,7 @@ def test_a_pattern_comes_back_from_its_file_to_the_last_bit(tmp_path_factory, de
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_comes_back_with_how_it_was_made(tmp_path, shape):
-    pattern = make(shape, 12, 1e-4, seed=7, ppn=4)
+    pattern = shape_pattern(shape, 12, 1e-4, seed=7, ppn=4)
     path = tmp_path / f"{shape}.txt"
     file.write(path, pattern)
     again = file.read(path, 12)
@@ -34,7 +33,7 @@ def test_every_shape_comes_back_with_how_it_was_made(tmp_path, shape):
 
 
 def test_the_file_has_p_lines_behind_its_header():
-    lines = file.text(make("ascending", 3, 1.0)).splitlines()
+    lines = file.text(shape_pattern("ascending", 3, 1.0)).splitlines()
     assert [line for line in lines if not line.startswith("#")] == ["0.0", "0.5", "1.0"]
     assert "# unit: s" in lines
     assert "# p: 3" in lines
@@ -115,4 +114,4 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(BadInput, match="cannot write the pattern file"):
-        file.write(tmp_path / "no" / "folder.txt", make("bell", 3, 1.0))
+        file.write(tmp_path / "no" / "folder.txt", shape_pattern("bell", 3, 1.0))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from offbeat.errors import BadInput
-from offbeat.pattern import sequence
-from offbeat.pattern.sequence import Sequence, mean
+from offbeat.pattern import replay as replay_file
+from offbeat.pattern.replay import Replay, mean_pattern
 
 CALLS = arrays.arrays(
     np.float64, arrays.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.floats(0, 86400.0)
@@ -28,10 +28,10 @@ def test_a_replay_comes_back_from_its_file_to_the_last_bit(tmp_path_factory, cal
     for call, first in zip(calls, firsts, strict=False):
         call[first % len(call)] = 0.0
     path = tmp_path_factory.mktemp("replay") / "site.replay"
-    made = Sequence(name="site", delays_s=calls, header=header)
-    sequence.write(path, made)
-    assert sequence.read(path) == made
-    assert sequence.read(path, made.p) == made
+    made = Replay(name="site", delays_s=calls, header=header)
+    replay_file.write(path, made)
+    assert replay_file.read(path) == made
+    assert replay_file.read(path, made.p) == made
 
 
 def written(tmp_path: Path, content: str | bytes) -> Path:
@@ -52,20 +52,20 @@ def written(tmp_path: Path, content: str | bytes) -> Path:
     ],
 )
 def test_lines_of_numbers_from_any_tool_are_a_replay(tmp_path, content):
-    replay = sequence.read(written(tmp_path, content), 3)
+    replay = replay_file.read(written(tmp_path, content), 3)
     assert replay.delays_s == pytest.approx(np.array([[0, 1e-3, 0.5], [0, 0, 0]]), rel=1e-15)
     assert (replay.name, replay.calls, replay.p, replay.shifted) == ("theirs", 2, 3, 0)
 
 
 def test_delays_are_behind_the_first_rank_of_their_own_call(tmp_path):
-    replay = sequence.read(written(tmp_path, "0.5 0.25\n0 1\n2 2\n"))
+    replay = replay_file.read(written(tmp_path, "0.5 0.25\n0 1\n2 2\n"))
     assert replay.delays_s.tolist() == [[0.25, 0], [0, 1], [0, 0]]
     assert replay.shifted == 2
     assert replay.skews_s.tolist() == [0.25, 1, 0]
 
 
 def test_the_mean_over_calls_is_each_ranks_own(tmp_path):
-    assert mean(sequence.read(written(tmp_path, "0 1\n3 0\n"))).delays_s.tolist() == [1.5, 0.5]
+    assert mean_pattern(replay_file.read(written(tmp_path, "0 1\n3 0\n"))).delays_s.tolist() == [1.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_mean_over_calls_is_each_ranks_own(tmp_path):
 )
 def test_a_file_that_is_no_replay_is_refused_with_its_line(tmp_path, content, sentence):
     with pytest.raises(BadInput, match=sentence):
-        sequence.read(written(tmp_path, content))
+        replay_file.read(written(tmp_path, content))
 
 
 @pytest.mark.timeout(30)  # quadratic time would be hours
@@ -111,28 +111,28 @@ def test_a_line_of_a_megabyte_is_read_in_linear_time(tmp_path, content, refusal)
     path = tmp_path / "long.replay"
     path.write_text(content)
     if not refusal:
-        assert sequence.read(path).calls == 1
+        assert replay_file.read(path).calls == 1
         return
     with pytest.raises(BadInput, match=refusal) as raised:
-        sequence.read(path)
+        replay_file.read(path)
     assert len(str(raised.value)) < 1000
 
 
 def test_a_replay_of_another_p_is_refused_with_both_numbers(tmp_path):
     with pytest.raises(BadInput, match=r"calls are of 3 processes, but p = 4; record a run with 4 processes"):
-        sequence.read(written(tmp_path, "0 1 2\n"), 4)
+        replay_file.read(written(tmp_path, "0 1 2\n"), 4)
 
 
 def test_a_pattern_file_is_no_replay_and_says_what_it_is(tmp_path):
     with pytest.raises(BadInput, match="need 3 a line; a file with one line a rank is a pattern file"):
-        sequence.read(written(tmp_path, "0\n1\n2\n"), 3)
+        replay_file.read(written(tmp_path, "0\n1\n2\n"), 3)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"cannot read the replay file .*nowhere\.replay: No such file"):
-        sequence.read(tmp_path / "nowhere.replay")
+        replay_file.read(tmp_path / "nowhere.replay")
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(BadInput, match="cannot write the replay file"):
-        sequence.write(tmp_path / "no" / "folder", Sequence(name="x", delays_s=np.zeros((1, 2))))
+        replay_file.write(tmp_path / "no" / "folder", Replay(name="x", delays_s=np.zeros((1, 2))))

@@ -7,7 +7,7 @@ import pytest
 
 from offbeat import _simulator
 from offbeat.platform import machine, presets
-from offbeat.platform.predict import message_s, several_s, ways
+from offbeat.platform.message_times import concurrent_message_s, message_paths, message_s
 
 SIZES = [0, 1, 241, 1024, 4095, 4096, 65536, 2**20]
 
@@ -46,7 +46,7 @@ def simulated_s(platform: machine.Platform, size: int, node_of_rank: list[int]) 
 
 def farthest(platform: machine.Platform) -> list[tuple[int, object]]:
     """A node at each distance from node 0, and the figures of that distance."""
-    made, found = platform.topology(), ways(platform.file)
+    made, found = platform.topology(), message_paths(platform.file)
     listed: list[tuple[int, object]] = [(0, found[0])]
     for way in found[1:]:
         for node in range(1, platform.file.nodes):
@@ -86,10 +86,10 @@ def together_s(platform: machine.Platform, size: int, node_of_rank: list[int]) -
 @pytest.mark.parametrize("between", [True, False])
 def test_several_messages_share_a_link_and_nothing_inside_a_node(flows: int, between: bool) -> None:
     platform = machine.loads(CALIBRATED.replace("cores = 4", "cores = 16"), "x.toml")
-    way = ways(platform.file)[1 if between else 0]
+    way = message_paths(platform.file)[1 if between else 0]
     nodes = [0, int(between)] * flows
     assert together_s(platform, 2**20, nodes) == pytest.approx(
-        several_s(platform.file, way, 2**20, flows), rel=1e-6
+        concurrent_message_s(platform.file, way, 2**20, flows), rel=1e-6
     )
 
 

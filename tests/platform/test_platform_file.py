@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
-from offbeat.platform import machine, presets, shape, template
-from offbeat.platform.json_schema import schema_text
+from offbeat.platform import machine, network, presets, template
+from offbeat.platform.template import schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "platform.schema.json"
 
@@ -100,10 +100,10 @@ FAULTS = [
     (
         SMALL + '[ranks]\nmapping = "list"\nnodes = [0, 1, 0, 0] #!',
         "ranks.nodes",
-        "node 0 has 2 cores, and rank 3 is one more than they are",
+        "node 0 has 2 cores, and rank 3 is one too many",
     ),
     (SMALL + '[ranks]\nmapping = "by core" #!', "ranks.mapping", "Known: block, cyclic, list"),
-    (SMALL + "[messages]\nfrom_sizes = [0, 8, 8] #!", "messages.from_sizes", "8 B stands behind 8 B"),
+    (SMALL + "[messages]\nfrom_sizes = [0, 8, 8] #!", "messages.from_sizes", "8 B follows 8 B"),
     (
         SMALL + "[messages]\nfrom_sizes = [0, 8]\nlatency_factors = [1] #!\nbandwidth_factors = [1, 1]",
         "messages.latency_factors",
@@ -148,7 +148,7 @@ def test_a_preset_is_sound_and_says_where_it_comes_from(name: str) -> None:
 
 def test_the_papers_cluster_is_the_papers() -> None:
     paper = machine.load("paper")
-    assert (paper.file.nodes, paper.file.cores, paper.places) == (32, 32, 1024)
+    assert (paper.file.nodes, paper.file.cores, paper.total_cores) == (32, 32, 1024)
     assert paper.file.link.bandwidth == paper.file.inside.bandwidth == 1.25e9
     assert paper.topology().routes(0, 31)[0] == 2e-6 and paper.file.inside.latency == 1e-6
     assert list(paper.node_of_rank(1024)) == [rank // 32 for rank in range(1024)]
@@ -164,7 +164,7 @@ def test_a_name_that_is_no_preset_is_refused_with_the_nearest() -> None:
 def test_a_file_that_is_named_like_a_preset_wins_over_it(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("paper").write_text(SMALL, encoding="utf-8")
-    assert machine.load("paper").places == 8
+    assert machine.load("paper").total_cores == 8
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_list_says_where_each_rank_is() -> None:
         (platform(), {"p": 9}, r"^cluster.toml:2: cores: 9 ranks, but 4 nodes × 2 cores are 8; take fewer"),
         (platform("cyclic"), {"p": 9}, "9 ranks, but 4 nodes × 2 cores are 8"),
         (platform(), {"p": 6, "nodes": 2, "ppn": 3}, "6 ranks, 3 of them on one node"),
-        (platform(), {"p": 5, "nodes": 5, "ppn": 1}, "5 nodes are asked for, but the platform has 4"),
+        (platform(), {"p": 5, "nodes": 5, "ppn": 1}, "5 nodes are requested, but the platform has 4"),
         (platform(), {"p": 5, "nodes": 2, "ppn": 2}, "2 nodes × 2 ranks are 4, not p = 5"),
         (platform(), {"p": 0}, "0 ranks cannot be placed"),
         (platform("list", "nodes = [3, 1]"), {"p": 5}, "of 5 ranks ranks 2 to 4 have no node"),
@@ -267,8 +267,8 @@ def test_a_fat_tree_has_the_switches_and_the_taper_that_were_stated(
 ) -> None:
     text = TREE.replace("nodes = 4", "nodes = 64")
     file = machine.loads(f"{text}[fat_tree]\n{words}\n", "x.toml").file
-    assert [level.switches for level in shape.levels(file)] == switches
-    assert shape.tapers(file) == pytest.approx(taper)
+    assert [level.switches for level in network.levels(file)] == switches
+    assert network.tapers(file) == pytest.approx(taper)
 
 
 def test_bandwidths_of_each_kind_reach_the_links() -> None:

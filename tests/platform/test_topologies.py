@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from real_libraries import lacking
 
@@ -125,7 +125,6 @@ levels_of_trees = st.lists(st.tuples(sizes, sizes, sizes), min_size=1, max_size=
 
 
 @given(levels=levels_of_trees, data=st.data())
-@settings(deadline=None)
 def test_a_route_in_a_fat_tree_goes_up_to_the_lowest_common_switch_and_down(
     levels: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
@@ -174,7 +173,6 @@ def test_a_tree_may_have_empty_places() -> None:
 
 
 @given(groups=st.integers(1, 5), routers=st.integers(1, 5), nodes=st.integers(1, 3), cables=st.integers(1, 4))
-@settings(deadline=None)
 def test_a_route_in_a_dragonfly_is_minimal_and_hangs_together(
     groups: int, routers: int, nodes: int, cables: int
 ) -> None:
@@ -204,7 +202,6 @@ def test_a_route_in_a_dragonfly_is_minimal_and_hangs_together(
 
 
 @given(groups=st.integers(2, 9), routers=st.integers(1, 8), cables=st.integers(1, 5))
-@settings(deadline=None)
 def test_global_cables_of_a_dragonfly_are_spread_over_its_routers(
     groups: int, routers: int, cables: int
 ) -> None:

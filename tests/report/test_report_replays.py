@@ -11,8 +11,8 @@ import pytest
 
 from offbeat.report import figures, patterns
 from offbeat.report.grids import last_delay_grid, normalised_grid
+from offbeat.results.blocks import Samples
 from offbeat.results.read import Results, read_study
-from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
 from offbeat.study.case import Case
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.study.case import Case
 
 STUDY = 'name = "a study"\n'

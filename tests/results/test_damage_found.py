@@ -103,7 +103,7 @@ def test_a_changed_digit_in_a_line_is_found_named_set_aside_and_measured_again(
 
 
 @pytest.mark.parametrize("damage", [flip, insert])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(place=st.floats(0, 1), kind=st.sampled_from(["stream", "repetitions", "ranks", "cases", "verdicts"]))
 def test_damage_anywhere_is_found_and_mended_by_going_on(
     streams: Path,

@@ -71,7 +71,7 @@ def test_one_value_is_one_repetition_and_its_own_interval(tmp_path):
     assert row["total_delay_s"] is None
     assert results.repetitions["last_delay_s"].to_list() == [12.5e-6]
     assert len(results.ranks()) == 0
-    assert any("how sure it is cannot be told" in remark for remark in done.remarks)
+    assert any("its confidence is unknown" in remark for remark in done.remarks)
 
 
 def test_several_rows_of_a_cell_are_its_repetitions(tmp_path):
@@ -189,7 +189,7 @@ GOOD = "m,2,4,reduce,8,ascending,lin,1"
         (["m,-2,4,reduce,8,ascending,lin,1"], r":3: column nodes: '-2' is not a whole number"),
         (["m,0,4,reduce,8,ascending,lin,1"], r":3: the row has p = 0 processes"),
         (["m,2,4,redcue,8,ascending,lin,1"], r":3: there is no collective 'redcue'; did you mean reduce\?"),
-        (["m,2,4,,8,ascending,lin,1"], r":3: the row does not say the collective"),
+        (["m,2,4,,8,ascending,lin,1"], r":3: the row does not state the collective"),
         (["m,2,4,reduce,8,ascending,lin"], r":3: the row has 7 fields, the header 8"),
         (['m,2,4,reduce,8,"ascending,lin,1'], r":3: .*not a CSV table"),
     ],
@@ -272,7 +272,7 @@ def test_a_summary_that_is_there_twice_is_refused(store, directory, tmp_path):
     path = tmp_path / "ours.csv"
     export_file(offbeat.read_study(directory), path)
     path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
-    with pytest.raises(BadInput, match=r"ours\.csv:3: this cell was summarised already on line 2"):
+    with pytest.raises(BadInput, match=r"ours\.csv:3: this case was summarised already on line 2"):
         import_csv(path, tmp_path / "out")
 
 

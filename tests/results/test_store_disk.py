@@ -39,7 +39,7 @@ def test_a_full_disk_loses_nothing_and_the_run_goes_on_when_there_is_room(
     for number in range(3):
         store.append(make_case(number), FACTS, make_samples(number))
     disk.room = room
-    with pytest.raises(RunFailed, match="No space left on device; all that was finished before is kept"):
+    with pytest.raises(RunFailed, match="No space left on device; everything finished before is kept"):
         for number in (3, 4, 5):
             store.append(make_case(number), FACTS, make_samples(number))
     kept = len(store.done)
@@ -142,7 +142,7 @@ def test_a_full_disk_at_the_start_is_bad_input(directory, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("offbeat.results.layout.write_whole", full)
+    monkeypatch.setattr("offbeat.results.layout.write_durably", full)
     with pytest.raises(BadInput, match=r"cannot write to the result directory .*: No space left"):
         Store.create(directory, study_toml=STUDY, provenance={})
     monkeypatch.undo()

@@ -80,7 +80,7 @@ def test_samples_cut_at_any_byte_hold_the_cases_before_the_cut(killed, tmp_path)
     assert found == set(range(COUNT))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_cases_and_samples_cut_anywhere_hold_a_prefix(killed, tmp_path_factory, data):
     directory = Path(shutil.copytree(killed, tmp_path_factory.mktemp("cut") / "left"))

@@ -65,7 +65,7 @@ def test_none_of_them_is_there_after_a_failure(tmp_path, monkeypatch):
 def test_one_that_is_there_already_keeps_all_of_them_out(tmp_path):
     with Store.create(tmp_path / "results", study_toml=STUDY, provenance={}) as store:
         store.append_all(entries([1, 2]))
-        with pytest.raises(ValueError, match="is there already"):
+        with pytest.raises(ValueError, match="is finished already"):
             store.append_all(entries([2, 3]))
         assert len(store.done) == 2
 
@@ -76,7 +76,7 @@ def test_nothing_is_nothing(tmp_path):
     assert offbeat.read_cases(tmp_path / "results").is_empty()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_kill_while_lines_are_written_keeps_the_whole_ones_and_their_samples(tmp_path_factory, data):
     directory = tmp_path_factory.mktemp("killed") / "results"

@@ -5,8 +5,7 @@ from measured import case, matrix, results
 
 from offbeat.errors import BadInput
 from offbeat.select.choose import choose, select
-from offbeat.study.algorithm import Verdict
-from offbeat.study.legal import WrongCall
+from offbeat.study.algorithm import Verdict, WrongCall
 
 ROWS = matrix(
     {

@@ -15,7 +15,7 @@ from offbeat.engines import smpi_platform
 from offbeat.engines.smpi_program import PACKAGE, Oracle, build_program
 from offbeat.errors import RunFailed
 from offbeat.platform.machine import Platform, load
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 
 PATIENCE_S = 60.0
 

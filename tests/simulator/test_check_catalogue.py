@@ -9,22 +9,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from offbeat.algorithm import breadth, choose, sweep
-from offbeat.algorithm.subject import Listed, Portion
+from offbeat.algorithm import check, check_matrix, find
+from offbeat.algorithm.inspected import CatalogueAlgorithm, CheckBatch
 from offbeat.study.case import REDUCING
 
-GROUPS = sorted({(entry.collective, entry.family) for entry in choose.listed()})
+GROUPS = sorted({(entry.collective, entry.family) for entry in find.listed()})
 
 
-def sample(subject: Listed) -> Iterator[breadth.Task]:
+def sample(algorithm: CatalogueAlgorithm) -> Iterator[check_matrix.CheckTask]:
     """p from 1 to 70 with few roots and counts each, so that all of them have their turn; one large p."""
-    reduces = subject.collective in REDUCING
+    reduces = algorithm.collective in REDUCING
     for p in range(1, 71):
-        counts = breadth.counts(p, subject.collective)
+        counts = check_matrix.counts(p, algorithm.collective)
         few = {counts[p % len(counts)], counts[(3 * p + 1) % len(counts)]} - {1000} if p > 40 else counts
-        yield breadth.Task(
-            subject=subject,
-            portion=Portion(
+        yield check_matrix.CheckTask(
+            algorithm=algorithm,
+            batch=CheckBatch(
                 p=p,
                 roots=() if p <= 6 else (p % 5, p // 2, -1),
                 counts=tuple(few) or (1,),
@@ -33,16 +33,16 @@ def sample(subject: Listed) -> Iterator[breadth.Task]:
                 commutative=(True, False) if reduces and p % 3 else (True,),
             ),
         )
-    large = 150 if breadth.everybody_to_everybody(subject) else 1100
-    counts = (0,) if subject.collective == "barrier" else (large + 1,)
-    yield breadth.Task(subject=subject, portion=Portion(p=large, roots=(1,), counts=counts))
+    large = 150 if check_matrix.is_all_to_all(algorithm) else 1100
+    counts = (0,) if algorithm.collective == "barrier" else (large + 1,)
+    yield check_matrix.CheckTask(algorithm=algorithm, batch=CheckBatch(p=large, roots=(1,), counts=counts))
 
 
 @pytest.mark.parametrize(("collective", "family"), GROUPS)
 def test_every_algorithm_computes_its_collective(collective: str, family: str) -> None:
-    subjects = choose.listed(collective, family)
-    outcomes = sweep.sweep([task for subject in subjects for task in sample(subject)], jobs=2)
-    told = [f"{outcome.title}: {outcome.findings[0]}" for outcome in sweep.wrong(outcomes)]
+    subjects = find.listed(collective, family)
+    outcomes = check.sweep([task for algorithm in subjects for task in sample(algorithm)], jobs=2)
+    told = [f"{outcome.title}: {outcome.findings[0]}" for outcome in check.wrong(outcomes)]
     assert told == []
     assert [outcome.title for outcome in outcomes if outcome.proved == 0] == []
 
@@ -50,18 +50,18 @@ def test_every_algorithm_computes_its_collective(collective: str, family: str) -
 @pytest.mark.parametrize(("collective", "family"), GROUPS)
 def test_every_algorithm_is_right_with_other_parameters(collective: str, family: str) -> None:
     tasks = [
-        breadth.Task(
-            subject=variant,
-            portion=Portion(
+        check_matrix.CheckTask(
+            algorithm=variant,
+            batch=CheckBatch(
                 p=p, roots=(0, -1), counts=(0,) if collective == "barrier" else (1, 29), ranks_per_node=p % 4
             ),
         )
-        for subject in choose.listed(collective, family)
-        for index, variant in enumerate(breadth.variants(subject, combined=8))
+        for algorithm in find.listed(collective, family)
+        for index, variant in enumerate(check_matrix.variants(algorithm, combined=8))
         for p in (2 + index % 3, 9 + index % 8)
     ]
-    outcomes = sweep.sweep(tasks, jobs=2)
-    assert [f"{outcome.title}: {outcome.findings[0]}" for outcome in sweep.wrong(outcomes)] == []
+    outcomes = check.sweep(tasks, jobs=2)
+    assert [f"{outcome.title}: {outcome.findings[0]}" for outcome in check.wrong(outcomes)] == []
 
 
 @pytest.mark.parametrize("collective", sorted({collective for collective, _ in GROUPS}))

@@ -48,7 +48,7 @@ shapes = ["no_delay"]
 
 
 def study(folder, text=TEXT, engine="smpi", **instead):
-    return loads(text, folder / "study.toml", instead=simulator_options(engine=engine, **instead))
+    return loads(text, folder / "study.toml", overrides=simulator_options(engine=engine, **instead))
 
 
 def go(loaded, directory):

@@ -42,7 +42,7 @@ COLLECTIVES = [
     ('names = "reduce" #!\nsizes = [8]', "names", 'this is a list; write ["reduce"]'),
     ("names = [] #!\nsizes = [8]", "names", "the list is empty"),
     ("names = [3] #!\nsizes = [8]", "names", "must be text in quotation marks"),
-    ('names = ["scan", "scan"] #!\nsizes = [8]', "names", "'scan' stands here twice; leave one out"),
+    ('names = ["scan", "scan"] #!\nsizes = [8]', "names", "'scan' is listed twice; remove one"),
     ('names = ["scan"]\nsizes = [8]\nsize = [16] #!', "size", "did you mean 'sizes'"),
     ('names = ["scan"]\nsizes = [8]\nfactors = [1] #!', "factors", "it belongs to [skew]"),
     ('names = ["scan"]\nsizes = 8 #!', "sizes", "this is a list; write [8]"),
@@ -61,7 +61,7 @@ COLLECTIVES = [
         "did you mean 'kB' (1000 bytes) or 'KiB' (1024 bytes)",
     ),
     ('names = ["scan"]\nsizes = ["8 s"] #!', "sizes", "'s' is not a unit of size"),
-    ('names = ["scan"]\nsizes = ["1 KiB",\n 1024] #!', "sizes", "1 KiB stands here twice"),
+    ('names = ["scan"]\nsizes = ["1 KiB",\n 1024] #!', "sizes", "1 KiB is listed twice"),
     ('names = ["scan"]\nsizes = [] #!', "sizes", "there are no message sizes"),
     ('names = ["barrier"]\nsizes = [8] #!', "sizes", "a barrier has no message size; leave sizes out"),
     ('names = ["scan"]\nsizes = ["1 TiB"] #!', "sizes", "more than an MPI call can state (2147483647)"),
@@ -72,7 +72,7 @@ COLLECTIVES = [
         "algorithms",
         "'all' includes every other",
     ),
-    ('names = ["scan"]\nsizes = [8]\nalgorithms = ["a", "a"] #!', "algorithms", "'a' stands here twice"),
+    ('names = ["scan"]\nsizes = [8]\nalgorithms = ["a", "a"] #!', "algorithms", "'a' is listed twice"),
     ('names = ["scan"]\nsizes = [8]\nalgorithms = [" "] #!', "algorithms", "name is empty"),
     (
         'names = ["scan"]\nsizes = [8]\nop = "summ" #!',
@@ -95,7 +95,7 @@ PROCESSES = [
     ("[processes]\np = [4, 0] #!", "processes.p", "0 is too small; it must be 1 or more"),
     ("[processes]\np = [1] #!", "processes.p", "p must be 2 or more"),
     ("[processes]\np = [-4] #!", "processes.p", "-4 is too small"),
-    ("[processes]\np = [4,\n4] #!", "processes.p", "4 stands here twice"),
+    ("[processes]\np = [4,\n4] #!", "processes.p", "4 is listed twice"),
     ("[processes]\np = [100000000] #!", "processes.p", "100000000 is too large"),
     (
         "[processes]\np = [100000] #!",
@@ -117,7 +117,7 @@ SECTIONS = [
         "patterns.shapes",
         "'ascendin' is not a shape; did you mean 'ascending'?",
     ),
-    ('[patterns]\nshapes = ["bell", "bell"] #!', "patterns.shapes", "'bell' stands here twice"),
+    ('[patterns]\nshapes = ["bell", "bell"] #!', "patterns.shapes", "'bell' is listed twice"),
     ("[patterns]\nshapes = [] #!", "patterns.shapes", "there is no pattern"),
     ('[patterns]\nshapes = ["node_delayed"] #!', "patterns.shapes", "give nodes and ppn instead of p"),
     (
@@ -153,7 +153,7 @@ SECTIONS = [
     (
         '[patterns]\nfiles = ["ok.txt",\n"ok.txt"] #!',
         "patterns.files",
-        "'ok.txt' stands here twice; leave one out",
+        "'ok.txt' is listed twice; remove one",
     ),
     ('[patterns]\nfiles = ["a\\u0000b"] #!', "patterns.files", "holds the character NUL"),
     (
@@ -177,9 +177,9 @@ SECTIONS = [
     ("[skew]\nfactors = [-1] #!", "skew.factors", "-1.0 is too small"),
     ("[skew]\nfactors = [nan] #!", "skew.factors", "nan is not a finite number"),
     ("[skew]\nfactors = [inf] #!", "skew.factors", "inf is not a finite number"),
-    ("[skew]\nfactors = [1, 1.0] #!", "skew.factors", "1.0 stands here twice"),
+    ("[skew]\nfactors = [1, 1.0] #!", "skew.factors", "1.0 is listed twice"),
     ('[skew]\nfactors = ["1"] #!', "skew.factors", "is text, but this must be a number"),
-    ('[skew]\npolicy = "fixed"\ntimes = ["100 us", 1e-4] #!', "skew.times", "100 µs stands here twice"),
+    ('[skew]\npolicy = "fixed"\ntimes = ["100 us", 1e-4] #!', "skew.times", "100 µs is listed twice"),
     (
         '[skew]\npolicy = "fixed"\ntimes = ["5 parsecs"] #!',
         "skew.times",
@@ -205,14 +205,14 @@ SECTIONS = [
     (
         '[mpi]\noptions = ["--map-by node"] #!',
         "mpi.options",
-        'is two words to the launcher; write "--map-by", "node"',
+        'must be several arguments of the launcher; write "--map-by", "node"',
     ),
     ('[mpi]\nenvironment = {A = "\\u0000"} #!', "mpi.environment.A", "holds the character NUL"),
     ("[mpi]\nenvironment = {A = 1} #!", "mpi.environment.A", 'write it in quotation marks: A = "1"'),
     (
         '[mpi.environment]\nA = "1"\n"b-c" = "1" #!',
         "mpi.environment.b-c",
-        "no name of an environment variable",
+        "not a name of an environment variable",
     ),
     ("[mpi]\nenvironment = 3 #!", "mpi.environment", "must be a table of texts"),
     ("[mpi]\nisolate = 1 #!", "mpi.isolate", "this must be true or false"),

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from study_strategies import studies
 
 from offbeat.errors import BadInput
-from offbeat.pattern import sequence, shapes
+from offbeat.pattern import replay as replay_file
+from offbeat.pattern import shapes
 from offbeat.study.cases import cases, delays_s, group_of, groups, order, pattern_rows
 from offbeat.study.estimate import LAUNCH_S, estimate
 from offbeat.study.load import loads
@@ -112,7 +113,7 @@ def test_a_replay_is_forecast_by_its_calls():
     )
     patterns = msgspec.structs.replace(study.patterns, replays=["ft.replay"])
     replayed = msgspec.structs.replace(study, patterns=patterns)
-    calls = sequence.Sequence(name="ft", delays_s=np.tile([0.0, 1e-3], (200, 1)))
+    calls = replay_file.Replay(name="ft", delays_s=np.tile([0.0, 1e-3], (200, 1)))
     alone = estimate(study, {}).low_s
     assert estimate(replayed, {}, replays={"ft": calls}).low_s == pytest.approx(
         alone + 200 * (0.5e-3 + 1e-3 + 1e-5)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
-from offbeat.study import memory
+from offbeat.study import placement
 from offbeat.study.load import load, loads
 
 
@@ -17,7 +17,7 @@ def machine(monkeypatch, tmp_path):
     """A machine of 64 GiB outside any allocation, and a folder with pattern files."""
     for name in ("SLURM_JOB_ID", "PBS_JOBID"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: type("M", (), {"total": 2**36}))
+    monkeypatch.setattr(placement.psutil, "virtual_memory", lambda: type("M", (), {"total": 2**36}))
     (tmp_path / "other").mkdir()
     rising = "".join(f"{rank}e-6\n" for rank in range(8))
     contents = {
@@ -92,7 +92,7 @@ def test_every_mistake_of_a_file_is_told_at_once_in_the_order_of_the_file():
 
 def test_missing_sections_are_named_with_what_they_are_for():
     told = "\n".join(faults("seed = 3"))
-    assert "collective: this key is missing; add a section [[collective]]: What is measured" in told
+    assert "collective: this key is missing; add a section [[collective]]: One or several" in told
     assert "processes: this key is missing; add a section [processes]: How many processes" in told
 
 
@@ -111,7 +111,7 @@ def test_single_brackets_around_collective_are_told():
 def test_a_cell_that_two_sections_ask_for_is_told_at_the_second():
     second = '[[collective]]\nnames = ["scan",\n "alltoall"]\nsizes = ["1 KiB"]\n'
     (told,) = faults(CELLS + second + PLACES)
-    assert "study.toml:6: collective[1].names: alltoall of 1 KiB is asked for in collective[0] too" in told
+    assert "study.toml:6: collective[1].names: alltoall of 1 KiB is in collective[0] too" in told
 
 
 def test_the_same_size_with_another_operation_is_another_cell():
@@ -169,7 +169,7 @@ def test_a_study_for_another_machine_is_not_measured_against_this_one():
     text = f'[[collective]]\nnames = ["alltoall"]\nsizes = ["1 GiB"]\n{PLACES}'
     with pytest.raises(BadInput):
         loads(text, "study.toml")
-    loads(text, "study.toml", elsewhere=True)
+    loads(text, "study.toml", other_machine=True)
 
 
 # --- files that are no studies -------------------------------------------------------
@@ -199,7 +199,7 @@ def test_a_directory_is_told(tmp_path):
             "study.toml:2: the byte 0xe9 is not UTF-8 text; save the file as UTF-8",
         ),
         (b"\xff\xfes\x00", "study.toml:1: the byte 0xff is not UTF-8 text"),
-        (b"seed = 1\n\nseed = 2\n", "study.toml:3: this is not TOML: this key stands there already"),
+        (b"seed = 1\n\nseed = 2\n", "study.toml:3: this is not TOML: this key occurs twice"),
         (b"seed = 1\nname = oops\n", "study.toml:2: this is not TOML: Invalid value"),
         (b'seed = 1\nname = "x', "study.toml:2: this is not TOML: Unterminated string"),
         (b"seed = [1,\n2\n", "study.toml:2: this is not TOML"),

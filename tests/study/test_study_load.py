@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from study_strategies import studies
 
 from offbeat.errors import BadInput
-from offbeat.study.load import changed_keys, check_algorithms, load, loads, read_resolved
-from offbeat.study.resolved import resolved_toml
+from offbeat.study.load import changed_keys, check_algorithms, load, loads, read_resolved, resolved_toml
 from offbeat.study.schema import DEFAULT_SHAPES, Study
 
 TEXT = """name = "nightly"
@@ -104,7 +103,7 @@ def test_a_resolved_study_is_read_without_its_files():
 
 @pytest.mark.parametrize("text", ["", "a = ", "[processes]\np = [4]", "collective = 3\n[processes]"])
 def test_something_else_in_place_of_a_resolved_study_is_refused(text):
-    with pytest.raises(BadInput, match="no study as offbeat keeps it"):
+    with pytest.raises(BadInput, match="not a study as offbeat stores it"):
         read_resolved(text)
 
 

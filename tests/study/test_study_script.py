@@ -38,7 +38,7 @@ NAMED = JobOptions(time_limit_s=5400, account="proj-7", partition="batch")
 
 
 def loaded(text: str, path: str = "/home/ada/my studies/study.toml"):
-    return loads(text, path, elsewhere=True)
+    return loads(text, path, other_machine=True)
 
 
 @pytest.mark.parametrize(

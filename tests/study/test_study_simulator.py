@@ -19,7 +19,7 @@ p = [1024]
 
 
 def study(text=TEXT, folder="", **instead):
-    return loads(text, f"{folder or '.'}/study.toml", instead=simulator_options(**instead))
+    return loads(text, f"{folder or '.'}/study.toml", overrides=simulator_options(**instead))
 
 
 def test_a_simulated_study_needs_none_of_this_machines_memory():
@@ -30,7 +30,7 @@ def test_a_simulated_study_needs_none_of_this_machines_memory():
 
 def test_without_a_word_it_is_the_papers_machine_and_open_mpi():
     loaded = study()
-    assert loaded.study.simulator.platform == presets.FIRST
+    assert loaded.study.simulator.platform == presets.DEFAULT_PRESET
     assert loaded.study.simulator.family == FAMILIES[0] == "openmpi"
     assert loaded.platform().places == 1024
 

@@ -17,15 +17,13 @@ from hypothesis import given
 from study_strategies import studies
 from typer.testing import CliRunner
 
+from offbeat.atomic_write import check_new
 from offbeat.cli import init
 from offbeat.cli import schema as schema_verb
 from offbeat.errors import BadInput
-from offbeat.study.json_schema import schema, schema_text
 from offbeat.study.load import FORM as STUDY_FORM
-from offbeat.study.load import load, loads
-from offbeat.study.new_file import check_new
-from offbeat.study.resolved import resolved_toml
-from offbeat.study.template import TEMPLATE
+from offbeat.study.load import load, loads, resolved_toml
+from offbeat.study.template import TEMPLATE, schema, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "study.schema.json"
 

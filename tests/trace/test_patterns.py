@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
-from offbeat.pattern import file, sequence
-from offbeat.pattern.file import Pattern
-from offbeat.pattern.lines import recorded_from
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern import file
+from offbeat.pattern import replay as replay_file
+from offbeat.pattern.file import Pattern, recorded_from
+from offbeat.pattern.replay import Replay
 from offbeat.trace import format as form
 from offbeat.trace.arrivals import Arrivals, collect
 from offbeat.trace.choice import choose_row
@@ -88,8 +88,8 @@ def test_a_replay_is_every_call_in_its_order(tmp_path: Path) -> None:
     replay = recorded_calls(summary, arrivals)
     assert replay.delays_s == pytest.approx(np.array(delays) * US)
     assert replay.header["replay"] == "all 3 calls"
-    sequence.write(tmp_path / "r.replay", replay)
-    assert sequence.read(tmp_path / "r.replay", 3).delays_s.tolist() == replay.delays_s.tolist()
+    replay_file.write(tmp_path / "r.replay", replay)
+    assert replay_file.read(tmp_path / "r.replay", 3).delays_s.tolist() == replay.delays_s.tolist()
 
 
 def test_a_replay_and_the_scenario_of_the_same_calls_say_so(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_ranks_that_were_not_traced_have_the_nearest_ones_delays_in_each_call(tm
 def test_a_replay_is_scaled_call_by_call_as_a_pattern_is(calls: int, old: int, p: int, seed: int) -> None:
     delays = np.random.default_rng(seed).integers(0, 4, (calls, old)).astype(float)
     delays -= delays.min(axis=1, keepdims=True)
-    replay = scaled_replay(Sequence(name="r", delays_s=delays), p)
+    replay = scaled_replay(Replay(name="r", delays_s=delays), p)
     singly = [scaled(Pattern(name="r", delays_s=call), p).delays_s for call in delays]
     assert replay.delays_s.tolist() == np.stack(singly).tolist()
 
@@ -230,11 +230,11 @@ def test_no_pattern_is_scaled_to_processes_that_there_cannot_be(p: int) -> None:
     with pytest.raises(BadInput, match=said):
         scaled(Pattern(name="x", delays_s=np.array([0.0, 1.0])), p)
     with pytest.raises(BadInput, match=said):
-        scaled_replay(Sequence(name="x", delays_s=np.zeros((3, 2))), p)
+        scaled_replay(Replay(name="x", delays_s=np.zeros((3, 2))), p)
 
 
 def test_a_replay_that_is_too_large_is_refused_with_how_many_calls_would_do() -> None:
     with pytest.raises(
         BadInput, match=r"100 calls on 16777216 processes .* take 4 calls at most with --most"
     ):
-        scaled_replay(Sequence(name="x", delays_s=np.zeros((100, 2))), 2**24)
+        scaled_replay(Replay(name="x", delays_s=np.zeros((100, 2))), 2**24)

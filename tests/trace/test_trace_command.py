@@ -19,7 +19,8 @@ from verb_without_mpi import STARTS, run_verb, started
 from offbeat.cli.trace import app
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
-from offbeat.pattern import file, sequence
+from offbeat.pattern import file
+from offbeat.pattern import replay as replay_file
 from offbeat.trace import format as form
 from offbeat.trace.run import find_installation, prepare, tracer
 from offbeat.trace.wishes import COLLECTIVES, check
@@ -102,14 +103,14 @@ def test_clusters_are_files_in_a_folder(trace: Path, tmp_path: Path) -> None:
 def test_every_call_becomes_a_replay_file(trace: Path, tmp_path: Path) -> None:
     text = run("pattern", trace, "--what", "calls").stdout
     (tmp_path / "all.replay").write_text(text, encoding="utf-8")
-    assert sequence.read(tmp_path / "all.replay", 4).delays_s == pytest.approx(
+    assert replay_file.read(tmp_path / "all.replay", 4).delays_s == pytest.approx(
         np.array([[0, 1e-5, 3e-5, 0]] * 5)
     )
     done = run(
         "pattern", trace, "--what", "calls", "--most", 2, "--p", 8, "--output", tmp_path / "two.replay"
     )
     assert "2 calls, median skew 30 µs" in done.stderr
-    replay = sequence.read(tmp_path / "two.replay", 8)
+    replay = replay_file.read(tmp_path / "two.replay", 8)
     assert (replay.calls, replay.header["replay"]) == (2, "2 of 5 calls, evenly chosen")
 
 

@@ -14,7 +14,7 @@ from offbeat.errors import BadInput
 from offbeat.mpi.build import driver_path
 from offbeat.mpi.launch import command
 from offbeat.pattern import file
-from offbeat.pattern.make import make
+from offbeat.pattern.file import shape_pattern
 from offbeat.trace.arrivals import collect
 from offbeat.trace.choice import choose_row
 from offbeat.trace.patterns import mean_pattern
@@ -81,7 +81,7 @@ def test_the_status_of_the_program_is_ours(traced: Traced) -> None:
 
 def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
     path = some_traced.folder / "mine.txt"
-    file.write(path, make("last_delayed", 2, 0.05))
+    file.write(path, shape_pattern("last_delayed", 2, 0.05))
     done = run_traced(some_traced, 2, ft(some_traced, "--imbalance", str(path), "--delay-by", "sleep"))
     assert done.returncode == 0, done.stderr
     summary = summarize(open_trace(some_traced.folder / "t"))

@@ -11,7 +11,7 @@ from real_libraries import real_installation
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study
 from offbeat.select.choose import choose
-from offbeat.study.legal import KINDS
+from offbeat.study.algorithm import KINDS
 from offbeat.tuning import openmpi
 from offbeat.tuning.write import plan_for, write
 

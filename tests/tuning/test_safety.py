@@ -10,8 +10,7 @@ import pytest
 from made_plans import algorithms, choice
 
 from offbeat.select.choose import Choice
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.legal import WrongCall
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
 from offbeat.tuning.plan import TuningPlan, plan
 
 

@@ -1,7 +1,7 @@
-"""Looking at algorithms: which there are, how their messages go, and that they compute their collective.
+"""Inspecting algorithms: listing them, drawing their messages, proving that they compute their collective.
 
-An algorithm of your own is a function that is called once for each rank and writes down what that rank does;
-:class:`Programs` holds what it wrote for all of them::
+An algorithm of your own is a function that is called once for each rank and describes what that rank does;
+:class:`Programs` holds the descriptions of all ranks::
 
     from offbeat.algorithm import Programs, Rank
 

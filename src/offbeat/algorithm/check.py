@@ -1,28 +1,34 @@
-"""From names to outcomes: what ``offbeat algorithm check`` does, with its progress bar."""
+"""Checking that algorithms compute their collective: many calls of many algorithms, on all cores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
+from threading import BoundedSemaphore
 
+from msgspec import Struct
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from offbeat.algorithm.breadth import Task, everything, quick
-from offbeat.algorithm.choose import COLLECTIVES, listed, subject
-from offbeat.algorithm.subject import Subject
-from offbeat.algorithm.sweep import Outcome, sweep
+from offbeat.algorithm.check_matrix import CheckTask, exhaustive, quick
+from offbeat.algorithm.find import COLLECTIVES, find_algorithm, listed
+from offbeat.algorithm.inspected import BatchResult, CatalogueAlgorithm, Finding, InspectedAlgorithm
+from offbeat.errors import RunFailed
+from offbeat.study.case import REDUCING
 
 
-def subjects(names: Sequence[str], family: str, collective: str) -> list[Subject]:
-    """The algorithms that are named, each once; all of a collective by its name, and all without any name."""
-    chosen: list[Subject] = [] if names else list(listed("", family))
+def select_algorithms(names: Sequence[str], family: str, collective: str) -> list[InspectedAlgorithm]:
+    """The named algorithms, each once; a collective stands for all of its algorithms, no name for all."""
+    selected: list[InspectedAlgorithm] = [] if names else list(listed("", family))
     for name in names:
-        more = listed(name, family) if name in COLLECTIVES else [subject(name, family, collective)]
-        chosen += [one for one in more if one not in chosen]
-    return chosen
+        named = listed(name, family) if name in COLLECTIVES else [find_algorithm(name, family, collective)]
+        selected += [one for one in named if one not in selected]
+    return selected
 
 
-def checked(
+def check_with_progress(
     names: Sequence[str],
     *,
     family: str,
@@ -32,9 +38,9 @@ def checked(
     jobs: int,
     console: Console,
 ) -> list[Outcome]:
-    """Check algorithms with a bar on the console while it lasts (nothing where it is no terminal)."""
-    plan = everything if every else quick
-    tasks = [task for one in subjects(names, family, collective) for task in plan(one, ps)]
+    """Check algorithms, with a progress bar on the console if it is a terminal."""
+    plan = exhaustive if every else quick
+    tasks = [task for one in select_algorithms(names, family, collective) for task in plan(one, ps)]
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -47,7 +53,105 @@ def checked(
     with bar:
         line = bar.add_task("checking", total=sum(task.calls for task in tasks))
 
-        def hear(task: Task) -> None:
-            bar.update(line, advance=task.calls, description=f"p = {task.portion.p}".ljust(8))
+        def advance(task: CheckTask) -> None:
+            bar.update(line, advance=task.calls, description=f"p = {task.batch.p}".ljust(8))
 
-        return sweep(tasks, jobs=jobs, hear=hear)
+        return sweep(tasks, jobs=jobs, on_done=advance)
+
+
+LARGE_P = 500
+"""From this p on a check can need a GiB, so that only two run at a time."""
+
+MAX_FINDINGS = 20
+"""Findings of one algorithm that are reported; counts of calls include all that were checked."""
+
+
+class Outcome(Struct, kw_only=True):
+    """The results of one algorithm over all of its parameters.
+
+    ``reduces``: it takes an operation; ``ordered``: it promises rank order for every operation; ``p`` lists
+    every p that was checked.
+    """
+
+    collective: str
+    title: str
+    reduces: bool
+    ordered: bool
+    proved: int = 0
+    refused: int = 0
+    commutative_only: int = 0
+    p: list[int] = []
+    refusals: list[ReportedCall] = []
+    findings: list[ReportedCall] = []
+
+
+class ReportedCall(Struct, frozen=True, kw_only=True):
+    """A refused or wrong call, with the parameters of the algorithm."""
+
+    parameters: dict[str, int]
+    call: Finding
+
+
+def sweep(
+    tasks: Iterable[CheckTask], *, jobs: int = 0, on_done: Callable[[CheckTask], None] = lambda task: None
+) -> list[Outcome]:
+    """Check all tasks, ``jobs`` at a time (0: one for each core); outcomes in the order of the tasks.
+
+    ``on_done`` is called in this thread when a task is done. Raises :class:`RunFailed` for a call that is
+    too large to check.
+    """
+    outcomes: dict[str, Outcome] = {}
+    task_list = list(tasks)
+    for task in task_list:
+        key = _identity(task.algorithm)
+        if key not in outcomes:
+            outcomes[key] = Outcome(
+                collective=task.algorithm.collective,
+                title=key,
+                reduces=task.algorithm.collective in REDUCING,
+                ordered=isinstance(task.algorithm, CatalogueAlgorithm) and task.algorithm.ordered,
+            )
+    large = BoundedSemaphore(2)
+
+    def check(task: CheckTask) -> BatchResult:
+        with large if task.batch.p >= LARGE_P else nullcontext():
+            try:
+                return task.algorithm.check(task.batch)
+            except RuntimeError as error:
+                raise RunFailed(f"{task.algorithm.title} at p = {task.batch.p}: {error}") from None
+
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        running = {pool.submit(check, task): task for task in task_list}
+        try:
+            for future in as_completed(running):
+                task = running[future]
+                _add(outcomes[_identity(task.algorithm)], task, future.result())
+                on_done(task)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return list(outcomes.values())
+
+
+def _identity(algorithm: InspectedAlgorithm) -> str:
+    """A title that all parameter values of an algorithm share."""
+    if isinstance(algorithm, CatalogueAlgorithm):
+        return f"{algorithm.collective}/{algorithm.name} ({algorithm.family})"
+    return algorithm.title
+
+
+def _add(outcome: Outcome, task: CheckTask, result: BatchResult) -> None:
+    outcome.proved += result.proved
+    outcome.refused += result.refused
+    outcome.commutative_only += result.commutative_only
+    outcome.p = sorted({*outcome.p, task.batch.p})
+    parameters = dict(task.algorithm.parameters)
+    for reported, new in ((outcome.refusals, result.refusals), (outcome.findings, result.findings)):
+        reported.extend(ReportedCall(parameters=parameters, call=call) for call in new)
+        reported.sort(key=lambda entry: (entry.call.p, entry.call.count, entry.call.root))
+        del reported[MAX_FINDINGS:]
+
+
+def wrong(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes with at least one wrong call."""
+    return [outcome for outcome in outcomes if outcome.findings]

@@ -1,8 +1,8 @@
-"""Drawing the messages of a call in the terminal: a column a rank, a block of lines a round.
+"""Drawing the messages of a call in the terminal: a column for each rank, a block of lines for each round.
 
-Messages share a line where their arrows don't meet. Two messages that cross between the same two ranks in
-one round are one arrow with two heads. Rounds with the same messages are drawn once. What does not fit beside
-each other is told in words.
+Messages share a line if their arrows do not touch. Two messages in opposite directions between the same two
+ranks in one round are one arrow with two heads. Successive rounds with the same messages are drawn once.
+Rounds that do not fit the width are described in words.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from offbeat.algorithm.rounds import Message, Pattern
+from offbeat.algorithm.show import CallMessages, Message
 from offbeat.units import counted, format_size
 
-MOST_BLOCKS = 24
-"""Different rounds that are drawn one by one."""
+MAX_BLOCKS = 24
+"""The most blocks of rounds that are drawn."""
 
-MOST_LINES = 20
-"""Lines of one round; rounds with more are told in words."""
+MAX_LINES = 20
+"""The most lines of one round; rounds with more are described in words."""
 
 _HEADING = "round"
 
 
 class Arrow(Struct, frozen=True, kw_only=True):
-    """From the left to the right rank (the same one: a message to itself); heads where data arrives."""
+    """An arrow between two ranks (equal: a message to itself), with heads where data arrives."""
 
     left: int
     right: int
@@ -35,74 +35,74 @@ class Arrow(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def drawn(pattern: Pattern, *, width: int = 80, unicode: bool = True) -> list[str]:
-    """The pattern as lines of text at most ``width`` wide; without ``unicode`` all characters are ASCII."""
-    lines = [heading(pattern)]
-    if not pattern.messages:
+def draw_messages(call: CallMessages, *, width: int = 80, unicode: bool = True) -> list[str]:
+    """The messages as lines of text at most ``width`` wide; without ``unicode`` all characters are ASCII."""
+    lines = [heading(call)]
+    if not call.messages:
         return lines
-    column = _column_width(pattern, width)
+    column = _column_width(call, width)
     lines.append("")
     if column:
-        ranks = "".join(f"{rank:<{column}}" for rank in range(pattern.p)).rstrip()
+        ranks = "".join(f"{rank:<{column}}" for rank in range(call.p)).rstrip()
         lines.append(f"{_HEADING}  {ranks}")
-    blocks = _blocks(pattern)
-    for label, messages in blocks[:MOST_BLOCKS]:
+    blocks = _blocks(call)
+    for label, messages in blocks[:MAX_BLOCKS]:
         lanes = _lanes(_arrows(messages)) if column else []
-        if column and len(lanes) <= MOST_LINES:
-            lines += _round(label, lanes, pattern.p, column, unicode)
+        if column and len(lanes) <= MAX_LINES:
+            lines += _round(label, lanes, call.p, column, unicode)
         else:
-            lines.append(f"{label:>{len(_HEADING)}}  {in_words(messages, pattern.p)}")
-    if len(blocks) > MOST_BLOCKS:
-        first = blocks[MOST_BLOCKS][1][0].round
-        count = sum(message.round >= first for message in pattern.messages)
+            lines.append(f"{label:>{len(_HEADING)}}  {describe_round(messages, call.p)}")
+    if len(blocks) > MAX_BLOCKS:
+        first = blocks[MAX_BLOCKS][1][0].round
+        count = sum(message.round >= first for message in call.messages)
         lines.append(
-            f"{'...':>{len(_HEADING)}}  {counted(count, 'message')} in rounds {first} to {pattern.rounds}"
+            f"{'...':>{len(_HEADING)}}  {counted(count, 'message')} in rounds {first} to {call.rounds}"
         )
     return lines
 
 
-def _blocks(pattern: Pattern) -> list[tuple[str, list[Message]]]:
-    """Rounds that follow each other with the same messages: ``2`` or ``2-7``, and their messages."""
+def _blocks(call: CallMessages) -> list[tuple[str, list[Message]]]:
+    """Successive rounds with the same messages: their label (``2`` or ``2-7``) and their messages."""
     blocks: list[tuple[str, list[Message]]] = []
-    by_round = groupby(pattern.messages, key=lambda message: message.round)
+    by_round = groupby(call.messages, key=lambda message: message.round)
 
-    def carried(entry: tuple[int, list[Message]]) -> list[tuple[int, int, int]]:
+    def exchanged(entry: tuple[int, list[Message]]) -> list[tuple[int, int, int]]:
         return [(message.source, message.target, message.bytes) for message in entry[1]]
 
     rounds = [(number, list(own)) for number, own in by_round]
-    for _, alike in groupby(rounds, key=carried):
+    for _, alike in groupby(rounds, key=exchanged):
         numbers = list(alike)
         first, last = numbers[0][0], numbers[-1][0]
         blocks.append((str(first) if first == last else f"{first}-{last}", numbers[0][1]))
     return blocks
 
 
-def heading(pattern: Pattern) -> str:
-    """One line: what is called, and how many messages and rounds it takes."""
-    root = "" if pattern.root is None else f", root {pattern.root}"
-    size = f", {format_size(pattern.bytes)}" if pattern.bytes else ""
-    total = sum(message.bytes for message in pattern.messages)
+def heading(call: CallMessages) -> str:
+    """One line with the call and its number of messages and rounds."""
+    root = "" if call.root is None else f", root {call.root}"
+    size = f", {format_size(call.bytes)}" if call.bytes else ""
+    total = sum(message.bytes for message in call.messages)
     carried = f" of {format_size(total)} in all" if total else ""
-    many = f"{counted(len(pattern.messages), 'message')}{carried} in {counted(pattern.rounds, 'round')}"
-    return f"{pattern.title}, p = {pattern.p}{root}{size}: {many}"
+    many = f"{counted(len(call.messages), 'message')}{carried} in {counted(call.rounds, 'round')}"
+    return f"{call.title}, p = {call.p}{root}{size}: {many}"
 
 
-def in_words(messages: Sequence[Message], p: int) -> str:
-    """``64 messages of 1 KiB: every rank to the next, and to rank + 2``; how far they go, and how large."""
+def describe_round(messages: Sequence[Message], p: int) -> str:
+    """``64 messages of 1 KiB: every rank to rank + 1, rank + 2``: number, sizes and distances."""
     sizes = sorted({message.bytes for message in messages})
     size = _sizes(sizes)
     apart = {abs(message.source - message.target) for message in messages}
     steps = Counter((message.target - message.source) % p for message in messages)
     every = [step for step, count in sorted(steps.items()) if count >= p]
     if len(every) == len(steps) and len(every) == p - 1 > 3:
-        told = ": every rank to every other"
+        distances = ": every rank to every other"
     elif len(apart) == 1 and len(messages) > 4:
-        told = f": between ranks {apart.pop()} apart"
+        distances = f": between ranks {apart.pop()} apart"
     elif len(every) == len(steps) and len(every) <= 4:
-        told = ": every rank to " + ", ".join(f"rank + {step}" for step in every)
+        distances = ": every rank to " + ", ".join(f"rank + {step}" for step in every)
     else:
-        told = _between(messages)
-    return f"{counted(len(messages), 'message')}{size}{told}"
+        distances = _between(messages)
+    return f"{counted(len(messages), 'message')}{size}{distances}"
 
 
 def _between(messages: Sequence[Message]) -> str:
@@ -125,16 +125,16 @@ def _sizes(sizes: Sequence[int]) -> str:
     return f" of {format_size(sizes[0])} to {format_size(sizes[-1])}"
 
 
-def _column_width(pattern: Pattern, width: int) -> int:
-    """Characters a rank; 0 where the ranks don't fit beside each other. Sizes stand behind the columns."""
-    room = width - len(_HEADING) - 2 - len("  1023 KiB to 1023 KiB")
-    digits = len(str(pattern.p - 1))
-    widest = min(room // pattern.p, max(4, digits + 2))
+def _column_width(call: CallMessages, width: int) -> int:
+    """Characters for each rank; 0 if the ranks do not fit. Sizes follow to the right of the columns."""
+    available = width - len(_HEADING) - 2 - len("  1023 KiB to 1023 KiB")
+    digits = len(str(call.p - 1))
+    widest = min(available // call.p, max(4, digits + 2))
     return widest if widest >= max(3, digits + 1) else 0
 
 
 def _arrows(messages: Iterable[Message]) -> list[Arrow]:
-    """One a message, or one for two that cross; the shorter ones first, so that they share lines."""
+    """An arrow for each message or opposite pair; the shorter ones first, so that they share lines."""
     arrows = []
 
     def ends(message: Message) -> tuple[int, int, int]:
@@ -160,7 +160,7 @@ def _arrows(messages: Iterable[Message]) -> list[Arrow]:
 
 
 def _lanes(arrows: Iterable[Arrow]) -> list[list[Arrow]]:
-    """Arrows line by line: of one size, and none touches another one of its line."""
+    """The arrows of each line: of equal size, and not touching each other."""
     lanes: list[list[Arrow]] = []
     for arrow in arrows:
         for lane in lanes:

@@ -14,105 +14,96 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from offbeat.algorithm.draw import heading
-from offbeat.algorithm.exits import Timed, summary
-from offbeat.algorithm.rounds import Message, Pattern
+from offbeat.algorithm.exits import SimulatedExits, summary
+from offbeat.algorithm.show import CallMessages, Message
+from offbeat.atomic_write import check_picture_path, write_picture
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import time_unit
 from offbeat.units import format_size
-from offbeat.whole_file import whole_file
 
-SUFFIXES = (".png", ".svg", ".pdf")
-"""The kinds of picture that can be written."""
+MAX_MESSAGES = 20_000
+"""More arrows would cover the whole picture and take minutes to draw."""
 
-MOST_MESSAGES = 20_000
-"""More arrows than this are a black page, and take minutes to draw."""
-
-MOST_LABELS = 32
-"""Ranks, or rounds, that all have their number at the axis."""
+MAX_LABELS = 32
+"""Up to this number, each rank and each round is labelled."""
 
 _BLUE, _ORANGE, _GRID, _INK = "#0072B2", "#E69F00", "#d0d7de", "#1b1f24"
 
 
-def picture(pattern: Pattern, timed: Timed | None, path: Path) -> None:
-    """Write a picture: a row a rank, a column a round; with ``timed`` a second panel with its time axis.
+def picture(call: CallMessages, exits: SimulatedExits | None, path: Path) -> None:
+    """Write a picture with a row for each rank and a column for each round.
+
+    With ``exits``, a second panel with a time axis shows arrivals and exits.
 
     Raises :class:`BadInput` for another suffix, too many messages, or where the file cannot be written.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
-    if len(pattern.messages) > MOST_MESSAGES:
+    check_picture_path(path)
+    if len(call.messages) > MAX_MESSAGES:
         raise BadInput(
-            f"{len(pattern.messages)} messages are too many for a picture, which can hold {MOST_MESSAGES};"
+            f"{len(call.messages)} messages are too many for a picture, which can hold {MAX_MESSAGES};"
             " take a smaller p"
         )
-    figure = Figure(figsize=_size(pattern, timed), layout="constrained")
+    figure = Figure(figsize=_size(call, exits), layout="constrained")
     axes = figure.subplots(
-        1, 2 if timed else 1, sharey=True, squeeze=False, width_ratios=_widths(pattern, timed)
+        1, 2 if exits else 1, sharey=True, squeeze=False, width_ratios=_widths(call, exits)
     )
-    _messages(axes[0, 0], pattern, figure)
-    if timed:
-        _times(axes[0, 1], timed)
-    try:
-        with whole_file(path) as stream:
-            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
-    except OSError as error:
-        raise BadInput(
-            f"cannot write the picture {path}: {error.strerror}; give a file in a folder that you can write"
-            " to"
-        ) from error
+    _draw_messages(axes[0, 0], call, figure)
+    if exits:
+        _draw_times(axes[0, 1], exits)
+    write_picture(figure, path)
 
 
-def _rounds_width(pattern: Pattern) -> float:
-    return min(max(pattern.rounds * 0.8, 4.5), 13.0)
+def _rounds_width(call: CallMessages) -> float:
+    return min(max(call.rounds * 0.8, 4.5), 13.0)
 
 
-def _size(pattern: Pattern, timed: Timed | None) -> tuple[float, float]:
-    height = min(max(pattern.p * 0.32, 2.6), 12.0) + 1.2
-    return _rounds_width(pattern) + 1.6 + (5.5 if timed else 0), height
+def _size(call: CallMessages, exits: SimulatedExits | None) -> tuple[float, float]:
+    height = min(max(call.p * 0.32, 2.6), 12.0) + 1.2
+    return _rounds_width(call) + 1.6 + (5.5 if exits else 0), height
 
 
-def _widths(pattern: Pattern, timed: Timed | None) -> list[float]:
-    return [_rounds_width(pattern), 5.0] if timed else [1.0]
+def _widths(call: CallMessages, exits: SimulatedExits | None) -> list[float]:
+    return [_rounds_width(call), 5.0] if exits else [1.0]
 
 
-def _messages(axes: Axes, pattern: Pattern, figure: Figure) -> None:
+def _draw_messages(axes: Axes, call: CallMessages, figure: Figure) -> None:
     """Arrows from the left edge of their round at the source to its right edge at the target."""
-    axes.hlines(range(pattern.p), 0.5, pattern.rounds + 0.5, color=_GRID, linewidth=0.8, zorder=1)
-    sizes = sorted({message.bytes for message in pattern.messages})
+    axes.hlines(range(call.p), 0.5, call.rounds + 0.5, color=_GRID, linewidth=0.8, zorder=1)
+    sizes = sorted({message.bytes for message in call.messages})
     norm = LogNorm(max(sizes[0], 1), sizes[-1]) if len(sizes) > 1 and sizes[-1] > 1 else None
-    dense = len(pattern.messages) > 4 * pattern.p * pattern.rounds
-    for start in range(0, len(pattern.messages), 1000):
-        _arrows(axes, pattern.messages[start : start + 1000], norm, dense)
+    dense = len(call.messages) > 4 * call.p * call.rounds
+    for start in range(0, len(call.messages), 1000):
+        _draw_arrows(axes, call.messages[start : start + 1000], norm, dense)
     if norm:
         mappable = LineCollection([], cmap=_sizes_map(), norm=norm)
         bar = figure.colorbar(mappable, ax=axes, pad=0.02, fraction=0.05)
-        shown = sizes if len(sizes) <= 6 else sizes[:: -(-len(sizes) // 6)]
-        bar.set_ticks([max(size, 1) for size in shown], labels=[format_size(size) for size in shown])
+        labelled = sizes if len(sizes) <= 6 else sizes[:: -(-len(sizes) // 6)]
+        bar.set_ticks([max(size, 1) for size in labelled], labels=[format_size(size) for size in labelled])
         bar.minorticks_off()
         bar.set_label("message size", fontsize=9)
         bar.ax.tick_params(labelsize=8)
-    axes.set_title(_wrapped(heading(pattern)), fontsize=10, loc="left")
+    axes.set_title(_wrapped(heading(call)), fontsize=10, loc="left")
     axes.set_xlabel("round", fontsize=9)
-    axes.set_xlim(0.5, pattern.rounds + 0.5 if pattern.rounds else 1.5)
-    if pattern.rounds <= MOST_LABELS:
-        axes.set_xticks(range(1, pattern.rounds + 1))
+    axes.set_xlim(0.5, call.rounds + 0.5 if call.rounds else 1.5)
+    if call.rounds <= MAX_LABELS:
+        axes.set_xticks(range(1, call.rounds + 1))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=20, integer=True))
     axes.set_ylabel("rank", fontsize=9)
-    axes.set_ylim(pattern.p - 0.5, -0.5)
-    if pattern.p <= MOST_LABELS:
-        axes.set_yticks(range(pattern.p))
+    axes.set_ylim(call.p - 0.5, -0.5)
+    if call.p <= MAX_LABELS:
+        axes.set_yticks(range(call.p))
     else:
         axes.yaxis.set_major_locator(MaxNLocator(nbins=16, integer=True))
-    for edge in np.arange(1.5, pattern.rounds + 0.5):
-        if pattern.rounds <= 60:
+    for edge in np.arange(1.5, call.rounds + 0.5):
+        if call.rounds <= 60:
             axes.axvline(edge, color=_GRID, linewidth=0.6, linestyle=(0, (2, 3)), zorder=0)
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
 def _sizes_map() -> ListedColormap:
-    """Larger is darker, without the palest end; told apart by people with any kind of colour vision."""
+    """Larger is darker, without the palest end; readable with every kind of colour vision."""
     return ListedColormap(colormaps["cividis_r"](np.linspace(0.18, 1, 256)))
 
 
@@ -121,7 +112,7 @@ def _wrapped(text: str) -> str:
     return f"{first}:\n{rest}"
 
 
-def _arrows(axes: Axes, messages: list[Message], norm: LogNorm | None, dense: bool) -> None:
+def _draw_arrows(axes: Axes, messages: list[Message], norm: LogNorm | None, dense: bool) -> None:
     tails = np.array([(message.round - 0.4, message.source) for message in messages], dtype=float)
     heads = np.array([(message.round + 0.4, message.target) for message in messages], dtype=float)
     heads[:, 0] -= 0.1 * np.array([message.source > message.target for message in messages])  # heads apart
@@ -146,20 +137,20 @@ def _arrows(axes: Axes, messages: list[Message], norm: LogNorm | None, dense: bo
     axes.plot(tails[:, 0], tails[:, 1], "o", color=_INK, markersize=2.2, zorder=4)
 
 
-def _times(axes: Axes, timed: Timed) -> None:
-    """A bar a rank from its arrival to its exit, behind one for how late it arrives."""
-    scale_s, unit = time_unit(float(timed.exits_s.max()))
-    ranks = np.arange(len(timed.exits_s))
-    arrivals: NDArray[np.float64] = timed.arrivals_s / scale_s
-    exits: NDArray[np.float64] = timed.exits_s / scale_s
+def _draw_times(axes: Axes, exits: SimulatedExits) -> None:
+    """For each rank a bar from its arrival to its exit, after a thin bar up to its arrival."""
+    scale_s, unit = time_unit(float(exits.exits_s.max()))
+    ranks = np.arange(len(exits.exits_s))
+    arrivals: NDArray[np.float64] = exits.arrivals_s / scale_s
+    left: NDArray[np.float64] = exits.exits_s / scale_s
     axes.barh(ranks, arrivals, height=0.18, color=_ORANGE, label="not yet there")
-    axes.barh(ranks, exits - arrivals, left=arrivals, height=0.6, color=_BLUE, label="in the call")
-    axes.plot(exits, ranks, "o", color=_INK, markersize=2.6, zorder=3, label="leaves")
+    axes.barh(ranks, left - arrivals, left=arrivals, height=0.6, color=_BLUE, label="in the call")
+    axes.plot(left, ranks, "o", color=_INK, markersize=2.6, zorder=3, label="leaves")
     axes.axvline(float(arrivals.max()), color=_INK, linewidth=1, linestyle=(0, (4, 3)))
-    axes.set_title(_wrapped(summary(timed)), fontsize=10, loc="left")
+    axes.set_title(_wrapped(summary(exits)), fontsize=10, loc="left")
     axes.set_xlabel(f"time [{unit}]   (dashed: the last arrival)", fontsize=9)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlim(0, float(exits.max()) * 1.03 or 1.0)
+    axes.set_xlim(0, float(left.max()) * 1.03 or 1.0)
     axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
     axes.tick_params(labelsize=8, left=False)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,36 +1,90 @@
-"""A call of an algorithm as it is shown: its messages, and its exits where a pattern is given."""
+"""The messages of one call of an algorithm by round, and its exits if an arrival pattern is given.
+
+A message is in round k if the longest chain of messages that ends with it has k messages.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+import numpy as np
 from msgspec import Struct
 
-from offbeat.algorithm.choose import subject
-from offbeat.algorithm.exits import Timed, timed
-from offbeat.algorithm.rounds import Pattern, pattern
-from offbeat.algorithm.subject import Call, Subject
+from offbeat.algorithm.exits import SimulatedExits, simulate_exits
+from offbeat.algorithm.find import find_algorithm
+from offbeat.algorithm.inspected import Call, InspectedAlgorithm
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load
 from offbeat.study.case import ROOTED
 from offbeat.units import format_size
 
-MOST_RANKS = 1024
-"""Every rank to every other are a million messages then: nobody reads a drawing of more."""
 
-MOST_BYTES = 2**40
+class Message(Struct, frozen=True, kw_only=True):
+    """One message."""
+
+    source: int
+    target: int
+    bytes: int
+    round: int
+
+
+class CallMessages(Struct, frozen=True, kw_only=True):
+    """All messages of a call, by round, source and target."""
+
+    title: str
+    p: int
+    root: int | None
+    bytes: int
+    messages: list[Message]
+
+    @property
+    def rounds(self) -> int:
+        """The number of the last round; 0 without messages."""
+        return max((message.round for message in self.messages), default=0)
+
+
+def call_messages(algorithm: InspectedAlgorithm, call: Call, *, rooted: bool) -> CallMessages:
+    """The messages of a call. Raises :class:`BadInput` with the algorithm's own message if it refuses."""
+    try:
+        columns = algorithm.messages(call)
+    except ValueError as error:
+        raise BadInput(f"{algorithm.title} at p = {call.p} and {call.count} elements: {error}") from None
+    return CallMessages(
+        title=algorithm.title,
+        p=call.p,
+        root=call.root if rooted else None,
+        bytes=call.count * call.element_bytes,
+        messages=_messages(columns, call.element_bytes),
+    )
+
+
+def _messages(arrays: dict[str, Any], element_bytes: int) -> list[Message]:
+    sizes = np.asarray(arrays["elements"]) * element_bytes
+    columns = (arrays["source"], arrays["target"], sizes, arrays["depth"])
+    return [
+        Message(source=source, target=target, bytes=size, round=depth)
+        for source, target, size, depth in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+MAX_RANKS = 1024
+"""An all-to-all exchange has a million messages at this p; no larger drawing can be read."""
+
+MAX_BYTES = 2**40
 """No call has a larger message."""
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """All that is shown of a call."""
+class ShownCall(Struct, frozen=True, kw_only=True):
+    """A call, its messages and, if an arrival pattern was given, its exits."""
 
-    subject: Subject
+    algorithm: InspectedAlgorithm
     call: Call
-    messages: Pattern
-    timed: Timed | None
+    messages: CallMessages
+    exits: SimulatedExits | None
 
 
-def shown(
+def show_call(
     name: str,
     *,
     family: str,
@@ -44,22 +98,22 @@ def shown(
     arrivals: str,
     skew_s: float | None,
     seed: int,
-) -> Shown:
-    """The messages of a call on a platform; with ``arrivals``, a shape or a pattern file, its exits, too.
+) -> ShownCall:
+    """The messages of a call on a platform; with ``arrivals``, a shape or a pattern file, also its exits.
 
-    ``bytes`` is the message size of the MPI call. ``ppn`` puts so many ranks on each node, in blocks; 0
-    leaves it to the platform. Raises :class:`BadInput` for what doesn't exist or fit.
+    ``bytes`` is the message size of the MPI call. ``ppn`` is the number of ranks on each node, in
+    blocks; 0 leaves the placement to the platform. Raises :class:`BadInput` for invalid arguments.
     """
-    chosen = subject(name, family, collective)
-    rooted = chosen.collective in ROOTED
-    if p > MOST_RANKS:
-        raise BadInput(f"--p {p}: at most {MOST_RANKS} processes can be drawn")
-    if max(bytes, element_bytes) > MOST_BYTES:
-        raise BadInput(f"--size and --element: at most {format_size(MOST_BYTES)} can be drawn")
+    algorithm = find_algorithm(name, family, collective)
+    rooted = algorithm.collective in ROOTED
+    if p > MAX_RANKS:
+        raise BadInput(f"--p {p}: at most {MAX_RANKS} processes can be drawn")
+    if max(bytes, element_bytes) > MAX_BYTES:
+        raise BadInput(f"--size and --element: at most {format_size(MAX_BYTES)} can be drawn")
     if not 0 <= root < p:
         raise BadInput(f"--root {root} is no rank of p = {p}; write a rank from 0 to {p - 1}")
     if root and not rooted:
-        raise BadInput(f"--root {root}: {chosen.collective} has no root; leave it out")
+        raise BadInput(f"--root {root}: {algorithm.collective} has no root; leave it out")
     if bytes % element_bytes:
         raise BadInput(f"--size: {bytes} B are not a whole number of elements of {element_bytes} B")
     machine = load(platform)
@@ -69,33 +123,35 @@ def shown(
     call = Call(
         p=p,
         root=root,
-        count=0 if chosen.collective == "barrier" else bytes // element_bytes,
+        count=0 if algorithm.collective == "barrier" else bytes // element_bytes,
         element_bytes=element_bytes,
         node_of_rank=tuple(machine.node_of_rank(p, nodes=nodes, ppn=ppn).tolist()),
     )
-    drawn = pattern(chosen, call, rooted=rooted)
-    exits = timed(chosen, call, machine, arrivals, skew_s, seed=seed, ppn=ppn) if arrivals else None
-    return Shown(subject=chosen, call=call, messages=drawn, timed=exits)
+    messages = call_messages(algorithm, call, rooted=rooted)
+    exits = (
+        simulate_exits(algorithm, call, machine, arrivals, skew_s, seed=seed, ppn=ppn) if arrivals else None
+    )
+    return ShownCall(algorithm=algorithm, call=call, messages=messages, exits=exits)
 
 
-def encoded(one: Shown) -> str:
+def encoded(shown: ShownCall) -> str:
     """The call, its messages and, if there are any, its arrivals and exits in seconds, as JSON."""
     plain = {
-        "algorithm": one.subject.title,
-        "collective": one.subject.collective,
-        "parameters": dict(one.subject.parameters),
-        "call": one.call,
-        "rounds": one.messages.rounds,
-        "messages": one.messages.messages,
+        "algorithm": shown.algorithm.title,
+        "collective": shown.algorithm.collective,
+        "parameters": dict(shown.algorithm.parameters),
+        "call": shown.call,
+        "rounds": shown.messages.rounds,
+        "messages": shown.messages.messages,
     }
-    if one.timed:
+    if shown.exits:
         plain["exits"] = {
-            "platform": one.timed.platform,
-            "pattern": one.timed.pattern,
-            "evaluation": one.timed.evaluation,
-            "arrivals_s": one.timed.arrivals_s.tolist(),
-            "exits_s": one.timed.exits_s.tolist(),
-            "last_delay_s": one.timed.last_delay_s,
-            "total_delay_s": one.timed.total_delay_s,
+            "platform": shown.exits.platform,
+            "pattern": shown.exits.pattern,
+            "evaluation": shown.exits.evaluation,
+            "arrivals_s": shown.exits.arrivals_s.tolist(),
+            "exits_s": shown.exits.exits_s.tolist(),
+            "last_delay_s": shown.exits.last_delay_s,
+            "total_delay_s": shown.exits.total_delay_s,
         }
     return msgspec.json.encode(plain).decode()

@@ -1,8 +1,8 @@
 """From measurements to a platform file's sections.
 
 A message takes send overhead + latency × factor + (bytes + header) / (bandwidth × factor) + receive overhead
-(:mod:`offbeat.platform.predict`). Overheads come from messages whose receiver is late: then the calls cost
-what the processes themselves do. What is left of a half round trip is fitted piece by piece.
+(:mod:`offbeat.platform.message_times`). Overheads come from messages whose receiver is late: then the calls
+cost what the processes themselves do. What is left of a half round trip is fitted piece by piece.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike
 
+from offbeat.atomic_write import write_atomically, write_error
 from offbeat.errors import BadInput
 from offbeat.reading import decode_json, read_file
-from offbeat.whole_file import refused, write_whole_file
 
 FASTER_HALF = 0.25
 """The quantile of all repetitions that is the median of their faster half."""
@@ -102,9 +102,9 @@ def write(measured: Measurements, path: Path) -> None:
     """Keep measurements as JSON. Raises :class:`BadInput` where the file cannot be written."""
     text = msgspec.json.format(msgspec.json.encode(measured), indent=2)
     try:
-        write_whole_file(path, text + b"\n")
+        write_atomically(path, text + b"\n")
     except OSError as error:
-        raise refused(path, error, "the measurements") from None
+        raise write_error(path, error, "the measurements") from None
 
 
 def read(path: Path) -> Measurements:

@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from offbeat.atomic_write import write_picture
 from offbeat.calibrate.measurements import Measurements
 from offbeat.calibrate.residuals import Residual
-from offbeat.platform.picture import COLOURS, save
+from offbeat.platform.picture import COLOURS
 
 
 def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
@@ -33,7 +34,7 @@ def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
     for axes in (times, errors, *together):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    save(figure, path)
+    write_picture(figure, path)
 
 
 def _draw_alone(times: Axes, errors: Axes, alone: list[Residual], colour: str) -> None:

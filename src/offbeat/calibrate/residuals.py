@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat.calibrate.measurements import Measurements, Pair
-from offbeat.platform.predict import Way, message_s, several_s, ways
+from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
 from offbeat.platform.schema import PlatformFile
 
 
@@ -48,15 +48,15 @@ def in_words(found: list[Residual]) -> list[str]:
     return told
 
 
-def _pairs(measured: Measurements, platform: PlatformFile) -> Iterator[tuple[Pair, Way]]:
-    listed = ways(platform)
+def _pairs(measured: Measurements, platform: PlatformFile) -> Iterator[tuple[Pair, MessagePath]]:
+    listed = message_paths(platform)
     if measured.inside is not None:
         yield measured.inside, listed[0]
     if measured.between is not None:
         yield measured.between, listed[1]
 
 
-def _of_pair(pair: Pair, way: Way, platform: PlatformFile) -> Iterator[Residual]:
+def _of_pair(pair: Pair, way: MessagePath, platform: PlatformFile) -> Iterator[Residual]:
     where = "between two nodes" if way.hops else way.name
     model_s = message_s(platform, way, [point.bytes for point in pair.messages])
     for point, time_s in zip(pair.messages, model_s, strict=True):
@@ -70,5 +70,5 @@ def _of_pair(pair: Pair, way: Way, platform: PlatformFile) -> Iterator[Residual]
                 bytes=stream.bytes,
                 flows=stream.flows,
                 measured_s=stream.time_s,
-                model_s=several_s(platform, way, stream.bytes, stream.flows),
+                model_s=concurrent_message_s(platform, way, stream.bytes, stream.flows),
             )

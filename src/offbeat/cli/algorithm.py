@@ -26,7 +26,9 @@ NAME = (
 
 Family = Annotated[
     str,
-    typer.Option(help="Whose names: openmpi, mpich or simgrid; if not given, the first that has this name."),
+    typer.Option(
+        help="Library whose names are used: openmpi, mpich or simgrid; default: the first with this name."
+    ),
 ]
 OfFunction = Annotated[str, typer.Option("--collective", help="The collective that a function computes.")]
 
@@ -44,12 +46,12 @@ def list_algorithms(
 ) -> None:
     """List the algorithms that can be simulated, with their parameters."""
 
-    from offbeat.algorithm import choose, listing
+    from offbeat.algorithm import find, tables
 
-    entries = choose.listed(collective, family)
+    entries = find.listed(collective, family)
     if is_wanted(json):
-        stdout().print(listing.table(entries))
-    write_json(json, lambda: f"{listing.encoded(entries)}\n".encode())
+        stdout().print(tables.catalogue_table(entries))
+    write_json(json, lambda: f"{tables.catalogue_json(entries)}\n".encode())
 
 
 @app.command("show")
@@ -61,7 +63,7 @@ def show_algorithm(
     ] = "1 KiB",
     root: Annotated[int, typer.Option(help="The root of a collective that has one.")] = 0,
     element: Annotated[
-        str, typer.Option(help="Size of an element: what is split is split between elements.")
+        str, typer.Option(help="Size of an element; messages are split between elements only.")
     ] = "1 B",
     family: Family = "",
     collective: OfFunction = "",
@@ -81,9 +83,9 @@ def show_algorithm(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the shape 'random'.")] = 1,
     platform: Annotated[
         str, typer.Option(help="A platform file, or a name that 'offbeat platform list' prints.")
-    ] = presets.FIRST,
+    ] = presets.DEFAULT_PRESET,
     ppn: Annotated[
-        int, typer.Option(min=0, help="Processes per node, in blocks; 0: as the platform places them.")
+        int, typer.Option(min=0, help="Processes per node, in blocks; 0: placed by the platform.")
     ] = 0,
     picture: Annotated[
         Path | None,
@@ -98,7 +100,7 @@ def show_algorithm(
 
     if skew and not pattern:
         raise BadInput("--skew is the largest delay of a shape: name the shape with --pattern")
-    shown = show.shown(
+    shown = show.show_call(
         name,
         family=family,
         collective=collective,
@@ -116,14 +118,14 @@ def show_algorithm(
     write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
     if is_wanted(json):
         unicode = console.encoding.lower().startswith("utf")
-        lines = draw.drawn(shown.messages, width=console.width, unicode=unicode)
-        if shown.timed:
-            lines += ["", *exits.bars(shown.timed, width=console.width, unicode=unicode)]
+        lines = draw.draw_messages(shown.messages, width=console.width, unicode=unicode)
+        if shown.exits:
+            lines += ["", *exits.bars(shown.exits, width=console.width, unicode=unicode)]
         console.print("\n".join(lines), markup=False)
     if picture is not None:
-        from offbeat.algorithm.picture import picture as draw_picture  # loading matplotlib takes its time
+        from offbeat.algorithm.picture import picture as draw_picture  # matplotlib loads slowly
 
-        draw_picture(shown.messages, shown.timed, picture)
+        draw_picture(shown.messages, shown.exits, picture)
         print(f"wrote {picture}", file=sys.stderr)
 
 
@@ -148,28 +150,27 @@ def check_algorithms(
         ),
     ] = False,
     p: Annotated[
-        str, typer.Option("--p", help="Numbers of processes to check, such as '1-16,64', instead of those.")
+        str, typer.Option("--p", help="Numbers of processes to check instead, such as '1-16,64'.")
     ] = "",
-    jobs: Annotated[int, typer.Option(min=0, help="Checks at the same time; 0: one a core.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Number of parallel checks; 0: one for each core.")] = 0,
     json: Json = "",
 ) -> None:
     """Prove that algorithms compute their collective, for many p, roots, counts and parameters."""
     from rich.console import Console
 
-    from offbeat.algorithm import breadth, check, verdict
-    from offbeat.algorithm.sweep import wrong
+    from offbeat.algorithm import check, check_matrix, tables
 
-    outcomes = check.checked(
+    outcomes = check.check_with_progress(
         names or [],
         family=family,
         collective=collective,
         every=every,
-        ps=breadth.parse_ps(p) if p else [],
+        ps=check_matrix.parse_ps(p) if p else [],
         jobs=jobs,
         console=Console(stderr=True),
     )
-    write_json(json, lambda: f"{verdict.encoded(outcomes)}\n".encode())
+    write_json(json, lambda: f"{tables.outcomes_json(outcomes)}\n".encode())
     if is_wanted(json):
-        stdout().print(verdict.verdict(outcomes))
-    if wrong(outcomes):
-        raise RunFailed(verdict.summary(outcomes))
+        stdout().print(tables.outcomes_table(outcomes))
+    if check.wrong(outcomes):
+        raise RunFailed(tables.summary(outcomes))

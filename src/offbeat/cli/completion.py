@@ -33,7 +33,7 @@ def algorithms(incomplete: str) -> list[str]:
         return [f"{name}/" for name in collectives(incomplete)]
     if collective not in collectives(collective):
         return []
-    from offbeat.algorithm.choose import listed  # the simulator; a tenth of a second
+    from offbeat.algorithm.find import listed  # the simulator; a tenth of a second
 
     names = dict.fromkeys(f"{entry.collective}/{entry.name}" for entry in listed(collective, ""))
     return [name for name in names if name.startswith(incomplete)]

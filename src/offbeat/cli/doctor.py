@@ -75,12 +75,12 @@ def command(
 
 
 def _show_algorithms(found: dict[str, list[Algorithm]], json: str) -> None:
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     write_json(json, lambda: encoded(found))
     if not is_wanted(json):
         return
-    table = Fitted(["collective", "algorithms, as a study names them"], texts=(0, 1))
+    table = FittedTable(["collective", "algorithms, as a study names them"], texts=(0, 1))
     for collective, entries in found.items():
         table.add_row(collective, ", ".join(entry.name for entry in entries))
     stdout().print(table)
@@ -115,10 +115,10 @@ def _show(findings: Findings) -> None:
 
 
 def _show_survey(console: Console, survey: Survey, chosen: list[Installation]) -> None:
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     headings = ["", "name", "library", "prefix", "found in"]
-    table = Fitted(headings, texts=range(len(headings)), title="MPI installations")
+    table = FittedTable(headings, texts=range(len(headings)), title="MPI installations")
     listed = survey.installations + [
         entry for entry in chosen if entry.library not in {known.library for known in survey.installations}
     ]

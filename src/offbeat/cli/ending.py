@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from offbeat.errors import OffbeatError
-from offbeat.stopped import Stopped
+from offbeat.errors import OffbeatError, SignalExit
 
 _BY_PATH = {
     errno.EACCES,
@@ -49,8 +48,8 @@ def ending() -> Iterator[None]:
         _forget_output()
         _say(_refusal(error))
         sys.exit(2 if error.filename and error.errno in _BY_PATH else 1)
-    except Stopped as stop:
-        _say(f"{'interrupted' if stop.number == signal.SIGINT else 'stopped'}{stop.told}.")
+    except SignalExit as stop:
+        _say(f"{'interrupted' if stop.number == signal.SIGINT else 'stopped'}{stop.progress}.")
         sys.exit(128 + stop.number)
 
 
@@ -77,7 +76,7 @@ def _stop(number: int, _: FrameType | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     for later in (signal.SIGTERM, signal.SIGHUP):  # senders repeat these, to a whole group of processes
         signal.signal(later, signal.SIG_IGN)
-    raise Stopped(number)
+    raise SignalExit(number)
 
 
 def _is_full_disk(error: BaseException) -> bool:

@@ -12,7 +12,7 @@ from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, print_notes
 from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, Rule
 from offbeat.cli.trace_options import TraceOption
-from offbeat.study.legal import KINDS
+from offbeat.study.algorithm import KINDS
 from offbeat.units import counted
 
 Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""``offbeat init``: a study file to start from."""
+"""``offbeat init``: write a commented study file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
     """Write a commented study file that can be run as it is."""
-    from offbeat.study.new_file import write_new
+    from offbeat.atomic_write import write_new
     from offbeat.study.template import TEMPLATE
 
     write_new(path, TEMPLATE, "the study file", force=force)

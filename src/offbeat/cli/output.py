@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offbeat.whole_file import refused, write_whole_file
+from offbeat.atomic_write import write_atomically, write_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,9 +50,9 @@ def write_json(json: str, made: Callable[[], bytes]) -> None:
         sys.stdout.write(made().decode())
     elif json:
         try:
-            write_whole_file(Path(json), made())
+            write_atomically(Path(json), made())
         except OSError as error:
-            raise refused(Path(json), error) from error
+            raise write_error(Path(json), error) from error
 
 
 def encoded(document: Any) -> bytes:
@@ -64,9 +64,9 @@ def encoded(document: Any) -> bytes:
 
 def print_notes(console: Console, notes: Iterable[str], *, everything: bool, word: str = "note") -> None:
     """Print notes with their word in front: ten of them, and how many more there are."""
-    from offbeat.notes import chosen
+    from offbeat.table import limit_notes
 
-    shown, rest = chosen(notes, everything=everything)
+    shown, rest = limit_notes(notes, everything=everything)
     for note in shown:
         console.print(f"{word}: {note}", markup=False)
     if rest:

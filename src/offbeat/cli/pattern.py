@@ -10,12 +10,12 @@ import typer
 
 from offbeat.cli.completion import words
 from offbeat.errors import BadInput
-from offbeat.pattern.shape_names import SHAPE_NAMES
+from offbeat.pattern import SHAPE_NAMES
 from offbeat.units import counted, format_time, parse_time
 
 if TYPE_CHECKING:
     from offbeat.pattern.file import Pattern
-    from offbeat.pattern.sequence import Sequence
+    from offbeat.pattern.replay import Replay
 
 app = typer.Typer(help="Make, show and check arrival patterns.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -48,11 +48,11 @@ def make_pattern(
         Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
     ] = None,
 ) -> None:
-    """Draw a shape and write it as a pattern file: one delay in seconds a line, line i that of rank i."""
-    from offbeat.pattern import file, make
+    """Write a shape as a pattern file: one delay in seconds a line, line i that of rank i."""
+    from offbeat.pattern import file
 
     file.check_size(output or Path("the pattern file"), p)
-    pattern = make.make(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
+    pattern = file.shape_pattern(shape, p, _skew_s(skew), seed=seed, ppn=ppn)
     if output is None:
         sys.stdout.write(file.text(pattern))
     else:
@@ -64,8 +64,8 @@ def show_patterns(
     patterns: Annotated[
         list[str],
         typer.Argument(
-            help="Pattern files, replay files (*.replay) or shapes; a file that is named like a shape is"
-            " given as ./NAME.",
+            help="Pattern files, replay files (*.replay) or shapes; give a file that is named like"
+            " a shape as ./NAME.",
             metavar="FILE|SHAPE...",
         ),
     ],
@@ -82,25 +82,25 @@ def show_patterns(
     """Draw patterns in the terminal and, with --picture, as a picture."""
     from rich.console import Console
 
-    from offbeat.pattern import make
+    from offbeat.pattern import replay as replay_file
 
-    shown = [make.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
+    loaded = [replay_file.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
     console = Console(highlight=False, soft_wrap=True)
     blocks = console.encoding.lower().startswith("utf")
-    for pattern in shown:
-        console.print("\n".join(_drawn(pattern, console.width, blocks)), markup=False)
+    for pattern in loaded:
+        console.print("\n".join(_bars(pattern, console.width, blocks)), markup=False)
     if picture is not None:
-        from offbeat.pattern.picture import picture as draw_picture  # loading matplotlib takes its time
+        from offbeat.pattern.picture import picture as draw_picture  # matplotlib loads slowly
 
-        draw_picture(shown, picture)
+        draw_picture(loaded, picture)
         console.print(f"wrote {picture}", markup=False)
 
 
-def _drawn(pattern: Pattern | Sequence, width: int, blocks: bool) -> list[str]:
+def _bars(pattern: Pattern | Replay, width: int, blocks: bool) -> list[str]:
     from offbeat.pattern import draw
-    from offbeat.pattern.sequence import Sequence
+    from offbeat.pattern.replay import Replay
 
-    if isinstance(pattern, Sequence):
+    if isinstance(pattern, Replay):
         return draw.replay_bars(pattern, width=width, blocks=blocks)
     return draw.bars(pattern, width=width, blocks=blocks)
 
@@ -114,12 +114,13 @@ def check_pattern(
         int | None, typer.Option("--p", min=1, help="Number of processes that the file must be for.")
     ] = None,
 ) -> None:
-    """Check a pattern file: is it one, for how many processes, and what is its skew?"""
-    from offbeat.pattern import draw, make
-    from offbeat.pattern.sequence import Sequence
+    """Check that a pattern file is valid; print its number of processes and its skew."""
+    from offbeat.pattern import draw
+    from offbeat.pattern import replay as replay_file
+    from offbeat.pattern.replay import Replay
 
-    pattern = make.read(path, p)
-    if isinstance(pattern, Sequence):
+    pattern = replay_file.read_any(path, p)
+    if isinstance(pattern, Replay):
         _check_replay(pattern)
         return
     print(draw.summary(pattern))
@@ -133,15 +134,15 @@ def check_pattern(
         print("warning: no rank is later than another; this is the shape no_delay", file=sys.stderr)
 
 
-def _check_replay(sequence: Sequence) -> None:
+def _check_replay(replay: Replay) -> None:
     from offbeat.pattern import draw
 
-    print(draw.replay_summary(sequence))
-    if sequence.shifted:
+    print(draw.replay_summary(replay))
+    if replay.shifted:
         print(
-            f"warning: the smallest delay of {counted(sequence.shifted, 'call')} is not 0; it is subtracted"
+            f"warning: the smallest delay of {counted(replay.shifted, 'call')} is not 0; it is subtracted"
             " from the call's every delay when the file is used",
             file=sys.stderr,
         )
-    if not sequence.delays_s.any() and sequence.p > 1:
+    if not replay.delays_s.any() and replay.p > 1:
         print("warning: no rank is ever later than another; each call is the shape no_delay", file=sys.stderr)

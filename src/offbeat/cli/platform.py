@@ -1,4 +1,4 @@
-"""``offbeat platform``: the machines that are simulated."""
+"""``offbeat platform``: simulated machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from offbeat.platform import presets
 from offbeat.units import format_time
 
 app = typer.Typer(
-    help="List, show, write and calibrate the machines that are simulated.",
+    help="List, show, write and calibrate simulated machines.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -30,9 +30,9 @@ def list_platforms() -> None:
     from rich.console import Console
 
     from offbeat.platform import machine, show
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
-    table = Fitted(["name", "nodes × cores", "joined by", "source"], texts=range(4))
+    table = FittedTable(["name", "nodes × cores", "joined by", "source"], texts=range(4))
     for name in presets.names():
         line = show.summary(machine.load(name))
         table.add_row(line.name, line.machine, line.joined, line.source)
@@ -43,32 +43,32 @@ def list_platforms() -> None:
 def show_platform(
     platform: Annotated[
         str, typer.Argument(help="A platform file, or a name that 'offbeat platform list' prints.")
-    ] = presets.FIRST,
+    ] = presets.DEFAULT_PRESET,
     picture: Picture = None,
     route: Annotated[
         tuple[int, int] | None,
         typer.Option("--route", help="Two nodes: show which links a message takes from one to the other."),
     ] = None,
 ) -> None:
-    """Show what a platform holds, and what a message alone takes on it by size and distance."""
+    """Show the properties of a platform, and the time of a single message by size and distance."""
     from rich.console import Console
 
     from offbeat.platform import machine, show
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     loaded = machine.load(platform)
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{loaded.name}", style="bold", markup=False)
-    console.print(Fitted(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
+    console.print(FittedTable(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
     headings, rows = show.by_size(loaded)
-    console.print("\nOne message alone: its time, and bytes over time")
-    console.print(Fitted(headings, rows))
+    console.print("\nA single message: time and bandwidth")
+    console.print(FittedTable(headings, rows))
     if route:
         latency_s, links = show.route(loaded, *route)
         console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
-        console.print(Fitted(["link", "bandwidth", "share of the rate"], links))
+        console.print(FittedTable(["link", "bandwidth", "share of the rate"], links))
     if picture is not None:
-        from offbeat.platform.picture import picture as draw_picture  # loading matplotlib takes its time
+        from offbeat.platform.picture import picture as draw_picture  # matplotlib loads slowly
 
         draw_picture(loaded, picture)
         console.print(f"wrote {picture}", markup=False)
@@ -86,8 +86,8 @@ def init_platform(
     force: Force = False,
 ) -> None:
     """Write a commented platform file that can be used as it is."""
+    from offbeat.atomic_write import write_new
     from offbeat.platform import machine, template
-    from offbeat.study.new_file import write_new
 
     text = machine.load(str(presets.path_of(preset))).text if preset else template.template()
     write_new(path, text, "the platform file", force=force)
@@ -101,8 +101,8 @@ def platform_schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
-    from offbeat.platform.json_schema import schema_text
-    from offbeat.study.new_file import write_new
+    from offbeat.atomic_write import write_new
+    from offbeat.platform.template import schema_text
 
     if output is None:
         sys.stdout.write(schema_text())
@@ -164,13 +164,13 @@ def calibrate_platform(
     """
     from rich.console import Console
 
+    from offbeat.atomic_write import check_new, write_new
     from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
     from offbeat.calibrate.measurements import read as read_measurements
     from offbeat.calibrate.measurements import write as write_measurements
     from offbeat.mpi.find import choose
     from offbeat.platform import machine
-    from offbeat.study.new_file import check_new, write_new
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     check_new(output, force=force)
     if measurements is not None:
@@ -186,7 +186,7 @@ def calibrate_platform(
         write_measurements(measured, measurements)
     found = calibrate(measured, like)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(Fitted(*found.table()))
+    console.print(FittedTable(*found.table()))
     for line in found.words():
         console.print(line, markup=False)
     write_new(output, found.text, "the platform file", force=force)

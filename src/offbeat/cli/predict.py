@@ -90,7 +90,7 @@ def command(
 
 def _print(made: Prediction, *, all_notes: bool) -> None:
     from offbeat.predict import wording
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     console = stdout()
     for line in wording.head(made):
@@ -98,7 +98,7 @@ def _print(made: Prediction, *, all_notes: bool) -> None:
     print_notes(console, made.notes, everything=all_notes)
     shown = wording.table(made)
     console.print()
-    console.print(Fitted(shown.headings, shown.rows, title=shown.title))
+    console.print(FittedTable(shown.headings, shown.rows, title=shown.title))
     for line in shown.notes:
         console.print(line, markup=False)
     console.print()

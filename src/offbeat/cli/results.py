@@ -51,16 +51,16 @@ def export_results(
         export_json(results, sys.stdout.buffer, table)
     else:
         export_csv(results, sys.stdout.buffer, table)
-    sys.stdout.flush()  # here, where a reader that has left is still noticed
+    sys.stdout.flush()  # raises BrokenPipeError here if the reader has left
     unfinished_study = unfinished(results)
     for note in [*([unfinished_study.sentence] if unfinished_study else []), *results.notes]:
-        print(f"warning: {note}", file=sys.stderr)  # at the end: reading the ranks may find damage
+        print(f"warning: {note}", file=sys.stderr)  # last, as reading the ranks may detect damage
 
 
 @app.command("import")
 def import_results(
     csv: Annotated[Path, typer.Argument(help="The CSV of measurements.", metavar="FILE.csv")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The result directory to make.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The result directory to create.")],
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,13 +74,13 @@ def import_results(
         list[str] | None,
         typer.Option(
             "--setting",
-            help="NAME=VALUE: the library's setting that forces an algorithm, with the file's columns in"
+            help="NAME=VALUE: the library setting that forces an algorithm, with columns of the file in"
             " braces (SOME_{collective}_ALGORITHM={algorithm_id}); repeatable. Needed for tuning files only.",
             metavar="NAME=VALUE",
         ),
     ] = None,
 ) -> None:
-    """Make a result directory from a CSV of measurements made elsewhere."""
+    """Create a result directory from a CSV of measurements made elsewhere."""
     from offbeat.results.import_csv import import_csv
 
     columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])

@@ -76,7 +76,7 @@ def command(
     from offbeat.engines.run import run
     from offbeat.engines.time_limit import time_limit
     from offbeat.results.read import read_study
-    from offbeat.results.recorded import set_aside_note
+    from offbeat.results.recorded import moved_damage_note
     from offbeat.select.reliability import reliability
     from offbeat.study.load import load, simulator_options
 
@@ -85,7 +85,7 @@ def command(
     if not stop_before_limit >= 0:
         raise BadInput(f"--stop-before-limit {stop_before_limit:g}: write 0 minutes or more")
     instead = simulator_options(engine=engine, platform=platform, family=family, executor=executor)
-    loaded = with_mpi(load(study, instead=instead), mpi, isolate)
+    loaded = with_mpi(load(study, overrides=instead), mpi, isolate)
     check_simulator_options(loaded, {"--platform": platform, "--family": family, "--executor": executor})
     installation = installation_of(loaded, mpi)
     directory = output or resume.default_directory(study)
@@ -97,7 +97,7 @@ def command(
         executors.check(loaded.study.simulator.executor)
     with resume.open_store(loaded, directory) as store:
         if store.damaged:
-            print(f"warning: {set_aside_note(store.damaged, directory)}", file=sys.stderr)
+            print(f"warning: {moved_damage_note(store.damaged, directory)}", file=sys.stderr)
         used = open_engine_of(loaded, directory, installation)
         try:
             with RunProgress(all_notes=all_notes) as progress:

@@ -15,8 +15,8 @@ def command(
     ] = None,
 ) -> None:
     """Print the JSON Schema of study files, for editors and other programs."""
-    from offbeat.study.json_schema import schema_text
-    from offbeat.study.new_file import write_new
+    from offbeat.atomic_write import write_new
+    from offbeat.study.template import schema_text
 
     if output is None:
         sys.stdout.write(schema_text())

@@ -44,14 +44,14 @@ def command(
     ] = 0,
 ) -> None:
     """Write a job script that runs a study and, submitted again, goes on with it."""
+    from offbeat.atomic_write import write_new
     from offbeat.study.load import load
-    from offbeat.study.new_file import write_new
     from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit
 
     options = JobOptions(
         time_limit_s=parse_time_limit(time), account=account, partition=partition, nodes=nodes, ppn=ppn
     )
-    text = SCHEDULERS[scheduler.value](load(study, elsewhere=True), options)
+    text = SCHEDULERS[scheduler.value](load(study, other_machine=True), options)
     if output is None:
         sys.stdout.write(text)
     else:

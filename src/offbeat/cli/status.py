@@ -38,7 +38,7 @@ def command(
 
 def _print(status: Status) -> None:
     from offbeat.results.status import STATUSES
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
 
     console = stdout()
     for line in _lines(status):
@@ -48,7 +48,7 @@ def _print(status: Status) -> None:
             [collective, *(str(counts[name]) for name in STATUSES)]
             for collective, counts in status.counts.items()
         ]
-        console.print(Fitted(["collective", *STATUSES], rows))
+        console.print(FittedTable(["collective", *STATUSES], rows))
     for line in status.proofs:
         console.print(f"algorithms of {line}", markup=False)
     for case, reason in status.quarantined:

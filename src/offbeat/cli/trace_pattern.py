@@ -102,16 +102,16 @@ def _write_replay(
     trace: Trace, summary: Summary, row: Row, p: int | None, most: int | None, output: Path | None
 ) -> None:
     from offbeat.pattern import draw as pattern_draw
-    from offbeat.pattern import sequence
+    from offbeat.pattern import replay as replay_file
     from offbeat.trace import replay
 
     made = replay.recorded_calls(summary, _arrivals(trace, row), most=most)
     made = made if p is None else replay.scaled(made, p)
     _say(pattern_draw.replay_summary(made))
     if output is None:
-        sys.stdout.write(sequence.text(made))
+        sys.stdout.write(replay_file.text(made))
     else:
-        sequence.write(output, made)
+        replay_file.write(output, made)
 
 
 def _patterns(

@@ -11,7 +11,7 @@ from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, w
 from offbeat.cli.trace_options import Directory, summed_up
 
 if TYPE_CHECKING:
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
     from offbeat.trace.summary import Summary
     from offbeat.trace.tables import Table
 
@@ -84,13 +84,13 @@ def _draw(summary: Summary, folder: Path) -> None:
         write_picture(delay_figure(summary, row), folder, f"{place}-{short_name(row)}-delay")
 
 
-def _fitting(table: Table, width: int) -> Fitted:
+def _fitting(table: Table, width: int) -> FittedTable:
     """A table, in short where all of it does not fit."""
     whole = _drawn(table)
     return whole if whole.natural_width <= width else _drawn(table.in_short())
 
 
-def _drawn(table: Table) -> Fitted:
-    from offbeat.table import Fitted
+def _drawn(table: Table) -> FittedTable:
+    from offbeat.table import FittedTable
 
-    return Fitted(table.headings, table.rows, texts=table.texts, title=table.title)
+    return FittedTable(table.headings, table.rows, texts=table.texts, title=table.title)

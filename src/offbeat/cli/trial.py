@@ -190,14 +190,14 @@ def _report(
     is_wall: bool,
     all_notes: bool,
 ) -> None:
-    from offbeat.table import Fitted
+    from offbeat.table import FittedTable
     from offbeat.trial import wording
     from offbeat.trial.judge import judge
 
     same = {one.name: one.same_as for one in choices if one.same_as}
     said.print()
     headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
-    said.print(Fitted(headings, wording.rows(found, same)))
+    said.print(FittedTable(headings, wording.rows(found, same)))
     said.print()
     for sentence in wording.verdict_sentences(judge(found), same, without_effect):
         said.print(sentence, markup=False)
@@ -205,7 +205,7 @@ def _report(
         return
     said.print()
     print_notes(said, expected.notes, everything=all_notes)
-    said.print(Fitted(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
+    said.print(FittedTable(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
     if is_wall:
         said.print(
             "Measured times are those of the command, starting it included; expected ones are from MPI_Init"

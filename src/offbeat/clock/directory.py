@@ -19,12 +19,11 @@ from msgspec import Struct
 
 from offbeat.clock.rows import Found, Machine, Row
 from offbeat.clock.wanted import Wanted
-from offbeat.errors import BadInput
+from offbeat.errors import BadInput, SignalExit
 from offbeat.reading import decode_json, read_file
 from offbeat.results import layout
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock
-from offbeat.stopped import Stopped
 
 CHECK = "check.json"
 ROWS = "rows.jsonl"
@@ -110,8 +109,8 @@ class Kept:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, Stopped):
-            error.tell_kept(bool(self.rows))
+        if isinstance(error, SignalExit):
+            error.report_measurements(bool(self.rows))
         self._file.close()
         self._lock.release()
 
@@ -131,7 +130,7 @@ class Kept:
     def _write(self, head: Head) -> None:
         text = msgspec.json.format(msgspec.json.encode(head), indent=2) + b"\n"
         try:
-            layout.write_whole(self.directory / CHECK, text)
+            layout.write_durably(self.directory / CHECK, text)
         except OSError as error:
             raise layout.disk_failure(self.directory / CHECK, error) from error
         self.head = head

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from msgspec import Struct
 
 import offbeat
+from offbeat.atomic_write import write_atomically
 from offbeat.clock import draw
 from offbeat.clock.directory import REPORT, ROWS, Check
 from offbeat.clock.grid import latency_grid
@@ -27,7 +28,6 @@ from offbeat.report.figures import grid_figure
 from offbeat.report.grids import Grid
 from offbeat.report.pictures import Album, Link, Shown
 from offbeat.units import format_size
-from offbeat.whole_file import write_whole_file
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def write_page(check: Check, found: Summary, pictures: Path | None) -> Path:
     path = check.directory / REPORT
     album = Album(pictures, check.directory.absolute())
     try:
-        write_whole_file(path, _page(check, head.machine, head.found, found, album).encode())
+        write_atomically(path, _page(check, head.machine, head.found, found, album).encode())
     except OSError as error:
         raise BadInput(f"cannot write the report {path}: {error.strerror or error}") from error
     return path

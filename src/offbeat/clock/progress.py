@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from offbeat.bar import Bar
 from offbeat.clock.wanted import Step
+from offbeat.progress_bar import ProgressBar
 
 
-class CheckProgress(Bar):
+class CheckProgress(ProgressBar):
     """Hears a check (:class:`offbeat.clock.run.Told`); a context manager."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -21,7 +21,7 @@ class CheckProgress(Bar):
 
     def doing(self, what: str) -> None:
         """What is being done now; without a terminal, nobody waits for it."""
-        self.draw(doing=what)
+        self.update(activity=what)
 
     def warn(self, sentence: str) -> None:
         """A warning."""
@@ -32,12 +32,12 @@ class CheckProgress(Bar):
         self._done, self._total = done, total
         if done:
             self.print(f"{done} of {total} steps are there already")
-        self.count_from(done, total)
+        self.restart(done, total)
 
     def finished(self, step: Step, failure: str) -> None:
         """A step is on disk."""
         self._done += 1
         if failure:
             self.print(f"failed: {step.id}: {failure}")
-        self.draw(done=self._done)
-        self.line(f"{self._done} of {self._total} steps")
+        self.update(done=self._done)
+        self.print_periodically(f"{self._done} of {self._total} steps")

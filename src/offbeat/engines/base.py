@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group

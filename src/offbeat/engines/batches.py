@@ -24,7 +24,7 @@ from offbeat.engines.repeat import no_samples
 from offbeat.engines.session import NO_SKEW, Session, algorithm_of
 from offbeat.engines.skew import UnknownSkew
 from offbeat.engines.told import Told
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, group_of
 

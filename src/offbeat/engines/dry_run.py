@@ -10,13 +10,13 @@ from offbeat.engines.base import Engine
 from offbeat.engines.run import asked_algorithms, check_names, placed_groups
 from offbeat.mpi.allocation import current
 from offbeat.mpi.cores import available
-from offbeat.pattern import sequence
+from offbeat.pattern import replay as replay_file
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
-from offbeat.table import Fitted
+from offbeat.table import FittedTable
 from offbeat.units import format_size, format_time
 
 COMMANDS_SHOWN = 40
@@ -37,7 +37,7 @@ def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
 def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     rows = pattern_rows(loaded.study)
     headings = ["collective", "p", "size", "algorithms", "patterns", "cases"]
-    table = Fitted(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
+    table = FittedTable(headings, texts=(0, 3), title=f"study {loaded.study.name}: cases")
     commands: dict[str, None] = {}
     warnings: dict[str, None] = {}
     total = 0
@@ -101,7 +101,7 @@ def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console:
     }
     paths = loaded.pattern_paths()
     replays = {
-        row.label: sequence.read(paths[row.shape])
+        row.label: replay_file.read(paths[row.shape])
         for row in pattern_rows(loaded.study)
         if row.policy == REPLAY
     }

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.atomic_write import write_atomically
 from offbeat.engines.repeat import sample_bytes
 from offbeat.errors import RunFailed
 from offbeat.mpi import launch
@@ -19,7 +20,6 @@ from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.study.schema import MpiSection
-from offbeat.whole_file import write_whole_file
 
 SAMPLES = "samples.bin"
 
@@ -176,7 +176,7 @@ class Launches:
             text = "".join(" ".join(map(str, call)) + "\n" for call in delays_ns.tolist())
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_whole_file(path, text.encode())
+                write_atomically(path, text.encode())
             except OSError as error:
                 raise RunFailed(f"cannot write {path}: {error.strerror or error}; {SHARED}") from error
             self._sequences.add(name)

@@ -39,7 +39,7 @@ ELEMENTS = {name: (extent, extent) for name, extent in EXTENTS.items()} | {
 class Row(Struct, frozen=True, kw_only=True):
     """A way in which a call can be: ``words`` say it, ``options`` ask the driver for it.
 
-    ``kinds`` are of :data:`offbeat.study.legal.KINDS`; none for the call that is measured. ``root`` is
+    ``kinds`` are of :data:`offbeat.study.algorithm.KINDS`; none for the call that is measured. ``root`` is
     ``first``, ``middle`` or ``last``. ``count`` fixes the number of elements, from the number of processes;
     such calls are tried once and not at each size. Those that are ``everywhere`` are tried on every
     communicator.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from offbeat.engines.launches import Launches, Where
 from offbeat.engines.legal_calls import LegalCall
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
-from offbeat.study.legal import WrongCall
+from offbeat.study.algorithm import WrongCall
 
 PATIENCE_S = 20.0
 """A call that takes longer hangs: they are all small."""

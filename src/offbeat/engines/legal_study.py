@@ -11,9 +11,8 @@ from offbeat.engines.legal_calls import few_sizes, legal_calls
 from offbeat.engines.legal_outcomes import try_calls, wrong_calls
 from offbeat.engines.verdicts import Observation
 from offbeat.study import evidence
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
 from offbeat.study.case import Case
-from offbeat.study.legal import WrongCall
 
 Forcing = Callable[[Algorithm, Case], tuple[Where, list[str]]]
 """How an algorithm is forced for a case: in which launch, and with which words in it."""

@@ -27,7 +27,7 @@ from offbeat.mpi.steer_mpich import MpichSteering
 from offbeat.mpi.steer_openmpi import OpenMpiSteering
 from offbeat.mpi.steering import Steering, default_algorithm
 from offbeat.mpi.variables import Variable, decode
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, group_of

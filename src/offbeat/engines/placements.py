@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from offbeat.platform.machine import Platform
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 from offbeat.study.case import Case
 from offbeat.study.cases import Group
 

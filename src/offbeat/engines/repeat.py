@@ -15,9 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.results.blocks import Blocks
-from offbeat.results.repetitions import Samples
-from offbeat.results.samples import delays
+from offbeat.results.blocks import Blocks, Samples, delays
 from offbeat.results.statistics import mean_interval, mean_over_calls, median_interval
 from offbeat.study.schema import RepetitionsSection
 

@@ -93,7 +93,7 @@ def _keep_hostfile(loaded: LoadedStudy, directory: Path) -> None:
     if hostfile is None or kept.exists():
         return
     try:
-        layout.write_whole(kept, hostfile.read_bytes())
+        layout.write_durably(kept, hostfile.read_bytes())
     except OSError as error:
         raise layout.disk_failure(kept, error) from error
 

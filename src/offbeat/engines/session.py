@@ -13,14 +13,14 @@ from offbeat.engines.base import Engine
 from offbeat.engines.repeat import are_enough_blocks, last_delays_s, no_samples
 from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
 from offbeat.errors import RunFailed
-from offbeat.pattern import file, sequence
-from offbeat.pattern.file import Pattern
-from offbeat.pattern.lines import recorded_from
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern import file
+from offbeat.pattern import replay as replay_file
+from offbeat.pattern.file import Pattern, recorded_from
+from offbeat.pattern.replay import Replay
 from offbeat.pattern.shapes import SHAPES
+from offbeat.results.blocks import Samples
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.read import read_cases
-from offbeat.results.repetitions import Samples
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
@@ -47,7 +47,7 @@ class Session:
         self._runtimes = NoDelayRuntimes(_runtimes_of(before))
         self._losses = _losses_of(before)
         self._skews_s = {case.id: row["skew_s"] for case, row in before if row["status"] == UNFINISHED_CASE}
-        self._files: dict[str, Pattern | Sequence] = {}
+        self._files: dict[str, Pattern | Replay] = {}
         self._library = library_name(store)
 
     def measure(self, case: Case) -> str:
@@ -63,7 +63,7 @@ class Session:
     def delays_s(self, case: Case) -> NDArray[np.float64]:
         """The delay of each rank, in seconds, of a replay in each call; raises :class:`UnknownSkew`."""
         recorded = self._file(case)
-        if isinstance(recorded, Sequence):
+        if isinstance(recorded, Replay):
             return recorded.delays_s
         if case.id not in self._skews_s:
             self._skews_s[case.id] = self._runtimes.skew_s(case)
@@ -109,13 +109,13 @@ class Session:
         """The status, and why it is not the best."""
         if samples.failure:
             return "quarantined", samples.failure
-        measured = self._store.blocks_of(case).joined(samples)
+        measured = self._store.blocks_of(case).with_block(samples)
         rule = self._loaded.study.repetitions
         calls = len(delays) if case.skew_policy == REPLAY else 0
         if not self._engine.deterministic and not are_enough_blocks(measured, rule, calls):
             planned = max(rule.planned_blocks, len(measured.blocks) + 1)
             return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
-        if calls and (met := measured.calls_met()) < calls:
+        if calls and (met := measured.covered_calls()) < calls:
             return "incomplete", f"time allowed {met} of its {counted(calls, 'call')}"
         if measured.valid >= (1 if self._engine.deterministic else rule.minimum):
             return "measured", ""
@@ -136,14 +136,14 @@ class Session:
             "evidence": verdict.evidence if verdict else "",
         }
 
-    def _file(self, case: Case) -> Pattern | Sequence | None:
+    def _file(self, case: Case) -> Pattern | Replay | None:
         """The pattern file or the replay of a case, read once; None for a shape."""
         if case.shape in SHAPES:
             return None
         if case.shape not in self._files:
             path = self._loaded.pattern_paths()[case.shape]
             is_replay = case.skew_policy == REPLAY
-            self._files[case.shape] = sequence.read(path) if is_replay else file.read(path)
+            self._files[case.shape] = replay_file.read(path) if is_replay else file.read(path)
         return self._files[case.shape]
 
 

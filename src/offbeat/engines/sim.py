@@ -17,10 +17,10 @@ from offbeat.engines.executors import Workers, submit
 from offbeat.engines.placements import Placements
 from offbeat.engines.sim_work import simulate_batch
 from offbeat.platform.machine import Platform
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.simulation import catalogue
+from offbeat.simulation.catalogue import keeps_order
 from offbeat.simulation.exits import Job, refusal
-from offbeat.simulation.order import keeps_order
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.cases import Group

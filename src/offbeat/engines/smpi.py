@@ -26,9 +26,9 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
 from offbeat.platform.machine import Platform
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 from offbeat.results import layout
-from offbeat.results.repetitions import Samples
+from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import REDUCING, Case
 from offbeat.study.cases import Group, group_of

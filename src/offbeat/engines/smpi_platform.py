@@ -7,9 +7,15 @@ from xml.sax.saxutils import quoteattr
 
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
-from offbeat.platform.mapping import Nodes
-from offbeat.platform.network import Steps, bandwidth_factors, inside_factors, latency_factors, topology
-from offbeat.toml.positions import Key
+from offbeat.platform.network import (
+    Nodes,
+    Steps,
+    bandwidth_factors,
+    inside_factors,
+    latency_factors,
+    topology,
+)
+from offbeat.toml.text import Key
 
 HEADER_BYTES = 16
 """What SMPI adds to every message."""

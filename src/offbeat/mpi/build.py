@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import offbeat
-from offbeat.errors import RunFailed
+from offbeat.errors import RunFailed, SignalExit
 from offbeat.mpi.installation import Installation
-from offbeat.stopped import Stopped
 
 DRIVER = "offbeat-driver"
 """File name of the driver."""
@@ -85,8 +84,8 @@ def build_once(
                 if echo:
                     echo(f"Building {what} in {place}")
                 _build(sources, hints, place, environ)
-    except Stopped as stop:
-        stop.tell(f" while building {what}")
+    except SignalExit as stop:
+        stop.report_progress(f" while building {what}")
         raise
     except OSError as reason:
         raise RunFailed(

@@ -1,1 +1,15 @@
-"""Arrival patterns: shapes, the pattern file, drawing one."""
+"""Arrival patterns: shapes, pattern files, replay files, drawing them."""
+
+SHAPE_NAMES = (
+    "no_delay",
+    "ascending",
+    "descending",
+    "first_delayed",
+    "last_delayed",
+    "mid_delayed",
+    "random",
+    "half_delayed",
+    "bell",
+    "node_delayed",
+)
+"""The shapes, for help texts and completion: importing this module does not load numpy."""

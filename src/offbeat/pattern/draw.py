@@ -1,7 +1,7 @@
 """Drawing arrival patterns as bars in the terminal.
 
-With more ranks than columns, a column stands for several ranks and shows the latest of them, and the
-drawing says so: a single late rank among thousands stays visible.
+With more ranks than columns, a column stands for several ranks and shows the largest of their delays, so that
+a single late rank among thousands stays visible; a line below the bars says so.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.pattern.file import Pattern
-from offbeat.pattern.sequence import Sequence, mean
+from offbeat.pattern.replay import Replay, mean_pattern
 from offbeat.units import counted, format_time
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 BAND = (0.05, 0.95)
-"""Between these quantiles over its calls a replay's delays are drawn as a band."""
+"""The quantiles over the calls of a replay between which its delays are drawn as a band."""
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def binned(delays_s: NDArray[np.float64], columns: int) -> tuple[NDArray[np.float64], int]:
-    """The largest delay of each run of neighbouring ranks, so that at most ``columns`` runs result.
+def maxima_by_group(delays_s: NDArray[np.float64], columns: int) -> tuple[NDArray[np.float64], int]:
+    """The largest delay of each group of neighbouring ranks, for at most ``columns`` groups.
 
-    Returns the maxima in seconds and how many ranks a run holds; the last run may hold fewer.
+    Returns the maxima in seconds and the number of ranks in a group; the last group may be smaller.
     """
     ranks_each = math.ceil(len(delays_s) / columns)
     starts = np.arange(0, len(delays_s), ranks_each)
@@ -40,7 +40,7 @@ def time_unit(largest_s: float) -> tuple[float, str]:
 
 
 def summary(pattern: Pattern) -> str:
-    """One line about a pattern: its name, p, skew, mean delay, and how many ranks are late."""
+    """A line with a pattern's name, p, skew, mean delay, and number of late ranks."""
     late = int(np.count_nonzero(pattern.delays_s))
     mean = format_time(float(pattern.delays_s.mean()))
     return (
@@ -49,45 +49,47 @@ def summary(pattern: Pattern) -> str:
     )
 
 
-def replay_summary(sequence: Sequence) -> str:
-    """One line about a replay: its name, p, how many calls, and how their skews are spread."""
-    average = format_time(float(sequence.delays_s.mean()))
-    low, middle, high = (
-        format_time(float(skew)) for skew in np.quantile(sequence.skews_s, (BAND[0], 0.5, BAND[1]))
+def replay_summary(replay: Replay) -> str:
+    """A line with a replay's name, p, number of calls, and the distribution of their skews."""
+    mean_delay = format_time(float(replay.delays_s.mean()))
+    low, median, high = (
+        format_time(float(skew)) for skew in np.quantile(replay.skews_s, (BAND[0], 0.5, BAND[1]))
     )
     return (
-        f"{sequence.name}: p = {sequence.p}, {counted(sequence.calls, 'call')}, median skew {middle}"
-        f" (5% to 95% of the calls: {low} to {high}), mean delay {average}"
+        f"{replay.name}: p = {replay.p}, {counted(replay.calls, 'call')}, median skew {median}"
+        f" (5% to 95% of the calls: {low} to {high}), mean delay {mean_delay}"
     )
 
 
-def replay_bars(sequence: Sequence, *, width: int = 80, height: int = 8, blocks: bool = True) -> list[str]:
-    """Draw a replay: the mean delay of each rank over its calls, as :func:`bars` draws a pattern."""
-    heading = f"{replay_summary(sequence)}; each rank's mean:"
-    return bars(mean(sequence), width=width, height=height, blocks=blocks, heading=heading)
+def replay_bars(replay: Replay, *, width: int = 80, height: int = 8, blocks: bool = True) -> list[str]:
+    """Draw the mean delay of each rank over the calls of a replay, with :func:`bars`."""
+    heading = f"{replay_summary(replay)}; each rank's mean:"
+    return bars(mean_pattern(replay), width=width, height=height, blocks=blocks, heading=heading)
 
 
 def bars(
     pattern: Pattern, *, width: int = 80, height: int = 8, blocks: bool = True, heading: str = ""
 ) -> list[str]:
-    """Draw a pattern as upright bars over the ranks: lines of text at most ``width`` wide.
+    """Draw a pattern as vertical bars over the ranks: lines of text at most ``width`` wide.
 
-    ``heading`` stands above them in place of the pattern's summary. ``height`` is the number of lines of the
+    ``heading`` replaces the pattern's summary above the bars. ``height`` is the number of lines of the
     tallest bar. ``blocks`` draws eighths of a line with Unicode blocks; without it ``#`` fills whole lines,
     and every character is ASCII.
     """
     labels = [format_time(pattern.skew_s), "0 s"]
     margin = max(map(len, labels)) + 1
-    room = max(width - margin - 2, 8)
-    heights_s, ranks_each = binned(pattern.delays_s, room)
-    wide = max(min(room // len(heights_s), 8), 1)
+    available = max(width - margin - 2, 8)
+    heights_s, ranks_each = maxima_by_group(pattern.delays_s, available)
+    wide = max(min(available // len(heights_s), 8), 1)
     gap = 1 if wide > 1 else 0
     levels = _levels(heights_s, height, blocks)
     corner, edge, floor = ("└", "│", "─") if blocks else ("+", "|", "-")
     lines = [heading or summary(pattern)]
     for row in reversed(range(height if pattern.skew_s else 0)):
-        cells = "".join(_cell(level - 8 * row, blocks) * (wide - gap) + " " * gap for level in levels)
-        lines.append(f"{labels[0] if row == height - 1 else '':>{margin - 1}} {edge}{cells}".rstrip())
+        characters = "".join(
+            _character(level - 8 * row, blocks) * (wide - gap) + " " * gap for level in levels
+        )
+        lines.append(f"{labels[0] if row == height - 1 else '':>{margin - 1}} {edge}{characters}".rstrip())
     span = wide * len(heights_s)
     lines.append(f"{labels[1]:>{margin - 1}} {corner}{floor * span}")
     lines.append(" " * (margin + 1) + _rank_axis(pattern.p, span))
@@ -97,14 +99,14 @@ def bars(
 
 
 def _levels(heights_s: NDArray[np.float64], height: int, blocks: bool) -> list[int]:
-    """Bar heights in eighths of a line; whatever is late at all gets the least visible mark."""
+    """Bar heights in eighths of a line; a delay above 0 is always visible."""
     largest = float(heights_s.max()) or 1.0
     step = 1 if blocks else 8
     exact = heights_s / largest * 8 * height / step
     return [step * max(round(value), 1 if value > 0 else 0) for value in exact]
 
 
-def _cell(eighths: int, blocks: bool) -> str:
+def _character(eighths: int, blocks: bool) -> str:
     filled = min(max(eighths, 0), 8)
     return _BLOCKS[filled] if blocks else " #"[filled == 8]
 

@@ -1,39 +1,134 @@
-"""The pattern file: one delay in seconds a line, line i that of rank i, behind ``#`` header lines.
+"""The pattern file: one delay in seconds a line, line i that of rank i, after ``#`` header lines.
 
-The form is that of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns",
+The format is that of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns",
 section III.B: p lines. Everything from a ``#`` to the end of its line is a comment, and blank lines are
 skipped, so that a bare column of numbers from any other tool is a pattern file. Comments of the form
-``# key: value`` make up the header; two keys have a meaning on reading: ``p`` (how many delays must follow)
-and ``unit``.
+``# key: value`` make up the header; two keys have a meaning when the file is read: ``p`` (how many delays
+follow) and ``unit``. Replay files (:mod:`offbeat.pattern.replay`) share this format of lines.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+import offbeat
+from offbeat.atomic_write import write_atomically, write_error
 from offbeat.errors import BadInput
-from offbeat.pattern.lines import (
-    UNITS_S,
-    delays_s,
-    header_lines,
-    header_of,
-    read_lines,
-    unit_of,
-    words_of,
-    write_text,
-)
-from offbeat.reading import TEXT_BYTES, limit_bytes, refuse_size
+from offbeat.pattern.shapes import MAX_DELAY_S, delays
+from offbeat.reading import TEXT_BYTES, raise_too_large, read_file, size_limit
+from offbeat.units import TIME_UNITS
+
+UNITS_S = {unit: float(scale) for unit, scale in TIME_UNITS.items()} | {"seconds": 1.0, "μs": 1e-6}
+"""Value of the header key ``unit`` → seconds."""
+
+# Adjacent parts of an expression never match the same character, so that matching takes linear time.
+_HEADER = re.compile(r"#\s*([A-Za-z_][\w .-]*):(.*)")
+_PLAIN_NUMBERS = re.compile(r"[0-9.eE+\-]+")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+def read_lines(path: Path, file_kind: str, line_content: str) -> list[str]:
+    """The lines of a text file; ``file_kind`` and ``line_content`` describe it in messages.
+
+    Raises BadInput for a file that cannot be read or is not UTF-8 text.
+    """
+    try:
+        data = read_file(path)
+    except OSError as error:
+        raise BadInput(f"cannot read the {file_kind} {path}: {error.strerror}") from error
+    try:
+        return re.split(r"\r\n|\r|\n", data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        number = data[: error.start].count(b"\n") + 1
+        raise BadInput(
+            f"{path}:{number}: the byte 0x{data[error.start]:02x} is not UTF-8 text;"
+            f" a {file_kind} is plain text with {line_content}"
+        ) from error
+
+
+def write_text(path: Path, file_kind: str, text: str) -> None:
+    """Write a text file, replacing an existing one. Raises BadInput if it cannot be written."""
+    try:
+        write_atomically(Path(path), text.encode())
+    except OSError as error:
+        raise write_error(path, error, f"the {file_kind}") from error
+
+
+def fields_of(line: str) -> list[str]:
+    """The fields of a line before its comment, separated by blanks, commas and semicolons.
+
+    A line that holds separators alone is not blank: the separators count as a field, which is no number.
+    """
+    content = line.split("#", 1)[0]
+    return content.replace(",", " ").replace(";", " ").split() or content.split()
+
+
+def parse_header(lines: Sequence[str]) -> dict[str, str]:
+    """The ``# key: value`` lines."""
+    matches = (_HEADER.match(line.strip()) for line in lines if "#" in line)
+    return {match[1].strip(): match[2].strip() for match in matches if match}
+
+
+def format_header(header: Mapping[str, str]) -> list[str]:
+    """The lines that :func:`parse_header` reads; line breaks in values become spaces."""
+    return [f"# {key}: {' '.join(value.split())}" for key, value in header.items()]
+
+
+def unit_of(path: Path, header: Mapping[str, str]) -> float:
+    """The unit of a file's delays in seconds."""
+    unit = header.get("unit", "s")
+    if unit not in UNITS_S:
+        raise BadInput(f"{path}: the header names the unit {unit!r}; known units are {', '.join(UNITS_S)}")
+    return UNITS_S[unit]
+
+
+def delays_of_line(path: Path, number: int, fields: Sequence[str], unit_s: float) -> list[float]:
+    """The fields of a line as delays in seconds; raises BadInput with the first fault."""
+    if _PLAIN_NUMBERS.fullmatch("".join(fields)):  # fast path for lines without faults
+        try:
+            delays = [float(field) * unit_s + 0.0 for field in fields]
+        except ValueError:
+            delays = [-1.0]
+        if min(delays) >= 0 and max(delays) <= MAX_DELAY_S:
+            return delays
+    return [_delay_s(f"{path}:{number}", field, unit_s) for field in fields]
+
+
+def _delay_s(where: str, text: str, unit_s: float) -> float:
+    """A delay in seconds; raises BadInput with what is wrong with it. ``where`` is its file and line."""
+    if re.fullmatch(r"[+-]?(nan|inf|infinity)", text, re.IGNORECASE):
+        raise BadInput(f"{where}: {text} is not a delay; every rank needs a finite number of seconds")
+    if not _NUMBER.fullmatch(text):
+        raise BadInput(f"{where}: {text[:60]!r} is not a number; a delay is a number of seconds")
+    delay = float(text) * unit_s
+    if delay < 0:
+        raise BadInput(f"{where}: the delay {text} is negative; the earliest rank has the delay 0")
+    if delay > MAX_DELAY_S:
+        raise BadInput(f"{where}: the delay {text} is longer than one day; delays are in seconds")
+    return delay + 0.0
+
+
+def recorded_from(header: Mapping[str, str]) -> str:
+    """The calls and the trace that a file was extracted from; empty if its header does not name them.
+
+    Two files with the same result describe the same calls, however they summarise them.
+    """
+    calls, trace = header.get("calls", ""), header.get("trace", "")
+    return f"{calls} in {trace}" if calls and trace else ""
+
 
 __all__ = ["UNITS_S", "Pattern", "check_size", "read", "text", "write"]
 
 LINE_BYTES = 22
-"""What a delay of full precision takes in a file, with the line's end."""
+"""Bytes of a line that holds a delay of full precision."""
 
-_WHAT = "pattern file"
+_FILE_KIND = "pattern file"
 
 
 class Pattern(Struct, kw_only=True, eq=False):
@@ -70,73 +165,73 @@ class Pattern(Struct, kw_only=True, eq=False):
 
 
 def check_size(path: Path, p: int) -> None:
-    """Raise BadInput where a file of p delays would be larger than what :func:`read` takes."""
-    limit = limit_bytes(TEXT_BYTES)
+    """Raise BadInput if a file of p delays would be larger than :func:`read` accepts."""
+    limit = size_limit(TEXT_BYTES)
     if p * LINE_BYTES > limit:
-        refuse_size(path, p * LINE_BYTES, limit, "would have")
+        raise_too_large(path, p * LINE_BYTES, limit, "would have")
 
 
 def text(pattern: Pattern) -> str:
-    """The file that holds a pattern; reading it back gives every delay to the last bit.
+    """The text of a pattern file; reading it gives every delay to the last bit.
 
-    Line breaks in the header become spaces. The name is not written: it is the file's own.
+    Line breaks in the header become spaces. The name is not written: it is the name of the file.
     """
     header = pattern.header | {"p": str(pattern.p), "unit": "s"}
-    lines = ["# offbeat arrival pattern; line i is the delay of rank i", *header_lines(header)]
+    lines = ["# offbeat arrival pattern; line i is the delay of rank i", *format_header(header)]
     lines += [repr(float(delay)) for delay in pattern.delays_s]
     return "\n".join(lines) + "\n"
 
 
 def write(path: Path, pattern: Pattern) -> None:
-    """Write a pattern file, replacing what was there. Raises BadInput where that is not possible."""
-    write_text(path, _WHAT, text(pattern))
+    """Write a pattern file, replacing an existing one. Raises BadInput if it cannot be written."""
+    write_text(path, _FILE_KIND, text(pattern))
 
 
 def read(path: Path, p: int | None = None) -> Pattern:
     """Read a pattern file of offbeat or of any other tool.
 
-    A file whose smallest delay is not 0 is shifted by it, for only differences between ranks matter
+    If the smallest delay is not 0 it is subtracted from all, as only differences between ranks matter
     (``Pattern.shifted_by_s`` says by how much). Raises BadInput, with file and line, for a file that cannot
     be read, is empty or not UTF-8, for text, several columns, NaN, infinite or negative delays and delays
     above one day, and for a number of delays other than ``p`` or than the header's own.
     """
     path = Path(path)
-    lines = read_lines(path, _WHAT, "one delay in seconds a line")
-    header = header_of(lines)
+    lines = read_lines(path, _FILE_KIND, "one delay in seconds a line")
+    header = parse_header(lines)
     unit_s = unit_of(path, header)
     delays = [
-        _delay(path, number, words, unit_s)
+        _delay(path, number, fields, unit_s)
         for number, line in enumerate(lines, 1)
-        if (words := words_of(line))
+        if (fields := fields_of(line))
     ]
     _check_count(path, len(delays), header, p)
     values = np.array(delays, dtype=np.float64)
     smallest = float(values.min())
-    kept = {key: value for key, value in header.items() if key not in ("p", "unit")}
-    return Pattern(name=path.stem, delays_s=values - smallest, header=kept, shifted_by_s=smallest)
+    others = {key: value for key, value in header.items() if key not in ("p", "unit")}
+    return Pattern(name=path.stem, delays_s=values - smallest, header=others, shifted_by_s=smallest)
 
 
-def _delay(path: Path, number: int, words: list[str], unit_s: float) -> float:
-    """One line's delay in seconds; BadInput with what is wrong with it."""
-    if len(words) > 1:
+def _delay(path: Path, number: int, fields: list[str], unit_s: float) -> float:
+    """The delay of a line in seconds. Raises BadInput."""
+    if len(fields) > 1:
         raise BadInput(
-            f"{path}:{number}: {' '.join(words)[:60]!r} is more than one number; a pattern file has one delay"
-            " a line, with a decimal point and without a unit (a replay file has one call a line)"
+            f"{path}:{number}: {' '.join(fields)[:60]!r} is more than one number; a pattern file has one"
+            " delay a line, with a decimal point and without a unit (a replay file has one call a line)"
         )
-    return delays_s(path, number, words, unit_s)[0]
+    return delays_of_line(path, number, fields, unit_s)[0]
 
 
-def _check_count(path: Path, found: int, header: dict[str, str], p: int | None) -> None:
-    if found == 0:
+def _check_count(path: Path, count: int, header: dict[str, str], p: int | None) -> None:
+    if count == 0:
         raise BadInput(f"{path}: the pattern file holds no delays; it needs one line a rank")
     stated = header.get("p", "")
-    if stated.isdecimal() and int(stated) != found:
+    if stated.isdecimal() and int(stated) != count:
         raise BadInput(
-            f"{path}: the header says p = {stated}, but {found} {_delays(found)}; is the file cut off?"
+            f"{path}: the header says p = {stated}, but {count} {_delays(count)}; is the file cut off?"
         )
-    if p is not None and p != found:
+    if p is not None and p != count:
         raise BadInput(
-            f"{path}: the pattern has {found} {_delays(found, verb=False)}, but p = {p} processes need {p};"
+            f"{path}: the pattern has {count} {_delays(count, verb=False)}, but p = {p} processes need {p};"
             f" make one with 'offbeat pattern make SHAPE --p {p} --skew TIME' or give another file"
         )
 
@@ -144,3 +239,19 @@ def _check_count(path: Path, found: int, header: dict[str, str], p: int | None) 
 def _delays(count: int, verb: bool = True) -> str:
     noun = "delay" if count == 1 else "delays"
     return f"{noun} {'follows' if count == 1 else 'follow'}" if verb else noun
+
+
+def shape_pattern(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern:
+    """A pattern of a shape; its header records the arguments, so that it can be reproduced.
+
+    Raises BadInput as :func:`offbeat.pattern.shapes.delays` does.
+    """
+    header = {
+        "producer": f"offbeat {offbeat.__version__}",
+        "shape": shape,
+        "skew_s": repr(float(skew_s)),
+        "seed": str(seed),
+    }
+    if ppn:
+        header["ppn"] = str(ppn)
+    return Pattern(name=shape, delays_s=delays(shape, p, skew_s, seed=seed, ppn=ppn), header=header)

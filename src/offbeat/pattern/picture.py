@@ -1,7 +1,7 @@
 """Drawing arrival patterns as a picture: PNG, SVG or PDF.
 
-With more ranks than bars, a bar stands for several ranks and shows the latest of them and their mean, and
-the axis says so: a single late rank among thousands stays visible.
+With more ranks than bars, a bar stands for several ranks and shows their largest and their mean delay, so
+that a single late rank among thousands stays visible; the label of the axis says so.
 """
 
 from __future__ import annotations
@@ -15,57 +15,45 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from offbeat.errors import BadInput
-from offbeat.pattern.draw import BAND, binned, time_unit
+from offbeat.atomic_write import check_picture_path, write_picture
+from offbeat.pattern.draw import BAND, maxima_by_group, time_unit
 from offbeat.pattern.file import Pattern
-from offbeat.pattern.sequence import Sequence, mean
+from offbeat.pattern.replay import Replay, mean_pattern
 from offbeat.units import counted
-from offbeat.whole_file import whole_file
-
-SUFFIXES = (".png", ".svg", ".pdf")
-"""The kinds of picture that can be written."""
 
 BARS = 200
-"""Bars at most in one panel of a picture."""
+"""The most bars of a panel."""
 
 DOTS = 64
-"""Ranks at most for which a rank that is not late gets a dot, so that it is seen to be there."""
+"""Up to this number of ranks, a rank without delay is marked by a dot."""
 
 _DARK, _LIGHT, _LINE = "#0072B2", "#9ECAE9", "#222222"
 
 
-def picture(shown: Iterable[Pattern | Sequence], path: Path) -> None:
+def picture(patterns: Iterable[Pattern | Replay], path: Path) -> None:
     """Write a picture of patterns and replays side by side: PNG, SVG or PDF by the path's suffix.
 
     Each panel has its own time axis with its own unit. Raises BadInput for another suffix or where the file
     cannot be written.
     """
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
-    patterns = list(shown)
+    check_picture_path(path)
+    patterns = list(patterns)
     columns = min(len(patterns), 3)
     rows = math.ceil(len(patterns) / columns)
     figure = Figure(figsize=(4.2 * columns, 2.7 * rows), layout="constrained")
     for index, pattern in enumerate(patterns, 1):
         axes = figure.add_subplot(rows, columns, index)
-        if isinstance(pattern, Sequence):
+        if isinstance(pattern, Replay):
             _replay_panel(axes, pattern)
         else:
             _panel(axes, pattern)
-    try:
-        with whole_file(path) as stream:
-            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
-    except OSError as error:
-        raise BadInput(
-            f"cannot write the picture {path}: {error.strerror}; give a file in a folder that you can write"
-            " to"
-        ) from error
+    write_picture(figure, path)
 
 
 def _panel(axes: Axes, pattern: Pattern) -> None:
     scale_s, unit = time_unit(pattern.skew_s)
-    latest_s, ranks_each = binned(pattern.delays_s, BARS)
+    latest_s, ranks_each = maxima_by_group(pattern.delays_s, BARS)
     axes.set_xlabel("rank", fontsize=9)
     if ranks_each == 1:
         axes.bar(np.arange(pattern.p), latest_s / scale_s, width=0.8, color=_DARK)
@@ -78,33 +66,33 @@ def _panel(axes: Axes, pattern: Pattern) -> None:
     if pattern.p <= DOTS:
         on_time = np.flatnonzero(pattern.delays_s == 0)
         axes.plot(on_time, np.zeros(len(on_time)), "o", color=_DARK, markersize=3, clip_on=False, zorder=3)
-    _dress(axes, pattern, scale_s, unit)
+    _format_axes(axes, pattern, scale_s, unit)
 
 
-def _replay_panel(axes: Axes, sequence: Sequence) -> None:
-    """The mean delay of each rank, and between which delays nine of ten calls lie."""
-    average = mean(sequence)
-    low_s, high_s = np.quantile(sequence.delays_s, BAND, axis=0)
+def _replay_panel(axes: Axes, replay: Replay) -> None:
+    """The mean delay of each rank, and the interval that holds nine of ten calls."""
+    average = mean_pattern(replay)
+    low_s, high_s = np.quantile(replay.delays_s, BAND, axis=0)
     top_s = float(high_s.max(initial=average.skew_s))
     scale_s, unit = time_unit(top_s)
-    means_s, ranks_each = binned(average.delays_s, BARS)
-    starts = np.arange(0, sequence.p, ranks_each)
-    edges = np.append(starts, sequence.p) - 0.5
+    means_s, ranks_each = maxima_by_group(average.delays_s, BARS)
+    starts = np.arange(0, replay.p, ranks_each)
+    edges = np.append(starts, replay.p) - 0.5
     lows, highs = np.minimum.reduceat(low_s, starts), np.maximum.reduceat(high_s, starts)
-    if sequence.p <= DOTS:
+    if replay.p <= DOTS:
         axes.bar(starts, means_s / scale_s, width=0.8, color=_DARK)
         axes.vlines(starts, lows / scale_s, highs / scale_s, color=_LINE, linewidth=1.2)
     else:
         axes.stairs(highs / scale_s, edges, baseline=lows / scale_s, fill=True, color=_LIGHT)
         axes.stairs(means_s / scale_s, edges, baseline=None, color=_DARK)
-    marks = ("bar", "line") if sequence.p <= DOTS else ("line", "band")
-    words = f"{marks[0]}: mean of {counted(sequence.calls, 'call')}, {marks[1]}: 5% to 95%"
-    axes.set_xlabel(f"rank ({words})", fontsize=9)
-    _dress(axes, average, scale_s, unit, top_s)
+    marks = ("bar", "line") if replay.p <= DOTS else ("line", "band")
+    legend = f"{marks[0]}: mean of {counted(replay.calls, 'call')}, {marks[1]}: 5% to 95%"
+    axes.set_xlabel(f"rank ({legend})", fontsize=9)
+    _format_axes(axes, average, scale_s, unit, top_s)
 
 
-def _dress(axes: Axes, pattern: Pattern, scale_s: float, unit: str, top_s: float | None = None) -> None:
-    """Title, limits and ticks; a pattern that delays nobody says so instead of showing an empty scale."""
+def _format_axes(axes: Axes, pattern: Pattern, scale_s: float, unit: str, top_s: float | None = None) -> None:
+    """Title, limits and ticks; without any delay, a text replaces the empty scale."""
     top_s = pattern.skew_s if top_s is None else top_s
     axes.set_title(f"{pattern.name}, p = {pattern.p}", fontsize=10)
     axes.set_ylabel(f"delay [{unit}]", fontsize=9)

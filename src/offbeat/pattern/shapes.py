@@ -1,10 +1,10 @@
 """The shapes of artificial arrival patterns.
 
-A shape draws one delay a rank; the skew scales it. Most shapes are those of section III.B and figure 3 of
-"MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns"; ``half_delayed``, ``bell``
-and ``node_delayed`` stand for what applications show besides: an imbalanced half, slow ranks in the middle,
-and a slow node. Wherever a shape delays at all, its smallest delay is exactly 0 and its largest exactly the
-skew.
+A shape generates one delay for each rank; the skew scales it. Most shapes are those of section III.B and
+figure 3 of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns";
+``half_delayed``, ``bell`` and ``node_delayed`` are further patterns of applications: an imbalanced half, slow
+ranks in the middle, and a slow node. The smallest delay is exactly 0 and, except for no_delay, the largest is
+the skew.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
+from offbeat.pattern import SHAPE_NAMES
 
 MAX_DELAY_S = 86400.0
-"""A delay above one day is taken for a mistake in the unit."""
+"""A delay above one day is treated as a mistake in the unit."""
 
 MAX_PROCESSES = 2**24
-"""More processes than any machine starts; a larger p is taken for a mistake."""
+"""More processes than any machine starts; a larger p is treated as a mistake."""
 
 Profile = Callable[[int, int, int], NDArray[np.float64]]
 """(p, seed, ppn) → p fractions of the skew; the smallest is 0.0 and the largest 1.0, or all are 0.0."""
 
 
 def _no_delay(p: int, seed: int, ppn: int) -> NDArray[np.float64]:
-    """Nobody is late."""
+    """No rank is late."""
     return np.zeros(p)
 
 
@@ -94,28 +95,17 @@ def _node_delayed(p: int, seed: int, ppn: int) -> NDArray[np.float64]:
     return profile
 
 
-SHAPES: dict[str, Profile] = {
-    "no_delay": _no_delay,
-    "ascending": _ascending,
-    "descending": _descending,
-    "first_delayed": _first_delayed,
-    "last_delayed": _last_delayed,
-    "mid_delayed": _mid_delayed,
-    "random": _random,
-    "half_delayed": _half_delayed,
-    "bell": _bell,
-    "node_delayed": _node_delayed,
-}
-"""Every shape by name."""
+SHAPES: dict[str, Profile] = {name: globals()[f"_{name}"] for name in SHAPE_NAMES}
+"""Every shape by name: the function of this module with that name."""
 
 
 def describe(shape: str) -> str:
-    """One sentence on what a shape does."""
+    """One sentence that describes a shape."""
     return (SHAPES[shape].__doc__ or "").strip()
 
 
 def delays(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> NDArray[np.float64]:
-    """Draw a shape: ``p`` delays in seconds, the smallest 0 and the largest ``skew_s``.
+    """The delays of a shape: ``p`` delays in seconds, the smallest 0 and the largest ``skew_s``.
 
     With p = 1 every shape is all zero, and no_delay always is. ``seed`` matters to ``random`` only, ``ppn``
     (processes per node, placed in blocks) to ``node_delayed`` only.

@@ -1,4 +1,4 @@
-"""What the values of a platform file mean together: a machine on which messages arrive.
+"""Checks of the values of a platform file against each other.
 
 Works on the tree of :mod:`offbeat.toml.structure`: plain values with every default filled in.
 """
@@ -8,23 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from offbeat.toml.faults import Faults
-from offbeat.toml.tree import INVALID, Tree, items
+from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
 from offbeat.units import format_size
 
 ZERO = "a bandwidth of 0 moves nothing; write how fast it is, such as '10 Gbit/s'"
 
 TOPOLOGY_SECTIONS = ("fat_tree", "dragonfly")
 
-MOST_LINKS = 2**31
-"""The simulator numbers links with 32 bits."""
-
 
 def check(tree: Tree, raw: Tree, faults: Faults) -> None:
-    """Note every fault of meaning; ``raw`` is the file as it was written."""
+    """Add every fault to ``faults``; ``raw`` is the file without defaults."""
     name = tree["name"]
     if name is not INVALID and not (name.strip() and name.isprintable()):
-        faults.add(("name",), f"{name!r} is no word for a table; write printable text")
+        faults.add(("name",), f"{name!r} cannot be shown in a table; write printable text")
     for section in ("inside", "messages"):
         if tree[section] is not INVALID:
             _check_factors(tree[section], section, faults)
@@ -44,19 +40,19 @@ def _check_links(tree: Tree, faults: Faults) -> None:
 
 
 def _check_factors(section: Tree, name: str, faults: Faults) -> None:
-    """Ascending sizes, and as many factors."""
+    """Check that sizes ascend, and that there is a factor for each."""
     sizes = section["from_sizes"]
     if sizes is INVALID:
         return
-    for (_, below), (index, size) in zip(items(sizes), list(items(sizes))[1:], strict=False):
+    for (_, below), (index, size) in zip(valid_items(sizes), list(valid_items(sizes))[1:], strict=False):
         if size <= below:
-            sentence = f"{format_size(size)} stands behind {format_size(below)}; sizes must ascend"
+            sentence = f"{format_size(size)} follows {format_size(below)}; sizes must ascend"
             faults.add((name, "from_sizes", index), sentence)
     for key in ("latency_factors", "bandwidth_factors"):
         factors = section[key]
         if factors is not INVALID and len(factors) != len(sizes):
-            mend = "write one factor for each size"
-            faults.add((name, key), f"{len(factors)} factors for {len(sizes)} sizes in from_sizes; {mend}")
+            remedy = "write one factor for each size"
+            faults.add((name, key), f"{len(factors)} factors for {len(sizes)} sizes in from_sizes; {remedy}")
 
 
 def _check_topology(tree: Tree, raw: Tree, faults: Faults) -> None:
@@ -65,8 +61,10 @@ def _check_topology(tree: Tree, raw: Tree, faults: Faults) -> None:
         return
     for section in TOPOLOGY_SECTIONS:
         if section in raw and section != topology:
-            mend = f"leave the section out, or write topology = '{section}'"
-            faults.add((section,), f"the topology is {topology!r}, which this says nothing about; {mend}")
+            remedy = f"leave the section out, or write topology = '{section}'"
+            faults.add(
+                (section,), f"the topology is {topology!r}, which this section does not describe; {remedy}"
+            )
     nodes = tree["nodes"]
     if topology == "fat_tree" and tree["fat_tree"] is not INVALID:
         _check_fat_tree(tree["fat_tree"], nodes, faults)
@@ -79,22 +77,22 @@ def _check_fat_tree(tree: Tree, nodes: Any, faults: Faults) -> None:
         faults.add(("fat_tree", "nodes_per_leaf"), "a leaf switch needs nodes; say how many are at each")
     if bool(tree["spines"]) == bool(tree["taper"]) and INVALID not in (tree["spines"], tree["taper"]):
         which = "both spines and taper are given" if tree["spines"] else "neither spines nor taper is given"
-        faults.add(("fat_tree", "spines"), f"{which}; give the one of which you know the figure")
+        faults.add(("fat_tree", "spines"), f"{which}; give one of them")
     _check_taper(tree, faults)
     pods, cores = tree["leaves_per_pod"], tree["cores_per_spine"]
     if INVALID not in (pods, cores) and bool(pods) != bool(cores):
-        given, lacking = (
+        given, missing = (
             ("leaves_per_pod", "cores_per_spine") if pods else ("cores_per_spine", "leaves_per_pod")
         )
-        mend = f"three levels need both: add {lacking}, or leave {given} out for two"
-        faults.add(("fat_tree", given), f"{given} is given without {lacking}; {mend}")
+        remedy = f"three levels need both: add {missing}, or leave {given} out for two"
+        faults.add(("fat_tree", given), f"{given} is given without {missing}; {remedy}")
     if INVALID not in (nodes, tree["nodes_per_leaf"]) and tree["nodes_per_leaf"] > nodes:
         sentence = f"a leaf for {tree['nodes_per_leaf']} nodes, but there are {nodes} in all; write fewer"
         faults.add(("fat_tree", "nodes_per_leaf"), sentence)
 
 
 def _check_taper(tree: Tree, faults: Faults) -> None:
-    """The cables that a taper leaves must be whole ones."""
+    """Check that a taper results in a whole number of cables."""
     taper, nodes, cables = tree["taper"], tree["nodes_per_leaf"], tree["cables"]
     if not taper or not nodes or cables is INVALID:
         return
@@ -133,21 +131,21 @@ def _check_ranks(ranks: Tree, nodes: Any, cores: Any, faults: Faults) -> None:
         faults.add(("ranks", "nodes"), f"{sentence}; leave it out, or write mapping = 'list'")
     if INVALID in (nodes, cores):
         return
-    for index, node in items(listed):
+    for index, node in valid_items(listed):
         if node >= nodes:
             sentence = f"rank {index} is on node {node}, but the nodes are 0 to {nodes - 1}"
             faults.add(("ranks", "nodes", index), f"{sentence}; write one of these")
-    _check_room(ranks, cores, faults)
+    _check_cores(ranks, cores, faults)
 
 
-def _check_room(ranks: Tree, cores: int, faults: Faults) -> None:
-    """Ranks of a node against its cores."""
+def _check_cores(ranks: Tree, cores: int, faults: Faults) -> None:
+    """Check that no node has more ranks than cores."""
     if ranks["oversubscribe"] is not False:
         return
     counts: Counter[int] = Counter()
-    for index, node in items(ranks["nodes"]):
+    for index, node in valid_items(ranks["nodes"]):
         counts[node] += 1
         if counts[node] == cores + 1:
-            sentence = f"node {node} has {cores} cores, and rank {index} is one more than they are"
-            mend = "put it on another node, or write oversubscribe = true"
-            faults.add(("ranks", "nodes", index), f"{sentence}; {mend}")
+            sentence = f"node {node} has {cores} cores, and rank {index} is one too many"
+            remedy = "put it on another node, or write oversubscribe = true"
+            faults.add(("ranks", "nodes", index), f"{sentence}; {remedy}")

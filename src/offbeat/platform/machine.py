@@ -1,4 +1,4 @@
-"""A platform: the checked file, where it came from, and what is simulated on it."""
+"""A platform: its checked file, the placement of ranks, and the simulator's network."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from msgspec import Struct
 
 from offbeat import _simulator
 from offbeat.errors import BadInput
-from offbeat.platform import mapping, network, presets
+from offbeat.platform import network, presets
 from offbeat.platform.checks import check
-from offbeat.platform.mapping import Nodes
+from offbeat.platform.network import Nodes
 from offbeat.platform.schema import PlatformFile
 from offbeat.toml.faults import Faults
-from offbeat.toml.positions import Key, dotted, key_lines, line_of
 from offbeat.toml.structure import Form, read
-from offbeat.toml.text import parse, read_text
+from offbeat.toml.text import Key, dotted, key_lines, line_of, parse, read_text
 from offbeat.units import counted
 
 FORM = Form(PlatformFile)
-"""What a platform file may hold."""
+"""The structure of platform files."""
 
 
-MOST_RANKS = 2**24
+MAX_RANKS = 2**24
 """More processes than any machine runs."""
 
 
 class Platform(Struct, frozen=True, kw_only=True):
-    """A checked platform file: ``file`` is all that a simulation depends on, ``path`` is for sentences."""
+    """A checked platform file: ``file`` determines simulations, ``path`` is for messages."""
 
     file: PlatformFile
     path: str
@@ -38,45 +37,47 @@ class Platform(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its word for tables."""
+        """Its name for tables."""
         return self.file.name
 
     @property
-    def places(self) -> int:
-        """Cores of all nodes."""
+    def total_cores(self) -> int:
+        """The cores of all nodes."""
         return self.file.nodes * self.file.cores
 
     def node_of_rank(self, p: int, *, nodes: int = 0, ppn: int = 0) -> Nodes:
         """The node of each of p ranks (p,) int32, by the file's mapping.
 
-        With ``nodes`` and ``ppn``, whose product is p, only the first nodes are used, with so many ranks
-        each. Raises :class:`BadInput` where they don't fit.
+        With ``nodes`` and ``ppn``, whose product is p, only the first ``nodes`` nodes are used, with ``ppn``
+        ranks each. Raises :class:`BadInput` if the ranks do not fit.
         """
         ranks = self.file.ranks
         if p < 1:
             raise BadInput(f"{self.where(('nodes',))} {p} ranks cannot be placed; write 1 or more")
-        if p > MOST_RANKS:
-            raise BadInput(f"{p} ranks cannot be placed; the most are {MOST_RANKS}")
+        if p > MAX_RANKS:
+            raise BadInput(f"{p} ranks cannot be placed; the most are {MAX_RANKS}")
         if nodes or ppn:
             self._check_nodes(p, nodes, ppn)
         if ranks.mapping == "list":
             placed = self._listed(p, nodes)
         elif ranks.mapping == "cyclic":
-            placed = mapping.cyclic(p, nodes or self.file.nodes)
+            placed = network.cyclic(p, nodes or self.file.nodes)
         else:
-            placed = mapping.block(p, nodes or self.file.nodes, ppn or self._ranks_per_node(p))
-        most = mapping.most_on_a_node(placed)
+            placed = network.block(p, nodes or self.file.nodes, ppn or self._ranks_per_node(p))
+        most = network.max_ranks_per_node(placed)
         if most > self.file.cores and not ranks.oversubscribe:
             machine = f"{counted(self.file.nodes, 'node')} × {counted(self.file.cores, 'core')}"
-            told = f"{p} ranks, {most} of them on one node" if ppn else f"{p} ranks"
-            mend = "take fewer ranks, or allow it with oversubscribe = true in [ranks]"
-            raise BadInput(f"{self.where(('cores',))} {told}, but {machine} are {self.places}; {mend}")
+            ranks_text = f"{p} ranks, {most} of them on one node" if ppn else f"{p} ranks"
+            remedy = "take fewer ranks, or allow it with oversubscribe = true in [ranks]"
+            raise BadInput(
+                f"{self.where(('cores',))} {ranks_text}, but {machine} are {self.total_cores}; {remedy}"
+            )
         return placed
 
     def network(
         self, p: int, *, nodes: int = 0, ppn: int = 0, node_of_rank: Sequence[int] | Nodes | None = None
     ) -> _simulator.Network:
-        """The simulator's network for p ranks, placed as :meth:`node_of_rank` says, or as given."""
+        """The simulator's network for p ranks, placed by :meth:`node_of_rank` or as given."""
         if node_of_rank is None:
             placed = self.node_of_rank(p, nodes=nodes, ppn=ppn)
         else:
@@ -85,11 +86,11 @@ class Platform(Struct, frozen=True, kw_only=True):
         return network.network(self.file, placed)
 
     def topology(self) -> _simulator.Topology:
-        """How its nodes are joined, with ``routes(source, target)``."""
+        """The topology, with ``routes(source, target)``."""
         return network.topology(self.file)
 
     def where(self, key: Key) -> str:
-        """How sentences name a place: ``cluster.toml:12: link.bandwidth:``."""
+        """The prefix of messages about a key: ``cluster.toml:12: link.bandwidth:``."""
         return f"{self.path}:{line_of(key_lines(self.text), key)}: {dotted(key)}:"
 
     def _ranks_per_node(self, p: int) -> int:
@@ -100,9 +101,9 @@ class Platform(Struct, frozen=True, kw_only=True):
         listed = self.file.ranks.nodes
         key = ("ranks", "nodes")
         if nodes:
-            mend = "say p alone, or take the mapping block or cyclic"
+            remedy = "say p alone, or take the mapping block or cyclic"
             raise BadInput(
-                f"{self.where(key)} the file says where each rank is, so nodes and ppn cannot; {mend}"
+                f"{self.where(key)} the file says where each rank is, so nodes and ppn cannot; {remedy}"
             )
         if p > len(listed):
             lost = f"rank {p - 1} has" if p - len(listed) == 1 else f"ranks {len(listed)} to {p - 1} have"
@@ -114,7 +115,7 @@ class Platform(Struct, frozen=True, kw_only=True):
             raise BadInput(f"{nodes} nodes × {ppn} ranks are {nodes * ppn}, not p = {p}; make them the same")
         if nodes > self.file.nodes:
             has = f"the platform has {self.file.nodes}"
-            raise BadInput(f"{self.where(('nodes',))} {nodes} nodes are asked for, but {has}; take fewer")
+            raise BadInput(f"{self.where(('nodes',))} {nodes} nodes are requested, but {has}; take fewer")
 
     def _check_given(self, placed: Nodes, p: int) -> None:
         if placed.shape != (p,):
@@ -132,14 +133,14 @@ def load(path_or_preset: Path | str) -> Platform:
     """
     path = Path(path_or_preset)
     name = str(path_or_preset)
-    if presets.looks_like_one(name) and not path.is_file():
+    if presets.is_preset_name(name) and not path.is_file():
         path = presets.path_of(name)
-    mend = "'offbeat platform init' writes one to start from"
-    return loads(read_text(path, "the platform file", mend), path)
+    remedy = "'offbeat platform init' writes one to start from"
+    return loads(read_text(path, "the platform file", remedy), path)
 
 
 def loads(text: str, path: Path | str) -> Platform:
-    """Check the text of a platform file; ``path`` is for the sentences."""
+    """Check the text of a platform file; ``path`` is for messages."""
     path = Path(path)
     raw = parse(text, path, "the platform is empty; 'offbeat platform init' writes one to start from")
     faults = Faults(path, key_lines(text))

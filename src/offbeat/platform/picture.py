@@ -1,4 +1,4 @@
-"""A platform as a picture: its switches, what a message takes by size, and at what speed."""
+"""A picture of a platform: its switches, and time and bandwidth of a message by size."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from offbeat.errors import BadInput
+from offbeat.atomic_write import write_picture
 from offbeat.platform.machine import Platform
-from offbeat.platform.predict import message_s, ways
+from offbeat.platform.message_times import message_paths, message_s
+from offbeat.platform.network import levels
 from offbeat.platform.schema import PlatformFile
-from offbeat.platform.shape import levels
-from offbeat.platform.show import joined
-from offbeat.whole_file import refused, whole_file
+from offbeat.platform.show import topology_text
 
-SUFFIXES = (".png", ".svg", ".pdf")
-"""The kinds of picture that can be written."""
-
-MOST_DRAWN = 16
-"""So many switches of a level, or groups, are drawn at most; more are told in words."""
+MAX_DRAWN = 16
+"""The most switches of a level, or groups, that are drawn; the label states their number."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
@@ -31,29 +27,18 @@ SIZES = np.unique(np.round(2 ** np.arange(0, 24.01, 0.125)).astype(int))
 def picture(platform: Platform, path: Path) -> None:
     """Write the picture: PNG, SVG or PDF by the path's suffix. Raises :class:`BadInput`."""
     figure = Figure(figsize=(12, 3.8), layout="constrained")
-    figure.suptitle(f"{platform.name}: {joined(platform.file)}", fontsize=10)
+    figure.suptitle(f"{platform.name}: {topology_text(platform.file)}", fontsize=10)
     shape, time, speed = figure.subplots(1, 3)
     _draw_shape(shape, platform.file)
     _draw_figures(time, speed, platform.file)
-    save(figure, path)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as the kind of picture that its path names. Raises :class:`BadInput`."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
-    try:
-        with whole_file(path) as stream:
-            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
-    except OSError as error:
-        raise refused(path, error, "the picture") from error
+    write_picture(figure, path)
 
 
 def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:
     """Time and bandwidth of one message alone against its size, a line for each distance."""
-    for way, colour in zip(ways(file), COLOURS * 4, strict=False):
-        taken_s = message_s(file, way, SIZES)
-        time.loglog(SIZES, taken_s * 1e6, color=colour, label=way.name)
+    for path, colour in zip(message_paths(file), COLOURS * 4, strict=False):
+        taken_s = message_s(file, path, SIZES)
+        time.loglog(SIZES, taken_s * 1e6, color=colour, label=path.name)
         speed.loglog(SIZES, SIZES / taken_s / 1e9, color=colour)
     time.set(xlabel="message size [B]", ylabel="one message [µs]")
     speed.set(xlabel="message size [B]", ylabel="bandwidth [GB/s]")
@@ -73,7 +58,7 @@ def _draw_shape(axes: Axes, file: PlatformFile) -> None:
 
 
 def _rows(file: PlatformFile) -> list[tuple[str, int]]:
-    """What is drawn in each row from below: its name and how many there are."""
+    """The rows from below: name and number of boxes."""
     if file.nodes == 1:
         return [("node", 1)]
     if file.topology == "single_switch":
@@ -82,8 +67,8 @@ def _rows(file: PlatformFile) -> list[tuple[str, int]]:
 
 
 def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
-    """Rows of boxes, joined as a hint at which row hangs on which."""
-    places = [np.linspace(0, 1, min(count, MOST_DRAWN) + 2)[1:-1] for _, count in rows]
+    """Draw rows of boxes, with lines to the row above."""
+    places = [np.linspace(0, 1, min(count, MAX_DRAWN) + 2)[1:-1] for _, count in rows]
     for height, (lower, upper) in enumerate(pairwise(places)):
         for x in lower:
             above = upper if height else upper[[np.abs(upper - x).argmin()]]
@@ -91,11 +76,11 @@ def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
                 axes.plot([x, top], [height, height + 1], color="0.75", linewidth=0.7, zorder=1)
     for height, (name, count) in enumerate(rows):
         axes.scatter(places[height], np.full(len(places[height]), height), s=40, marker="s", zorder=2)
-        shown = "" if count <= MOST_DRAWN else f" ({MOST_DRAWN} drawn)"
+        limit = "" if count <= MAX_DRAWN else f" ({MAX_DRAWN} drawn)"
         axes.text(
             0.5,
             height - 0.22,
-            f"{count} {name}{shown}",
+            f"{count} {name}{limit}",
             ha="center",
             fontsize=8,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
@@ -103,16 +88,16 @@ def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
 
 
 def _draw_groups(axes: Axes, file: PlatformFile) -> None:
-    """Groups on a circle, each joined with each."""
+    """Draw groups on a circle, all connected to each other."""
     fly = file.dragonfly
-    drawn = min(fly.groups, MOST_DRAWN)
+    drawn = min(fly.groups, MAX_DRAWN)
     angles = 2 * np.pi * np.arange(drawn) / drawn
     x, y = np.cos(angles), np.sin(angles)
     for one in range(drawn):
         for other in range(one):
             axes.plot([x[one], x[other]], [y[one], y[other]], color="0.75", linewidth=0.7, zorder=1)
     axes.scatter(x, y, s=120, marker="o", zorder=2)
-    shown = "" if fly.groups <= MOST_DRAWN else f" ({MOST_DRAWN} drawn)"
-    words = f"{fly.groups} groups{shown} of {fly.routers} routers × {fly.nodes_per_router} nodes"
-    axes.text(0, -1.3, words, ha="center", fontsize=8)
+    limit = "" if fly.groups <= MAX_DRAWN else f" ({MAX_DRAWN} drawn)"
+    label = f"{fly.groups} groups{limit} of {fly.routers} routers × {fly.nodes_per_router} nodes"
+    axes.text(0, -1.3, label, ha="center", fontsize=8)
     axes.set_aspect("equal")

@@ -6,21 +6,21 @@ import re
 from pathlib import Path
 
 from offbeat.errors import BadInput
-from offbeat.toml.words import hint
+from offbeat.toml.faults import hint
 
 FOLDER = Path(__file__).with_name("presets")
 
-FIRST = "paper"
-"""The preset that stands first in lists, and that is taken where nothing is said."""
+DEFAULT_PRESET = "paper"
+"""The default preset, which is first in lists."""
 
 
 def names() -> list[str]:
     """Every preset."""
-    found = sorted(path.stem for path in FOLDER.glob("*.toml"))
-    return [FIRST, *(name for name in found if name != FIRST)]
+    presets = sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return [DEFAULT_PRESET, *(name for name in presets if name != DEFAULT_PRESET)]
 
 
-def looks_like_one(name: str) -> bool:
+def is_preset_name(name: str) -> bool:
     """Whether a word could be a preset's name: no folders, no suffix."""
     return re.fullmatch(r"[\w-]+", name) is not None
 

@@ -1,6 +1,6 @@
-"""The platform file as typed structures: every key, its meaning, unit and default.
+"""The platform file as typed structures: every key with its meaning, unit and default.
 
-The template, the JSON Schema and the reference page are made from here. The model is that of
+The template, the JSON Schema and the reference page are generated from here. The model is that of
 ``simulator/platform/network.hpp``: quantities are those of SimGrid's SMPI.
 """
 
@@ -26,26 +26,26 @@ class LinkSection(Section, frozen=True, kw_only=True):
     """The cable between a node and its switch. A platform of one node needs none."""
 
     bandwidth: Annotated[Rate, Meta(description="bytes per second in each direction")] = 0.0
-    latency: Annotated[Seconds, Meta(description="seconds for each time that the cable is passed")] = 0.0
+    latency: Annotated[Seconds, Meta(description="seconds for each traversal of the cable")] = 0.0
 
 
 class InsideSection(Section, frozen=True, kw_only=True):
-    """Messages between ranks of one node. They contend with nothing."""
+    """Messages between ranks of one node, without contention."""
 
     bandwidth: Annotated[Rate, Meta(description="bytes per second, for each message alone")] = 0.0
     latency: Annotated[Seconds, Meta(description="seconds before a message moves")] = 0.0
     from_sizes: Annotated[
         list[Size],
         Meta(
-            description="sizes, the header included, from which on the factors hold, ascending; without them"
-            " those of [messages] hold inside a node, too"
+            description="minimum sizes, including the header, for the factors, ascending; without them, those"
+            " of [messages] also apply inside a node"
         ),
     ] = field(default_factory=list)
     latency_factors: Annotated[
-        list[Factor], Meta(description="what the latency is multiplied with, one for each of from_sizes")
+        list[Factor], Meta(description="factors of the latency, one for each of from_sizes")
     ] = field(default_factory=list)
     bandwidth_factors: Annotated[
-        list[Factor], Meta(description="what the bandwidth is multiplied with, one for each of from_sizes")
+        list[Factor], Meta(description="factors of the bandwidth, one for each of from_sizes")
     ] = field(default_factory=list)
 
 
@@ -61,7 +61,7 @@ class FatTreeSection(Section, frozen=True, kw_only=True):
         Meta(
             ge=0,
             description="nodes of a leaf for each of its cables to the spines, of the same bandwidth as a"
-            " node's: 1 is a full tree, 2 has half the cables, each to a spine of its own",
+            " node's: 1 is a full tree, 2 has half the cables, each to a different spine",
         ),
     ] = 0.0
     cables: Annotated[Positive, Meta(description="cables between a leaf and each of its spines")] = 1
@@ -82,7 +82,7 @@ class FatTreeSection(Section, frozen=True, kw_only=True):
 
 
 class DragonflySection(Section, frozen=True, kw_only=True):
-    """Groups of routers, each joined with each; cables between all groups, spread over their routers."""
+    """Groups of fully connected routers; cables between all groups, spread over their routers."""
 
     groups: Annotated[Number, Meta(description="groups of routers")] = 0
     routers: Annotated[Number, Meta(description="routers of a group")] = 0
@@ -105,38 +105,39 @@ class DragonflySection(Section, frozen=True, kw_only=True):
 
 
 class MessagesSection(Section, frozen=True, kw_only=True):
-    """What messages cost besides the links that they pass."""
+    """The costs of messages besides those of links."""
 
     from_sizes: Annotated[
         list[Size],
-        Meta(description="sizes, the header included, from which on the factors hold, ascending; 1 below"),
+        Meta(
+            description="minimum sizes, including the header, for the factors, ascending; 1 below the first"
+        ),
     ] = field(default_factory=list)
     latency_factors: Annotated[
-        list[Factor], Meta(description="what the latency is multiplied with, one for each of from_sizes")
+        list[Factor], Meta(description="factors of the latency, one for each of from_sizes")
     ] = field(default_factory=list)
     bandwidth_factors: Annotated[
         list[Factor],
-        Meta(
-            description="what a message's share of the links is multiplied with, one for each of from_sizes"
-        ),
+        Meta(description="factors of a message's share of the links, one for each of from_sizes"),
     ] = field(default_factory=list)
     flow_bandwidth: Annotated[
         Rate,
-        Meta(description="the largest share of the links that one message gets; 0: as much as there is"),
+        Meta(description="limit on the bandwidth of one message; 0: no limit"),
     ] = 0.0
     header: Annotated[Size, Meta(description="bytes that travel with each message")] = 16
     eager_below: Annotated[
-        Size, Meta(description="smaller messages leave when they are sent, their receiver ready or not")
+        Size,
+        Meta(description="smaller messages leave when they are sent, even if their receiver is not ready"),
     ] = 0
     detached_below: Annotated[
-        Size, Meta(description="the sender of a smaller message does not wait until it has arrived")
+        Size, Meta(description="senders of smaller messages do not wait until they have arrived")
     ] = 65536
     send_overhead: Annotated[Seconds, Meta(description="seconds that a sender is busy per message")] = 0.0
     receive_overhead: Annotated[
         Seconds, Meta(description="seconds that a receiver is busy per message, when it arrives")
     ] = 0.0
     reduce_bandwidth: Annotated[
-        Rate, Meta(description="bytes per second that a reduction operation combines; 0: it takes no time")
+        Rate, Meta(description="bytes per second of reduction operations; 0: they take no time")
     ] = 0.0
     copy_bandwidth: Annotated[
         Rate, Meta(description="bytes per second of copies in memory; 0: they take no time")
@@ -144,13 +145,13 @@ class MessagesSection(Section, frozen=True, kw_only=True):
 
 
 class RanksSection(Section, frozen=True, kw_only=True):
-    """On which node each rank sits."""
+    """The placement of ranks on nodes."""
 
     mapping: Annotated[
         Literal["block", "cyclic", "list"],
         Meta(
             description="block fills a node's cores before the next node's (Open MPI's --map-by core); cyclic"
-            " deals ranks out, one a node in turn (--map-by node); list: as the key nodes says"
+            " places one rank on each node in turn (--map-by node); list: by the key nodes"
         ),
     ] = "block"
     nodes: Annotated[
@@ -162,11 +163,11 @@ class RanksSection(Section, frozen=True, kw_only=True):
 class PlatformFile(Section, frozen=True, kw_only=True):
     """A whole platform file."""
 
-    name: Annotated[str, Meta(description="a word for tables and pictures")] = "platform"
-    source: Annotated[str, Meta(description="where the figures come from")] = ""
-    topology: Annotated[
-        Topology, Meta(description="how nodes are joined: single_switch, fat_tree or dragonfly")
-    ] = "single_switch"
+    name: Annotated[str, Meta(description="a name for tables and pictures")] = "platform"
+    source: Annotated[str, Meta(description="source of the figures")] = ""
+    topology: Annotated[Topology, Meta(description="topology: single_switch, fat_tree or dragonfly")] = (
+        "single_switch"
+    )
     nodes: Annotated[Positive, Meta(description="number of nodes")]
     cores: Annotated[Positive, Meta(description="cores of a node")]
     reverse_share: Annotated[
@@ -174,8 +175,8 @@ class PlatformFile(Section, frozen=True, kw_only=True):
         Meta(
             ge=0,
             lt=1,
-            description="share of its rate that a message takes of the same links in the other direction, for"
-            " acknowledgements; SMPI has 0.05",
+            description="share of its rate that a message uses of the same links in the other direction, for"
+            " acknowledgements; SMPI uses 0.05",
         ),
     ] = 0.0
     link: LinkSection = LinkSection()

@@ -1,4 +1,4 @@
-"""What a platform holds, in words and figures for tables."""
+"""The properties of a platform, as text and tables."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
-from offbeat.platform.predict import message_s, ways
+from offbeat.platform.message_times import message_paths, message_s
+from offbeat.platform.network import levels, tapers
 from offbeat.platform.schema import PlatformFile
-from offbeat.platform.shape import levels, tapers
 from offbeat.units import counted, format_bandwidth, format_size, format_time
 
 SIZES = [1, 64, 1024, 8192, 65536, 2**20, 2**24]
@@ -28,20 +28,19 @@ def summary(platform: Platform) -> Summary:
     """One line about a platform."""
     file = platform.file
     return Summary(
-        name=file.name, machine=f"{file.nodes} × {file.cores}", joined=joined(file), source=file.source
+        name=file.name, machine=f"{file.nodes} × {file.cores}", joined=topology_text(file), source=file.source
     )
 
 
-def joined(file: PlatformFile) -> str:
-    """How its nodes are joined, in a phrase."""
+def topology_text(file: PlatformFile) -> str:
+    """The topology as a phrase."""
     if file.nodes == 1:
         return "one node"
     speed = format_bandwidth(file.link.bandwidth)
     if file.topology == "fat_tree":
-        made = levels(file)
-        shape = ", ".join(level.words for level in made)
+        switches = ", ".join(level.description for level in levels(file))
         taper = " and ".join(f"{ratio:.3g}" for ratio in tapers(file))
-        return f"fat tree at {speed}: {shape}; taper {taper}"
+        return f"fat tree at {speed}: {switches}; taper {taper}"
     if file.topology == "dragonfly":
         fly = file.dragonfly
         cables = counted(fly.global_cables, "cable")
@@ -51,28 +50,28 @@ def joined(file: PlatformFile) -> str:
 
 
 def facts(platform: Platform) -> list[tuple[str, str]]:
-    """Everything beside the figures by size: what it is, and its value in words."""
+    """The properties that do not depend on message size: (name, text)."""
     file, messages = platform.file, platform.file.messages
     listed = [
         ("file", platform.path),
-        ("source", file.source or "not told"),
+        ("source", file.source or "unknown"),
         ("machine", f"{counted(file.nodes, 'node')} of {counted(file.cores, 'core')}"),
-        ("joined by", joined(file)),
+        ("joined by", topology_text(file)),
         ("ranks", _ranks(file)),
     ]
     if file.nodes > 1:
         cable = f"{format_bandwidth(file.link.bandwidth)}, {format_time(file.link.latency)}"
         listed.append(("a node's link", cable))
         if file.reverse_share:
-            way_back = f"{100 * file.reverse_share:g}% of a message's rate on the links of its way back"
-            listed.append(("in reverse", way_back))
+            share = f"{100 * file.reverse_share:g}% of a message's rate on the links of the reverse path"
+            listed.append(("in reverse", share))
         if messages.flow_bandwidth:
-            listed.append(("a message alone", f"at most {format_bandwidth(messages.flow_bandwidth)}"))
+            listed.append(("a single message", f"at most {format_bandwidth(messages.flow_bandwidth)}"))
     alone = f"{format_bandwidth(file.inside.bandwidth)}, {format_time(file.inside.latency)}, no contention"
     listed += [
         ("inside a node", alone),
         ("eager", _below(messages.eager_below, "leave when they are sent", "no message leaves")),
-        ("detached", _below(messages.detached_below, "do not keep their sender", "no sender goes on")),
+        ("detached", _below(messages.detached_below, "do not block their sender", "no sender continues")),
         ("overheads", _overheads(file)),
         ("local work", _work(file)),
     ]
@@ -80,11 +79,11 @@ def facts(platform: Platform) -> list[tuple[str, str]]:
 
 
 def by_size(platform: Platform, sizes: list[int] = SIZES) -> tuple[list[str], list[list[str]]]:
-    """The table of effective figures: its headings, and a row for each size."""
+    """The table of times and bandwidths: its headings, and a row for each size."""
     file = platform.file
-    found = ways(file)
-    headings = ["size", *(f"{way.name}{_where(way.latency_s)}" for way in found)]
-    times = [message_s(file, way, sizes) for way in found]
+    paths = message_paths(file)
+    headings = ["size", *(f"{path.name} ({format_time(path.latency_s)})" for path in paths)]
+    times = [message_s(file, path, sizes) for path in paths]
     rows = [
         [
             format_size(size),
@@ -96,42 +95,38 @@ def by_size(platform: Platform, sizes: list[int] = SIZES) -> tuple[list[str], li
 
 
 def route(platform: Platform, source: int, target: int) -> tuple[float, list[list[str]]]:
-    """The way from one node to another: its latency in seconds, and a row for each link that a message takes.
+    """The route between two nodes: its latency in seconds, and a row for each link.
 
-    A row is the link's number, its bandwidth, and how much of its rate the message takes of it. Raises
-    :class:`BadInput` for a node that isn't there.
+    A row is the link's number, its bandwidth, and the share of the message's rate that the link carries.
+    Raises :class:`BadInput` for an unknown node.
     """
     last = platform.file.nodes - 1
     for node in (source, target):
         if not 0 <= node <= last:
             raise BadInput(f"--route {source} {target}: there is no node {node}; the nodes are 0 to {last}")
-    made = platform.topology()
-    bandwidths = made.bandwidths
-    latency_s, hops = made.routes(source, target)
+    topology = platform.topology()
+    bandwidths = topology.bandwidths
+    latency_s, hops = topology.routes(source, target)
     rows = [
         [f"link {link}", format_bandwidth(bandwidths[link]), f"{100 * weight:g}%"] for link, weight in hops
     ]
     return latency_s, rows
 
 
-def _where(latency_s: float) -> str:
-    return f" ({format_time(latency_s)})"
-
-
 def _ranks(file: PlatformFile) -> str:
     ranks = file.ranks
-    words = {
+    mapping = {
         "block": "in blocks: a node's cores are filled before the next node's",
-        "cyclic": "cyclic: one a node in turn",
+        "cyclic": "cyclic: one on each node in turn",
         "list": f"as listed: {counted(len(ranks.nodes), 'rank')}",
     }[ranks.mapping]
-    return words + ("; more ranks than cores allowed" if ranks.oversubscribe else "")
+    return mapping + ("; more ranks than cores allowed" if ranks.oversubscribe else "")
 
 
-def _below(limit: int, what: str, never: str) -> str:
+def _below(limit: int, behaviour: str, never: str) -> str:
     if limit == 0:
         return f"{never} before its receiver is ready"
-    return f"messages below {format_size(limit)} {what}, their receiver ready or not"
+    return f"messages below {format_size(limit)} {behaviour}, even if their receiver is not ready"
 
 
 def _overheads(file: PlatformFile) -> str:

@@ -1,16 +1,17 @@
-"""The platform file that ``offbeat platform init`` writes: valid as it is, with every key explained."""
+"""The platform file that ``offbeat platform init`` writes, and the JSON Schema of platform files."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from offbeat.platform.machine import FORM
+from offbeat.toml import json_schema
 from offbeat.toml.template import Template
 
 HEAD = (
     "A platform for offbeat's simulator: a machine and what messages cost on it. 'offbeat platform show FILE'"
-    " says what it comes to, 'offbeat platform calibrate' measures one. Lines that begin with '#' and a key"
-    " show a default or an example; take the '#' away to change it. Sizes are bytes or text such as"
+    " shows its properties, 'offbeat platform calibrate' measures one. Lines that begin with '#' and a key"
+    " show a default or an example; remove the '#' to change it. Sizes are bytes or text such as"
     ' "64 KiB", times seconds or text such as "1 us", bandwidths bytes per second or text such as'
     ' "10 Gbit/s".'
 )
@@ -25,7 +26,7 @@ WRITTEN: dict[str, Any] = {
     "inside.bandwidth": "10 GB/s",
     "inside.latency": "500 ns",
 }
-"""Keys that the template sets; all others stand there as comments."""
+"""Keys that the template sets; all others are written as comments."""
 
 EXAMPLES: dict[str, Any] = {
     "source": "measured by hand",
@@ -54,15 +55,23 @@ EXAMPLES: dict[str, Any] = {
     "dragonfly.global_latency": "450 ns",
     "ranks.nodes": [0, 0, 1, 1],
 }
-"""What the commented keys show where the default would be empty or say nothing."""
+"""Examples for commented keys whose default is empty or not informative."""
 
-TABLES_OF_OTHERS = ("fat_tree", "dragonfly")
-"""Tables that belong to topologies which the template does not have: their headers are comments, too."""
+COMMENTED_TABLES = ("fat_tree", "dragonfly")
+"""Tables of other topologies than that of the template: their headers are comments, too."""
 
 
 def template() -> str:
-    """The text."""
+    """The text of the template."""
     text = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
-    for name in TABLES_OF_OTHERS:
+    for name in COMMENTED_TABLES:
         text = text.replace(f"\n[{name}]\n", f"\n#[{name}]\n")
     return text
+
+
+TITLE = "offbeat platform"
+
+
+def schema_text() -> str:
+    """The text of the published schema file."""
+    return json_schema.schema_text(FORM, TITLE)

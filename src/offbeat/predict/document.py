@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from offbeat.atomic_write import write_atomically, write_error
 from offbeat.predict.prediction import Expected, Part, Prediction
 from offbeat.predict.reach import reach_of_choice
-from offbeat.whole_file import refused, write_whole_file
 
 SCHEMA_VERSION = 1
 
@@ -74,6 +74,6 @@ def encoded(prediction: Prediction) -> bytes:
 def write(prediction: Prediction, path: Path) -> None:
     """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
     try:
-        write_whole_file(path, encoded(prediction))
+        write_atomically(path, encoded(prediction))
     except OSError as error:
-        raise refused(path, error) from error
+        raise write_error(path, error) from error

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.pattern.draw import binned
+from offbeat.pattern.draw import maxima_by_group
 from offbeat.pattern.picture import DOTS
 from offbeat.report import labels
 from offbeat.report.grids import Grid, Heading, Key, Row, Square
@@ -281,7 +281,7 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
         axis.bar(np.arange(len(shares)), shares, width=0.8, color=BLUE)
         axis.plot(np.arange(len(shares)), shares, linestyle="none", marker=".", markersize=3, color=INK)
     else:
-        latest, each = binned(shares, _BARS)
+        latest, each = maxima_by_group(shares, _BARS)
         ranks = f"rank (bars: the latest of {each})"
         if pattern.band is None:
             axis.bar(np.arange(len(latest)) * each + (each - 1) / 2, latest, width=each, color=BLUE)
@@ -311,7 +311,7 @@ def _draw_band(axis: Axes, low: NDArray[np.float64], high: NDArray[np.float64]) 
     if len(high) <= DOTS:
         axis.vlines(np.arange(len(high)), low, high, color=ORANGE, linewidth=2 if len(high) <= 16 else 1)
         return
-    highest, each = binned(high, _BARS)
+    highest, each = maxima_by_group(high, _BARS)
     lowest = np.minimum.reduceat(low, np.arange(0, len(low), each))
     axis.stairs(highest, _edges(len(high), each), baseline=lowest, fill=True, color=ORANGE, alpha=0.45)
 

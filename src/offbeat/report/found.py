@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from offbeat.study.algorithm import Verdict
-from offbeat.study.legal import in_words, kinds_of
+from offbeat.study.algorithm import Verdict, in_words, kinds_of
 from offbeat.units import format_size
 
 if TYPE_CHECKING:

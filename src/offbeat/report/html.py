@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 import offbeat
+from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
 from offbeat.report import figures, found, interactive, labels, measured, patterns, verdict, warnings
 from offbeat.report.cells import CellView, views
@@ -31,7 +32,6 @@ from offbeat.select.choose import Selection
 from offbeat.select.render import headline
 from offbeat.study.evidence import short
 from offbeat.units import format_size
-from offbeat.whole_file import write_whole_file
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -63,7 +63,7 @@ def write_report(
                 f"{output} is a symbolic link, and the report would overwrite what it leads to;"
                 " remove the link, or give another --output."
             )
-        write_whole_file(output, page.encode())
+        write_atomically(output, page.encode())
     except OSError as error:
         reason = error.strerror or error
         raise BadInput(f"cannot write the report {output}: {reason}; give another --output.") from error

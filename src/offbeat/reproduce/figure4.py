@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.simulation import catalogue
-from offbeat.toml.words import hint
+from offbeat.toml.faults import hint
 from offbeat.units import parse_size
 
 COLLECTIVES = ("reduce", "allreduce", "alltoall")

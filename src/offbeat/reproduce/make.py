@@ -44,7 +44,7 @@ def make(
     Raises BadInput where the directory holds something else, or another part of the figure.
     """
     path = Path("figure4.toml")  # for sentences; the study stands in the result directory
-    loaded = loads(study_text(wanted), path, instead=simulator_options(executor=executor))
+    loaded = loads(study_text(wanted), path, overrides=simulator_options(executor=executor))
     executors.check(loaded.study.simulator.executor)
     with resume.open_store(loaded, directory) as store:
         engine = sim_engine_of(loaded)

@@ -1,1 +1,1 @@
-"""One directory a study: writing it safely, reading it, importing and exporting."""
+"""The result directory of a study: writing it safely, reading it, importing and exporting."""

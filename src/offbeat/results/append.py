@@ -1,4 +1,4 @@
-"""Files that only grow, of which every byte is on disk before the call returns."""
+"""Append-only files: every byte is on disk before the call returns; and JSON lines with checksums."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import msgspec
 
 from offbeat.errors import BadInput
 from offbeat.reading import RESULT_BYTES, read_file
-from offbeat.results.checksum import Damaged, sealed, unsealed
+from offbeat.results.checksum import Damaged, add_checksum, remove_checksum
 from offbeat.results.layout import disk_failure
 
 
 class AppendFile:
-    """A file to which whole pieces are appended: after :meth:`append`, on disk; after a failure, not there.
+    """A file to which data are appended completely or not at all.
 
-    ``end`` is the length of what counts, in bytes. What a failed write left behind it is cut off.
+    ``end`` is the length of the committed data in bytes. What a failed write left after it is truncated.
     """
 
     def __init__(self, path: Path, end: int | None = None) -> None:
-        """Open or create the file, and cut it to ``end`` bytes if given; raises RunFailed."""
+        """Open or create the file, and truncate it to ``end`` bytes if given; raises RunFailed."""
         self.path = path
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             self.end = os.fstat(self._descriptor).st_size if end is None else end
-            self._cut()
+            self._truncate()
         except OSError as error:
             raise disk_failure(path, error) from error
 
     def append(self, data: bytes) -> None:
         """Append data and wait until it is on disk, all or nothing; raises RunFailed (a full disk, say)."""
         try:
-            self._cut()
+            self._truncate()
             self._write(data)
             os.fsync(self._descriptor)
         except OSError as error:
@@ -46,10 +46,10 @@ class AppendFile:
         self.end += len(data)
 
     def rewind(self, end: int) -> None:
-        """Take back what was appended behind ``end``; if the disk refuses, the next append tries again."""
+        """Remove what was appended after ``end``; if truncating fails, the next append tries it again."""
         self.end = end
         try:
-            self._cut()
+            self._truncate()
         except OSError:
             return
 
@@ -59,7 +59,7 @@ class AppendFile:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _cut(self) -> None:
+    def _truncate(self) -> None:
         if os.fstat(self._descriptor).st_size != self.end:
             os.ftruncate(self._descriptor, self.end)
 
@@ -70,70 +70,69 @@ class AppendFile:
             rest, position = rest[written:], position + written
 
 
-class BadLine(NamedTuple):
-    """A line that is damaged: its number from 1, what stands there, and why it cannot be used."""
+class DamagedLine(NamedTuple):
+    """A damaged line: its number from 1, its content, and the reason why it cannot be used."""
 
     number: int
     content: bytes
-    why: str
+    reason: str
 
 
 class Lines(NamedTuple):
-    """The lines of a file: the sound ones decoded, with their numbers, and the damaged ones.
+    """The lines of a file: the valid ones decoded, with their numbers, and the damaged ones.
 
-    ``end`` is how many bytes of the file are whole lines.
+    ``end`` is the number of bytes of complete lines.
     """
 
     items: list[Any]
     numbers: list[int]
-    damaged: list[BadLine]
+    damaged: list[DamagedLine]
     end: int
 
 
 def encode_lines(items: Sequence[object]) -> bytes:
     """JSON lines of structures or dictionaries, each with its checksum; NaN becomes null."""
-    return b"".join(sealed(msgspec.json.encode(item)) + b"\n" for item in items)
+    return b"".join(add_checksum(msgspec.json.encode(item)) + b"\n" for item in items)
 
 
-def read_sealed(path: Path, kind: Any) -> Lines:
-    """The JSON lines of a file as ``kind``; nothing if there is no file.
+def read_checked_lines(path: Path, kind: Any) -> Lines:
+    """The JSON lines of a file, decoded as ``kind``; nothing if there is no file.
 
-    A last line without its line end is what a killed writer left, and one of zeros what a power failure left:
-    they count neither as sound nor as damaged. Raises BadInput for a file that cannot be read.
+    A killed writer leaves a last line without its line end, a power failure one of zeros: these count neither
+    as valid nor as damaged. Raises BadInput for a file that cannot be read.
     """
-    found = Lines([], [], [], 0)
+    result = Lines([], [], [], 0)
     try:
         data = read_file(path, RESULT_BYTES)
     except FileNotFoundError:
-        return found
+        return result
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
     decoder = msgspec.json.Decoder(kind)
     end = data.rfind(b"\n") + 1
     for number, line in enumerate(data[:end].split(b"\n")[:-1], 1):
         try:
-            found.items.append(decoder.decode(unsealed(line)))
-            found.numbers.append(number)
+            result.items.append(decoder.decode(remove_checksum(line)))
+            result.numbers.append(number)
         except (Damaged, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            found.damaged.append(BadLine(number, line, str(error)))
-    last = found.damaged[-1:]
-    if last and last[0].number > max(found.numbers, default=0) and not last[0].content.strip(b"\0"):
-        found.damaged.pop()
+            result.damaged.append(DamagedLine(number, line, str(error)))
+    last = result.damaged[-1:]
+    if last and last[0].number > max(result.numbers, default=0) and not last[0].content.strip(b"\0"):
+        result.damaged.pop()
         end -= len(last[0].content) + 1
-    return found._replace(end=end)
+    return result._replace(end=end)
 
 
 def read_lines(path: Path, kind: Any) -> tuple[list[Any], int]:
-    """The JSON lines of a file as ``kind``, and how many bytes of it count; nothing and 0 if there is no
-    file.
+    """The JSON lines of a file, decoded as ``kind``, and their length in bytes; empty and 0 without a file.
 
-    A last line that is cut off or damaged is what a killed writer left: it does not count. Raises BadInput,
-    with the line, for any other line that is damaged.
+    A truncated or damaged last line was left by a killed writer and does not count. Raises BadInput, with the
+    line, for any other damaged line.
     """
-    found = read_sealed(path, kind)
-    if not found.damaged:
-        return found.items, found.end
-    first = found.damaged[0]
-    if first.number > len(found.items):
-        return found.items, found.end - len(first.content) - 1
-    raise BadInput(f"{path}:{first.number}: the line is damaged ({first.why}); delete it to go on")
+    lines = read_checked_lines(path, kind)
+    if not lines.damaged:
+        return lines.items, lines.end
+    first = lines.damaged[0]
+    if first.number > len(lines.items):
+        return lines.items, lines.end - len(first.content) - 1
+    raise BadInput(f"{path}:{first.number}: the line is damaged ({first.reason}); delete it to go on")

@@ -9,10 +9,10 @@ from typing import BinaryIO
 import msgspec
 import polars as pl
 
+from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
 from offbeat.results.read import Results
 from offbeat.results.schema import SCHEMA_VERSION
-from offbeat.whole_file import refused, whole_file
 
 TABLES = ("cases", "repetitions", "ranks")
 """The tables that can be exported."""
@@ -20,7 +20,7 @@ TABLES = ("cases", "repetitions", "ranks")
 _SLICE_ROWS = 50_000
 
 _FORMULA = r"^[=+@\t\r-]"
-"""How a text begins that spreadsheets compute instead of showing."""
+"""Texts that spreadsheets evaluate as formulas."""
 
 
 def table(results: Results, name: str) -> pl.DataFrame:
@@ -33,10 +33,10 @@ def table(results: Results, name: str) -> pl.DataFrame:
 
 
 def export_csv(results: Results, stream: BinaryIO, name: str = "cases") -> None:
-    """Write a table as CSV in UTF-8: a header line, then one row a line; what is not known is empty.
+    """Write a table as CSV in UTF-8: a header line, then one line for each row; unknown values are empty.
 
-    Numbers are written such that reading them gives every bit back. A text that a spreadsheet would take for
-    a formula gets an apostrophe in front. Raises BadInput for an unknown table.
+    Numbers are written with all bits. A text that a spreadsheet would evaluate as a formula is preceded by
+    an apostrophe. Raises BadInput for an unknown table.
     """
     for number, rows in enumerate(_slices(table(results, name))):
         texts = pl.col(pl.String)
@@ -49,7 +49,7 @@ def export_csv(results: Results, stream: BinaryIO, name: str = "cases") -> None:
 def export_json(results: Results, stream: BinaryIO, name: str = "cases") -> None:
     """Write a table as one JSON object with the keys schema_version, table, study, provenance and rows.
 
-    ``rows`` is a list with one object a row; what is not known is null. Raises BadInput for an unknown table.
+    ``rows`` is a list with an object for each row; unknown values are null. BadInput for another table.
     """
     frame = table(results, name)
     head = {
@@ -68,17 +68,17 @@ def export_json(results: Results, stream: BinaryIO, name: str = "cases") -> None
 
 
 def export_file(results: Results, path: Path, *, json: bool = False, name: str = "cases") -> None:
-    """Write a table to a file, as CSV or as JSON; the file appears whole or not at all.
+    """Write a table to a file, as CSV or as JSON; the file is written completely or not at all.
 
     Raises BadInput for an unknown table or a file that cannot be written.
     """
     try:
-        with whole_file(path) as stream:
+        with atomic_writer(path) as stream:
             (export_json if json else export_csv)(results, stream, name)
     except OSError as error:
-        raise refused(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _slices(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """A frame in pieces; one at least, so that an empty table has its header."""
+    """A frame in slices; at least one, so that an empty table has its header."""
     return iter(list(frame.iter_slices(_SLICE_ROWS)) or [frame])

@@ -1,4 +1,4 @@
-"""The columns of a foreign CSV: which of them says what, and in which unit."""
+"""The columns of a foreign CSV: their meaning and unit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXTS = {
     "proof": (),
     "evidence": (),
 }
-"""Columns that hold a word, with other names for them."""
+"""Columns that hold text, with alternative names."""
 
 COUNTS = {
     "p": ("processes",),
@@ -42,7 +42,7 @@ COUNTS = {
     "block": ("launch", "run", "session"),
     "blocks": (),
 }
-"""Columns that hold a whole number, with other names for them."""
+"""Columns that hold a whole number, with alternative names."""
 
 TIMES = (
     "last_delay",
@@ -56,7 +56,7 @@ TIMES = (
 """Columns that hold a time; their names end in the unit: ``last_delay_ms``."""
 
 TIME_SUFFIXES = ("s", "ms", "us", "ns")
-"""The units that a time's column can name."""
+"""The units at the end of names of time columns."""
 
 _LARGEST = 2**63 - 1
 
@@ -72,19 +72,19 @@ NUMBERS = ("skew_factor",)
 """Columns that hold a number without a unit."""
 
 REQUIRED = ("collective", "algorithm", "bytes", "pattern", "last_delay")
-"""Columns without which nothing can be imported; besides these p, or nodes and ppn."""
+"""Required columns; p, or nodes and ppn, are required as well."""
 
 
 class Column(Struct, frozen=True):
-    """One column that is used: ``name`` is ours (a time's without ``unit``), ``header`` the file's."""
+    """A used column: ``name`` is ours (of a time without ``unit``), ``header`` the file's."""
 
     name: str
     header: str
     index: int
     unit: str = ""
 
-    def value(self, text: str) -> str | int | float:
-        """What a cell of this column says, times in seconds; raises BadInput for what it cannot say."""
+    def parse(self, text: str) -> str | int | float:
+        """The value of a field of this column, times in seconds; raises BadInput if it is invalid."""
         if self.unit:
             return parse_time(f"{text} {self.unit}")
         if self.name in COUNTS:
@@ -95,7 +95,7 @@ class Column(Struct, frozen=True):
 
 
 def known_names() -> list[str]:
-    """Every name of ours that ``--column`` can give a column of the file."""
+    """All our column names, as ``--column`` accepts them."""
     return [*TEXTS, *COUNTS, *(f"{time}_{unit}" for time in TIMES for unit in TIME_SUFFIXES), *NUMBERS]
 
 
@@ -107,7 +107,7 @@ def find_columns(path: Path, header: Sequence[str], given: Mapping[str, str]) ->
     titles = [title.strip() for title in header]
     columns: dict[str, Column] = {}
     for ours, theirs in given.items():
-        column = _given(path, titles, ours, theirs)
+        column = _requested_column(path, titles, ours, theirs)
         columns[column.name] = column
     for name in (*TEXTS, *COUNTS, *NUMBERS, *TIMES):
         if name not in columns and (found := _find(path, titles, name)):
@@ -116,7 +116,7 @@ def find_columns(path: Path, header: Sequence[str], given: Mapping[str, str]) ->
     return columns
 
 
-def _given(path: Path, titles: list[str], ours: str, theirs: str) -> Column:
+def _requested_column(path: Path, titles: list[str], ours: str, theirs: str) -> Column:
     if ours not in known_names():
         near = difflib.get_close_matches(ours, known_names(), n=1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known_names())}"
@@ -127,11 +127,11 @@ def _given(path: Path, titles: list[str], ours: str, theirs: str) -> Column:
         )
     name, _, unit = ours.rpartition("_")
     is_time = name in TIMES
-    return Column(name if is_time else ours, theirs, _only(path, titles, theirs), unit if is_time else "")
+    return Column(name if is_time else ours, theirs, _index_of(path, titles, theirs), unit if is_time else "")
 
 
 def _find(path: Path, titles: list[str], name: str) -> Column | None:
-    """The column of the file that says ``name`` by a title that we know, or None."""
+    """The column of the file for ``name``, by one of its known titles, or None."""
     if name in TIMES:
         candidates = [(f"{name}_{unit}", unit) for unit in TIME_SUFFIXES]
     else:
@@ -143,10 +143,10 @@ def _find(path: Path, titles: list[str], name: str) -> Column | None:
     if not present:
         return None
     title, unit = present[0]
-    return Column(name, title, _only(path, titles, title), unit)
+    return Column(name, title, _index_of(path, titles, title), unit)
 
 
-def _only(path: Path, titles: list[str], title: str) -> int:
+def _index_of(path: Path, titles: list[str], title: str) -> int:
     if titles.count(title) > 1:
         raise BadInput(
             f"{path}:1: there are {titles.count(title)} columns named {title!r}; rename one of them"

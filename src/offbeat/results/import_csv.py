@@ -1,7 +1,7 @@
-"""Measurements made elsewhere, from a CSV to a result directory on which everything downstream works.
+"""Importing a CSV of measurements made elsewhere into a result directory.
 
-One row is one measurement of one algorithm under one pattern; several rows of the same cell are its
-repetitions. A CSV that ``offbeat results export`` wrote comes back with its medians, intervals and counts.
+A row is one measurement of one algorithm under one pattern; several rows of the same case are its
+repetitions. A CSV of ``offbeat results export`` is imported with its medians, intervals and counts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from offbeat.pattern.shapes import SHAPES
 from offbeat.reading import read_file
-from offbeat.results import samples
+from offbeat.results import sample_files
 from offbeat.results.blocks import Block, Blocks
-from offbeat.results.import_cells import Cell, Sheet, read_sheet
+from offbeat.results.import_table import ImportedCase, ImportedTable, read_table
 from offbeat.results.provenance import written_by
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
@@ -29,7 +29,7 @@ from offbeat.units import counted
 
 
 class Imported(Struct, kw_only=True):
-    """What an import took, in cases and measurements, and what to know about it, in sentences."""
+    """The number of imported cases and measurements, and remarks for the user."""
 
     cases: int
     measurements: int
@@ -43,148 +43,148 @@ def import_csv(
     columns: Mapping[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Imported:
-    """Make a new result directory from a CSV of measurements.
+    """Create a result directory from a CSV of measurements.
 
     The CSV needs columns for collective, algorithm, message size, pattern, last delay and the number of
-    processes; times are in the unit that the column's name ends in. ``columns`` maps our column names to the
+    processes; the name of a time column ends with its unit. ``columns`` maps our column names to the
     file's where those differ. ``settings`` maps names of library settings to values, in both of which
-    ``{column}`` stands for the row's value: with it, tuning files can be written from the import. Rows that
-    average other rows, and rows without a last delay, are left out.
+    ``{column}`` stands for the value of the row; tuning files of the import need it. Rows that average other
+    rows, and rows without a last delay, are left out.
 
     Raises BadInput, with file and line, for a CSV that cannot be used, before anything is written; and as
     :meth:`Store.create` does.
     """
-    sheet = read_sheet(Path(csv), columns or {}, settings or {})
+    table = read_table(Path(csv), columns or {}, settings or {})
     facts = written_by() | {
         "imported_from": csv.name,
         "imported_sha256": hashlib.sha256(read_file(csv)).hexdigest(),
-        "imported_columns": {name: column.header for name, column in sheet.columns.items()},
-        "left_out": dict(sheet.left_out),
-        "library": ", ".join(sorted({cell.library for cell in sheet.cells})),
+        "imported_columns": {name: column.header for name, column in table.columns.items()},
+        "left_out": dict(table.left_out),
+        "library": ", ".join(sorted({imported.library for imported in table.cases})),
     }
-    with Store.create(directory, study_toml=_study(csv, sheet), provenance=facts) as store:
-        store.set_total(len(sheet.cells))
-        store.add_algorithms(_algorithms(sheet))
-        store.add_verdicts(_verdicts(csv, sheet))
-        rows = [_row(csv, cell) for cell in sheet.cells]
+    with Store.create(directory, study_toml=_study(csv, table), provenance=facts) as store:
+        store.set_total(len(table.cases))
+        store.add_algorithms(_algorithms(table))
+        store.add_verdicts(_verdicts(csv, table))
+        rows = [_row(csv, imported) for imported in table.cases]
         batches = [
-            samples.encode_delays(
-                _identity(cell),
-                cell.last_delay_s,
-                cell.total_delay_s,
-                np.array(cell.calls) if cell.is_replay else None,
-                cell.blocks or None,
+            sample_files.encode_delays(
+                _identity(imported),
+                imported.last_delay_s,
+                imported.total_delay_s,
+                np.array(imported.calls) if imported.is_replay else None,
+                imported.blocks or None,
             )
-            for cell in sheet.cells
-            if not cell.is_summary
+            for imported in table.cases
+            if not imported.is_summary
         ]
         store.append_rows(rows, b"".join(batches))
-    measurements = sum(len(cell.last_delay_s) for cell in sheet.cells)
-    return Imported(cases=len(rows), measurements=measurements, remarks=_remarks(sheet))
+    measurements = sum(len(imported.last_delay_s) for imported in table.cases)
+    return Imported(cases=len(rows), measurements=measurements, remarks=_remarks(table))
 
 
-def _identity(cell: Cell) -> str:
-    """The case's id; the library belongs to it, for a CSV may hold the same case of several machines."""
-    return hashlib.sha256(f"{cell.case.id} {cell.library}".encode()).hexdigest()[:16]
+def _identity(imported: ImportedCase) -> str:
+    """The id of an imported case; it includes the library, as a CSV may hold a case of several machines."""
+    return hashlib.sha256(f"{imported.case.id} {imported.library}".encode()).hexdigest()[:16]
 
 
-def _row(csv: Path, cell: Cell) -> dict[str, object]:
-    """The row of CASES for a cell."""
-    case, says = cell.case, cell.says
-    kind = "replay" if cell.is_replay else "shape" if case.shape in SHAPES else "scenario"
+def _row(csv: Path, imported: ImportedCase) -> dict[str, object]:
+    """The row of CASES for an imported case."""
+    case, values = imported.case, imported.values
+    kind = "replay" if imported.is_replay else "shape" if case.shape in SHAPES else "scenario"
     skew_s = 0.0 if case.shape == "no_delay" else None
     return msgspec.structs.asdict(case) | {
-        "case": _identity(cell),
+        "case": _identity(imported),
         "engine": "import",
-        "library": cell.library,
-        "pattern_kind": says.get("pattern_kind", kind),
-        "source": says.get("source", ""),
-        "skew_s": says.get("skew", skew_s),
-        "status": says.get("status", "measured"),
-        "reason": says.get("reason", ""),
-        "proof": says.get("proof", "proved"),
-        "evidence": says.get("evidence", f"{csv.name}:{cell.line}"),
-        "overshoot_s": says.get("overshoot"),
-        "clock_bound_s": says.get("clock_bound"),
-        **(_stated(cell) if cell.is_summary else _computed(cell)),
+        "library": imported.library,
+        "pattern_kind": values.get("pattern_kind", kind),
+        "source": values.get("source", ""),
+        "skew_s": values.get("skew", skew_s),
+        "status": values.get("status", "measured"),
+        "reason": values.get("reason", ""),
+        "proof": values.get("proof", "proved"),
+        "evidence": values.get("evidence", f"{csv.name}:{imported.line}"),
+        "overshoot_s": values.get("overshoot"),
+        "clock_bound_s": values.get("clock_bound"),
+        **(_stated_columns(imported) if imported.is_summary else _computed_columns(imported)),
     }
 
 
-def _stated(cell: Cell) -> dict[str, object]:
-    """The measures of a cell as its one row states them."""
+def _stated_columns(imported: ImportedCase) -> dict[str, object]:
+    """The delays and counts as the only row of an imported case states them."""
     return {
-        "blocks": cell.says.get("blocks", 0),
-        "repetitions": cell.says["repetitions"],
-        "invalid": cell.says.get("invalid", 0),
-        "last_delay_s": cell.last_delay_s[0],
-        "last_delay_low_s": cell.says["last_delay_low"],
-        "last_delay_high_s": cell.says["last_delay_high"],
-        "total_delay_s": cell.total_delay_s[0],
+        "blocks": imported.values.get("blocks", 0),
+        "repetitions": imported.values["repetitions"],
+        "invalid": imported.values.get("invalid", 0),
+        "last_delay_s": imported.last_delay_s[0],
+        "last_delay_low_s": imported.values["last_delay_low"],
+        "last_delay_high_s": imported.values["last_delay_high"],
+        "total_delay_s": imported.total_delay_s[0],
     }
 
 
-def _computed(cell: Cell) -> dict[str, object]:
-    """The measures of a cell from its rows, each a repetition; none of a case that was set aside."""
-    measured = bool(cell.last_delay_s)
-    totals_s = np.array([np.nan if total is None else total for total in cell.total_delay_s])
-    found = _blocks(cell, totals_s).measures() if measured else Blocks().measures()
-    is_unknown = np.isnan(totals_s).any() if cell.is_replay else np.isnan(totals_s).all()
-    return found | {
-        "blocks": len(set(cell.blocks)) if measured else cell.says.get("blocks", 0),
-        "invalid": 0 if measured else cell.says.get("invalid", 0),
-        "total_delay_s": None if is_unknown else found["total_delay_s"],
+def _computed_columns(imported: ImportedCase) -> dict[str, object]:
+    """The delays and counts computed from the rows of an imported case; none if it was quarantined."""
+    measured = bool(imported.last_delay_s)
+    totals_s = np.array([np.nan if total is None else total for total in imported.total_delay_s])
+    computed = _blocks(imported, totals_s).columns() if measured else Blocks().columns()
+    is_unknown = np.isnan(totals_s).any() if imported.is_replay else np.isnan(totals_s).all()
+    return computed | {
+        "blocks": len(set(imported.blocks)) if measured else imported.values.get("blocks", 0),
+        "invalid": 0 if measured else imported.values.get("invalid", 0),
+        "total_delay_s": None if is_unknown else computed["total_delay_s"],
     }
 
 
-def _blocks(cell: Cell, totals_s: NDArray[np.float64]) -> Blocks:
-    """The blocks of a cell; all of its rows are one where the file names none."""
-    of = np.array(cell.blocks or [0] * len(cell.last_delay_s))
-    last_s, calls = np.array(cell.last_delay_s), np.array(cell.calls)
-    each = [of == number for number in range(of.max() + 1)]
+def _blocks(imported: ImportedCase, totals_s: NDArray[np.float64]) -> Blocks:
+    """The blocks of an imported case; one block if the file does not number them."""
+    block_of_row = np.array(imported.blocks or [0] * len(imported.last_delay_s))
+    last_s, calls = np.array(imported.last_delay_s), np.array(imported.calls)
+    blocks = [block_of_row == number for number in range(block_of_row.max() + 1)]
     return Blocks(
         tuple(
-            Block(last_s[own], totals_s[own], 0, calls[own])
-            if cell.is_replay
-            else Block(last_s[own], totals_s[own & ~np.isnan(totals_s)])
-            for own in each
+            Block(last_s[rows], totals_s[rows], 0, calls[rows])
+            if imported.is_replay
+            else Block(last_s[rows], totals_s[rows & ~np.isnan(totals_s)])
+            for rows in blocks
         )
     )
 
 
-def _algorithms(sheet: Sheet) -> list[Algorithm]:
-    """Every algorithm in the file, in its order, with the settings that force it if the templates say so."""
-    keys = dict.fromkeys((cell.case.collective, cell.case.algorithm) for cell in sheet.cells)
+def _algorithms(table: ImportedTable) -> list[Algorithm]:
+    """All algorithms in the order of the file, with the settings of the templates that force them."""
+    keys = dict.fromkeys((imported.case.collective, imported.case.algorithm) for imported in table.cases)
     return [
         Algorithm(
             collective=collective,
             name=name,
-            settings={} if name == DEFAULT else sheet.settings.get((collective, name), {}),
+            settings={} if name == DEFAULT else table.settings.get((collective, name), {}),
         )
         for collective, name in keys
     ]
 
 
-def _verdicts(csv: Path, sheet: Sheet) -> Iterable[Verdict]:
-    """One verdict for each algorithm, p and size; quarantined only where no pattern could be measured."""
+def _verdicts(csv: Path, table: ImportedTable) -> Iterable[Verdict]:
+    """A verdict for each algorithm, p and size; quarantined only if no pattern was measured."""
     verdicts: dict[tuple[str, str, int, int], Verdict] = {}
-    measured_last = sorted(sheet.cells, key=lambda cell: bool(cell.last_delay_s))
-    for cell in measured_last:
-        case = cell.case
+    measured_last = sorted(table.cases, key=lambda imported: bool(imported.last_delay_s))
+    for imported in measured_last:
+        case = imported.case
         verdicts[case.collective, case.algorithm, case.p, case.bytes] = Verdict(
             collective=case.collective,
             algorithm=case.algorithm,
             p=case.p,
             bytes=case.bytes,
-            status=str(cell.says.get("proof", "proved")) if cell.last_delay_s else "quarantined",
-            evidence=str(cell.says.get("evidence", f"imported from {csv.name}")),
-            reason=str(cell.says.get("reason", "")),
+            status=str(imported.values.get("proof", "proved")) if imported.last_delay_s else "quarantined",
+            evidence=str(imported.values.get("evidence", f"imported from {csv.name}")),
+            reason=str(imported.values.get("reason", "")),
         )
     return verdicts.values()
 
 
-def _study(csv: Path, sheet: Sheet) -> str:
-    """A study file that describes what the import holds, in the words of one that was run."""
-    cases = [cell.case for cell in sheet.cells]
+def _study(csv: Path, table: ImportedTable) -> str:
+    """The text of a study file that describes the imported cases."""
+    cases = [imported.case for imported in table.cases]
     collectives = [
         {
             "names": [name],
@@ -216,21 +216,21 @@ def _study(csv: Path, sheet: Sheet) -> str:
     return tomlkit.dumps(study)
 
 
-def _remarks(sheet: Sheet) -> list[str]:
-    """What a user should know about the import."""
+def _remarks(table: ImportedTable) -> list[str]:
+    """Remarks for the user about the import."""
     remarks = [
         f"{counted(count, 'row')} {'was' if count == 1 else 'were'} left out: {reason}"
-        for reason, count in sheet.left_out.items()
+        for reason, count in table.left_out.items()
     ]
-    zeros = sum(delay == 0 for cell in sheet.cells for delay in cell.last_delay_s)
+    zeros = sum(delay == 0 for imported in table.cases for delay in imported.last_delay_s)
     if zeros:
         are = "is" if zeros == 1 else "are"
         remarks.append(
             f"{counted(zeros, 'last delay')} {are} 0, below the file's resolution: no ratio to them means"
             " anything"
         )
-    alone = sum(len(cell.last_delay_s) == 1 and not cell.is_summary for cell in sheet.cells)
-    if alone:
-        have = "has" if alone == 1 else "have"
-        remarks.append(f"{counted(alone, 'case')} {have} one measurement: how sure it is cannot be told")
+    single = sum(len(imported.last_delay_s) == 1 and not imported.is_summary for imported in table.cases)
+    if single:
+        have = "has" if single == 1 else "have"
+        remarks.append(f"{counted(single, 'case')} {have} one measurement: its confidence is unknown")
     return remarks

@@ -1,17 +1,17 @@
-"""What a result directory holds, and how to tell one from any other directory.
+"""The files of a result directory, and how such a directory is recognised.
 
 - ``study.toml``: the study as it was resolved when the results began;
-- ``provenance.json``: where and with what it was measured; its ``schema_version`` marks it as ours;
-- ``plan.json``: which cases the study has;
-- ``hostfile``: the study's host file, where it has one;
-- ``algorithms.jsonl``: one line an algorithm of the library;
-- ``verdicts.jsonl``: one line a verdict: what was found out about an algorithm before it was measured;
-- ``cases.jsonl``: one line a finished case;
-- ``repetitions/``: Parquet, one row a repetition;
-- ``ranks/``: Parquet, one row a repetition and rank;
-- ``samples/``: what the session under way has measured, as Arrow streams; Parquet when it ends;
-- ``logs/``: what the launched programs printed;
-- ``damaged/``: lines and files that were damaged and have been set aside, if there were any;
+- ``provenance.json``: where and with what it was measured; its ``schema_version`` marks a result directory;
+- ``plan.json``: the cases of the study;
+- ``hostfile``: the host file of the study, if it has one;
+- ``algorithms.jsonl``: one line for each algorithm of the library;
+- ``verdicts.jsonl``: one line for each verdict on an algorithm before its measurement;
+- ``cases.jsonl``: one line for each block of a case; the last line of a case counts;
+- ``repetitions/``: Parquet, one row for each repetition;
+- ``ranks/``: Parquet, one row for each repetition and rank;
+- ``samples/``: the samples of the current session as Arrow streams; converted to Parquet when it ends;
+- ``logs/``: output of the launched programs;
+- ``damaged/``: damaged lines and files that were moved here, if there were any;
 - ``offbeat.lock``: held while a run writes here.
 """
 
@@ -29,10 +29,10 @@ from offbeat.reading import decode_json, read_file
 from offbeat.results.checksum import Damaged, check_document
 
 SCHEMA_VERSION = 2
-"""The version of the columns and files; provenance names it. Here, so that reading it needs no polars."""
+"""The version of the columns and files; in provenance. Importing this module does not load polars."""
 
 UNFINISHED_CASE = "unfinished"
-"""Status of a case of which some blocks are still to be measured."""
+"""Status of a case with remaining blocks."""
 
 STUDY = "study.toml"
 PROVENANCE = "provenance.json"
@@ -49,32 +49,32 @@ DAMAGED = "damaged"
 LOCK = "offbeat.lock"
 
 UNFINISHED = ".tmp"
-"""Suffix of files that are being written; one that a killed run left behind is deleted."""
+"""Suffix of files that are being written; those of a killed run are deleted."""
 
 _BEFORE_PROVENANCE = {LOCK, STUDY, STUDY + UNFINISHED, PROVENANCE + UNFINISHED}
-"""What a directory can hold when a run was killed while it created the directory."""
+"""Files that a run leaves when it is killed while it creates the directory."""
 
 
 def disk_failure(path: Path, error: OSError) -> RunFailed:
-    """The sentence for a write that the system refused; what was finished before is safe."""
+    """The error for a failed write; everything finished before is safe."""
     return RunFailed(
-        f"cannot write {path}: {error.strerror or error}; all that was finished before is kept. Once there is"
-        " room, give the same command again: it goes on where it stood"
+        f"cannot write {path}: {error.strerror or error}; everything finished before is kept."
+        " Free space, then repeat the command: it resumes"
     )
 
 
 def make_directory(directory: Path) -> None:
-    """Make a new result directory, or take an empty one; raises BadInput for anything else in its place."""
+    """Create a result directory, or use an empty one; raises BadInput if anything else is there."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        held = {entry.name for entry in directory.iterdir()}
+        names = {entry.name for entry in directory.iterdir()}
     except FileExistsError as error:
         raise BadInput(f"the result directory {directory} is a file; give another directory") from error
     except OSError as error:
         raise unwritable(directory, error) from error
-    if PROVENANCE in held:
+    if PROVENANCE in names:
         raise BadInput(f"{directory} holds the results of a study already; give another directory")
-    if held and not (LOCK in held and held <= _BEFORE_PROVENANCE):
+    if names and not (LOCK in names and names <= _BEFORE_PROVENANCE):
         raise BadInput(
             f"{directory} is not empty and does not hold results of offbeat (there is no {PROVENANCE} in it);"
             " give another directory, so that nothing of yours is touched"
@@ -82,7 +82,7 @@ def make_directory(directory: Path) -> None:
 
 
 def unwritable(directory: Path, error: OSError) -> BadInput:
-    """The sentence for a result directory in which nothing can be written."""
+    """The error for a result directory that cannot be written."""
     inside = error.filename and Path(os.fsdecode(error.filename)) != directory
     where = f" ({os.fsdecode(error.filename)})" if inside else ""
     return BadInput(
@@ -94,20 +94,20 @@ def unwritable(directory: Path, error: OSError) -> BadInput:
 def read_provenance(directory: Path) -> dict[str, Any]:
     """The provenance of a result directory.
 
-    Raises BadInput for a directory that does not exist or is not one of ours, and for one that another
-    schema version wrote.
+    Raises BadInput for a directory that does not exist or is not a result directory, and for one of
+    another schema version.
     """
     if not directory.exists():
-        raise BadInput(f"there is no result directory {directory}; 'offbeat run' makes one")
+        raise BadInput(f"there is no result directory {directory}; 'offbeat run' creates one")
     if not directory.is_dir():
-        raise BadInput(f"{directory} is a file; give the result directory that 'offbeat run' made")
+        raise BadInput(f"{directory} is a file; give the result directory that 'offbeat run' created")
     path = directory / PROVENANCE
     try:
         provenance = decode_json(read_file(path))
     except FileNotFoundError as error:
         raise BadInput(
             f"{directory} does not hold results of offbeat: it has no {PROVENANCE}; give the directory that"
-            " 'offbeat run' or 'offbeat results import' made"
+            " 'offbeat run' or 'offbeat results import' created"
         ) from error
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
@@ -117,11 +117,11 @@ def read_provenance(directory: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(provenance, dict) or "schema_version" not in provenance:
         raise BadInput(f"{directory} does not hold results of offbeat: {path} has no schema_version")
-    found = provenance["schema_version"]
-    if found != SCHEMA_VERSION:
+    version = provenance["schema_version"]
+    if version != SCHEMA_VERSION:
         writer = provenance.get("offbeat_version", "another version")
         raise BadInput(
-            f"{directory} was written by offbeat {writer} in schema version {found}; this one reads"
+            f"{directory} was written by offbeat {writer} in schema version {version}; this one reads"
             f" version {SCHEMA_VERSION}. Use the offbeat that wrote it, or export CSV there to import here"
         )
     try:
@@ -132,8 +132,8 @@ def read_provenance(directory: Path) -> dict[str, Any]:
         ) from error
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that after a crash at any moment it is the old one or the new one; raises OSError."""
+def write_durably(path: Path, data: bytes) -> None:
+    """Write a file so that after a crash at any moment it is the old or the new one; raises OSError."""
     unfinished = path.with_name(path.name + UNFINISHED)
     try:
         with unfinished.open("wb") as stream:
@@ -146,26 +146,26 @@ def write_whole(path: Path, data: bytes) -> None:
         raise
 
 
-def set_aside(directory: Path, path: Path) -> Path:
-    """Move a damaged file of a result directory into its folder for them; where it is now. Raises OSError."""
+def move_to_damaged(directory: Path, path: Path) -> Path:
+    """Move a damaged file into the folder ``damaged``; returns its new path. Raises OSError."""
     folder = directory / DAMAGED
     folder.mkdir(exist_ok=True)
     name = f"{path.parent.name}-{path.name}"
-    taken = (folder / f"{name}.{number}" for number in itertools.count(1))
-    place = next(free for free in taken if not free.exists())
-    path.rename(place)
+    candidates = (folder / f"{name}.{number}" for number in itertools.count(1))
+    target = next(path for path in candidates if not path.exists())
+    path.rename(target)
     sync_directory(folder)
-    return place
+    return target
 
 
 def publish(unfinished: Path, path: Path) -> None:
-    """Give a file that is wholly on disk its final name, on disk as well; raises OSError."""
+    """Rename a complete file to its final name and flush the directory; raises OSError."""
     unfinished.replace(path)
     sync_directory(path.parent)
 
 
 def sync_directory(directory: Path) -> None:
-    """Put the names in a directory on disk; raises OSError."""
+    """Flush the entries of a directory to disk; raises OSError."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -35,7 +35,7 @@ class Holder(Struct, frozen=True, kw_only=True):
 class Lock:
     """The lock on a result directory, held from construction to :meth:`release`.
 
-    On a file system without locks, two runs at once cannot be told apart; ``effective`` is then false.
+    On a file system without locks, two concurrent runs are not detected; ``effective`` is then false.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -52,7 +52,7 @@ class Lock:
             raise
 
     def _take(self, directory: Path) -> None:
-        for attempt in range(_TRIES):  # whoever looks at the lock with `holder` has it for a moment
+        for attempt in range(_TRIES):  # `holder` takes the lock for a moment
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
@@ -68,7 +68,7 @@ class Lock:
         self._record()
 
     def _record(self) -> None:
-        """Say who holds the lock; on a full disk it stays unsaid, and the first case reports the disk."""
+        """Write the holder into the lock file; a full disk is reported when the first case is written."""
         me = msgspec.json.encode(Holder(pid=os.getpid(), host=socket.gethostname()))
         try:
             os.ftruncate(self._descriptor, 0)
@@ -77,14 +77,14 @@ class Lock:
             return
 
     def release(self) -> None:
-        """Give the lock back. The file stays: deleting it could take it from under the next run."""
+        """Release the lock. The file stays, as deleting it could remove the lock of the next run."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def holder(directory: Path) -> Holder | None:
-    """Who writes to a result directory at this moment, or None; works on read-only directories too."""
+    """The process that writes to a result directory now, or None; works on read-only directories too."""
     try:
         descriptor = os.open(directory / LOCK, os.O_RDONLY)
     except OSError:
@@ -107,8 +107,8 @@ def _recorded(descriptor: int) -> Holder | None:
         return None
 
 
-def _busy(directory: Path, who: Holder | None) -> str:
-    process = f"process {who.pid} on {who.host}" if who else "another process"
+def _busy(directory: Path, writer: Holder | None) -> str:
+    process = f"process {writer.pid} on {writer.host}" if writer else "another process"
     return (
         f"{directory} is being written by {process}; wait until that run ends ('offbeat status {directory}'"
         " shows it), or stop it"

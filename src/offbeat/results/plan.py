@@ -1,4 +1,4 @@
-"""Which cases a study has, measured or not: what makes an unfinished study recognisable as one."""
+"""The cases of a study, measured or not, so that an unfinished study is recognised."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from offbeat.study.case import Case
 if TYPE_CHECKING:
     import polars as pl
 
-CELL = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root")
-"""Fields of a case, and columns of CASES, that say what an algorithm is chosen for within one study."""
+CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root")
+"""Fields of a case, and columns of CASES, that identify a configuration within one study."""
 
-CellKey = tuple[object, ...]
-"""The values of :data:`CELL`."""
+ConfigurationKey = tuple[object, ...]
+"""The values of :data:`CONFIGURATION`."""
 
 
 class PlannedCases(Struct, frozen=True, kw_only=True):
-    """Every one of ``algorithms`` under every one of ``patterns``, in one cell."""
+    """All of ``algorithms`` under all of ``patterns``, in one configuration."""
 
     collective: str
     bytes: int
@@ -40,59 +40,64 @@ class PlannedCases(Struct, frozen=True, kw_only=True):
     patterns: list[str]
 
     @property
-    def cell(self) -> CellKey:
-        """The values of :data:`CELL`."""
-        return tuple(getattr(self, name) for name in CELL)
+    def configuration(self) -> ConfigurationKey:
+        """The values of :data:`CONFIGURATION`."""
+        return tuple(getattr(self, name) for name in CONFIGURATION)
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What ``plan.json`` says: how many cases there are and, except for imports, which ones."""
+    """The content of ``plan.json``: the number of cases and, except for imports, the cases."""
 
     total: int
     cases: list[PlannedCases] = []
 
-    def not_measured(self, cases: pl.DataFrame) -> dict[CellKey, list[tuple[str, str]]]:
-        """The (algorithm, pattern) pairs of each cell that the frame ``cases`` has no row of.
+    def not_measured(self, cases: pl.DataFrame) -> dict[ConfigurationKey, list[tuple[str, str]]]:
+        """Configuration → its (algorithm, pattern) pairs without a row in the frame ``cases``.
 
-        Quarantined cases have one. Cells of which nothing is missing are absent.
+        Quarantined cases have a row. Complete configurations are absent.
         """
-        found: dict[CellKey, set[tuple[str, str]]] = {}
-        for *cell, algorithm, pattern in cases.select(*CELL, "algorithm", "pattern").iter_rows():
-            found.setdefault(tuple(cell), set()).add((algorithm, pattern))
-        missing: dict[CellKey, list[tuple[str, str]]] = {}
+        measured: dict[ConfigurationKey, set[tuple[str, str]]] = {}
+        for *configuration, algorithm, pattern in cases.select(
+            *CONFIGURATION, "algorithm", "pattern"
+        ).iter_rows():
+            measured.setdefault(tuple(configuration), set()).add((algorithm, pattern))
+        missing: dict[ConfigurationKey, list[tuple[str, str]]] = {}
         for planned in self.cases:
-            has = found.get(planned.cell, set())
-            lacking = [
+            present = measured.get(planned.configuration, set())
+            absent = [
                 (algorithm, pattern)
                 for algorithm in planned.algorithms
                 for pattern in planned.patterns
-                if (algorithm, pattern) not in has
+                if (algorithm, pattern) not in present
             ]
-            if lacking:
-                missing.setdefault(planned.cell, []).extend(lacking)
+            if absent:
+                missing.setdefault(planned.configuration, []).extend(absent)
         return missing
 
 
 def plan_of(cases: Iterable[Case]) -> Plan:
     """The plan of a study with these cases."""
     total = 0
-    patterns: dict[tuple[CellKey, str], list[str]] = {}
+    patterns: dict[tuple[ConfigurationKey, str], list[str]] = {}
     for case in cases:
-        cell = tuple(getattr(case, name) for name in CELL)
-        patterns.setdefault((cell, case.algorithm), []).append(case.pattern)
+        configuration = tuple(getattr(case, name) for name in CONFIGURATION)
+        patterns.setdefault((configuration, case.algorithm), []).append(case.pattern)
         total += 1
-    together: dict[tuple[CellKey, tuple[str, ...]], list[str]] = {}
-    for (cell, algorithm), labels in patterns.items():
-        together.setdefault((cell, tuple(labels)), []).append(algorithm)
+    grouped: dict[tuple[ConfigurationKey, tuple[str, ...]], list[str]] = {}
+    for (configuration, algorithm), labels in patterns.items():
+        grouped.setdefault((configuration, tuple(labels)), []).append(algorithm)
     planned = [
-        PlannedCases(**dict(zip(CELL, cell, strict=True)), algorithms=names, patterns=list(labels))  # type: ignore[arg-type]
-        for (cell, labels), names in together.items()
+        msgspec.convert(
+            dict(zip(CONFIGURATION, configuration, strict=True)) | {"algorithms": names, "patterns": labels},
+            PlannedCases,
+        )
+        for (configuration, labels), names in grouped.items()
     ]
     return Plan(total=total, cases=planned)
 
 
 def read_plan(directory: Path) -> Plan | None:
-    """The plan of a result directory; None before a run has made one. Raises BadInput if it is damaged."""
+    """The plan of a result directory; None if no run has written it yet. Raises BadInput if it is damaged."""
     path = directory / layout.PLAN
     try:
         content = decode_json(read_file(path), dict)
@@ -103,6 +108,6 @@ def read_plan(directory: Path) -> Plan | None:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
     except (Damaged, msgspec.DecodeError) as error:
         raise BadInput(
-            f"{path} is damaged ({error}), so which cases the study has is not known; the 'offbeat run' or"
-            " 'offbeat results import' that made it writes it again"
+            f"{path} is damaged ({error}), so the cases of the study are unknown; 'offbeat run' or"
+            " 'offbeat results import', whichever created it, writes it again"
         ) from error

@@ -1,4 +1,4 @@
-"""Whether the numbers of a case can be true together, whoever measured them."""
+"""Plausibility of the numbers of a case: ranges of single values, and consistency among them."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.units import format_time
 
-LONGEST_S = 10 * 86400.0
-"""No single call, delay or error takes longer than ten days; a time that says so is damaged."""
+MAX_TIME_S = 10 * 86400.0
+"""No call, delay or error takes longer than ten days; a longer time is damaged."""
 
-EARLIEST_S = -1e-3
-"""A delay can be a little below 0 by the clocks' error; never by more than this."""
+MIN_DELAY_S = -1e-3
+"""A delay can be slightly negative because of clock errors, but not below this."""
 
 STATUSES = ("measured", UNFINISHED_CASE, "incomplete", "quarantined")
-"""What a case can be of which anything was measured or tried."""
+"""The statuses of cases in ``cases.jsonl``."""
 
 _ROUNDING = 1e-9
-"""Relative difference by which a number may miss its bounds: decimal fractions are not exact."""
+"""Relative tolerance of bounds: decimal fractions are not exact."""
 
 _COUNTS = {"p": 1, "nodes": 0, "ppn": 0, "bytes": 0, "root": 0, "repetitions": 0, "invalid": 0}
-"""Columns that hold a whole number → the least that it can be."""
+"""Columns that hold a whole number → its minimum."""
 
 _DELAYS = ("last_delay_s", "last_delay_low_s", "last_delay_high_s", "total_delay_s")
 _TIMES = ("skew_s", "overshoot_s", "clock_bound_s")
 
 
 def implausible(row: Mapping[str, Any]) -> str:
-    """Why a row of CASES cannot be true; empty if it can."""
-    for name, least in _COUNTS.items():
-        if row[name] < least:
-            return f"{name} is {row[name]}, less than {least}"
+    """Why a row of CASES is implausible; empty if it is plausible."""
+    for name, minimum in _COUNTS.items():
+        if row[name] < minimum:
+            return f"{name} is {row[name]}, less than {minimum}"
     for name in (*_DELAYS, *_TIMES):
-        if fault := implausible_time(row[name], EARLIEST_S if name in _DELAYS else 0.0):
+        if fault := implausible_time(row[name], MIN_DELAY_S if name in _DELAYS else 0.0):
             return f"{name} is {fault}"
     if row["status"] not in STATUSES:
         return f"its status is {row['status']!r}, none of {', '.join(STATUSES)}"
@@ -42,23 +42,23 @@ def implausible(row: Mapping[str, Any]) -> str:
 
 
 def implausible_time(time_s: float | None, earliest_s: float = 0.0) -> str:
-    """Why a time in seconds cannot be true, behind "is"; empty if it can or is not known."""
+    """Why a time in seconds is implausible, to follow "is"; empty if it is plausible or unknown."""
     if time_s is None:
         return ""
     if not math.isfinite(time_s):
         return "not a finite number"
-    if time_s > LONGEST_S:
+    if time_s > MAX_TIME_S:
         return f"{time_s:.3g} s, longer than ten days"
     return f"{format_time(time_s)}, which is negative" if time_s < earliest_s else ""
 
 
 def outside_interval(row: Mapping[str, Any]) -> str:
-    """Whether the interval does not hold its own middle."""
-    low, middle, high = row["last_delay_low_s"], row["last_delay_s"], row["last_delay_high_s"]
-    if middle is None:
+    """Why the interval does not contain its estimate; empty if it does."""
+    low, estimate, high = row["last_delay_low_s"], row["last_delay_s"], row["last_delay_high_s"]
+    if estimate is None:
         return "" if low is None and high is None else "it has an interval without a last delay"
-    slack = abs(middle) * _ROUNDING
-    if (low is not None and low > middle + slack) or (high is not None and high < middle - slack):
+    tolerance = abs(estimate) * _ROUNDING
+    if (low is not None and low > estimate + tolerance) or (high is not None and high < estimate - tolerance):
         ends = [format_time(end) if end is not None else "unknown" for end in (low, high)]
-        return f"its last delay, {format_time(middle)}, is outside of its interval, {' to '.join(ends)}"
+        return f"its last delay, {format_time(estimate)}, is outside of its interval, {' to '.join(ends)}"
     return ""

@@ -1,7 +1,7 @@
-"""Where and how something was measured: the facts that a reader needs to trust, or repeat, the numbers.
+"""Provenance: where and how results were measured, so that readers can judge and repeat them.
 
-Of the environment only the scheduler's and the module system's facts below are taken; nothing else that a
-user has set is written down.
+Only the environment variables of the scheduler and the module system below are recorded; no other variable of
+the user is.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ SCHEDULER_VARIABLES = (
 def provenance(extra: Mapping[str, object] | None = None, *, root: Path = Path("/")) -> dict[str, object]:
     """The facts about this machine, this moment and this offbeat, followed by ``extra``.
 
-    What cannot be found out is left empty, never guessed. ``root`` is where ``/proc`` and ``/sys`` are looked
-    for.
+    Unknown facts are empty, never guessed. ``root`` is the folder of ``/proc`` and ``/sys``.
     """
     machine = {
         "host": platform.node(),
@@ -61,7 +60,7 @@ def provenance(extra: Mapping[str, object] | None = None, *, root: Path = Path("
 
 
 def written_by() -> dict[str, object]:
-    """Which offbeat writes results, in which schema, and when; all that is known of an import's machine."""
+    """The version of offbeat, the schema version and the time; the only facts of an import."""
     return {
         "schema_version": SCHEMA_VERSION,
         "offbeat_version": offbeat.__version__,
@@ -98,7 +97,7 @@ def _topology(root: Path) -> dict[str, object]:
 
 
 def _frequency(root: Path) -> dict[str, object]:
-    """What governs the processors' clock rate: a governor other than 'performance' makes timings drift."""
+    """CPU frequency settings: a governor other than 'performance' makes timings drift."""
     cpus = root / "sys/devices/system/cpu"
     return {
         "governors": sorted({_text(path) for path in cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")} - {""}),

@@ -1,4 +1,4 @@
-"""Reading a result directory: finished, under way, or left by a killed run.
+"""Reading a result directory of a finished, an active or a killed run.
 
 Reading changes nothing and needs no permission to write.
 """
@@ -15,31 +15,30 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
-from offbeat.results import layout, samples
-from offbeat.results.append import Lines, read_sealed
-from offbeat.results.parts import committed_rows
+from offbeat.results import layout, sample_files
+from offbeat.results.append import Lines, read_checked_lines
+from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plan import Plan, read_plan
 from offbeat.results.recorded import (
-    LeftOut,
-    case_words,
+    DamagedRecord,
     committed,
     damage_note,
-    most_rows,
+    describe_case,
+    max_rows,
     read_recorded,
     stated_sums,
 )
-from offbeat.results.row_checksums import of_rows
 from offbeat.results.schema import CASES, polars_schema
 from offbeat.study.algorithm import Algorithm, Verdict
 
 
 class Results(Struct, kw_only=True, eq=False):
-    """What a result directory holds.
+    """The content of a result directory.
 
     ``cases`` and ``repetitions`` are frames with exactly the columns of :mod:`offbeat.results.schema`, in
     the order of measurement; ``study`` is the resolved study file and ``provenance`` where and how it was
-    measured, both as dictionaries. ``notes`` are sentences about what was left out while reading, ``plan``
-    which cases the study has (None where nothing says so), and ``checksums`` those of each case's samples.
+    measured, both as dictionaries. ``notes`` are sentences about records that were left out, ``plan`` has the
+    cases of the study (None if unknown), and ``checksums`` those of each case's samples.
     """
 
     directory: Path
@@ -55,52 +54,56 @@ class Results(Struct, kw_only=True, eq=False):
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether the engine gives the same numbers every time, as simulators do: then they are exact."""
+        """Whether repeating would give the same numbers, as simulators do: then they are exact."""
         return self.provenance.get("deterministic") is True
 
     def ranks(self) -> pl.DataFrame:
-        """Every rank's times of these cases, read from disk now; empty for imported results.
+        """The ranks' times of these cases, read from disk; empty for imported results.
 
-        Cases whose times are damaged are left out, and a sentence about them is added to ``notes``.
+        Cases with damaged times are left out, and a note about them is added to ``notes``.
         """
-        damage: list[samples.Damage] = []
-        rows = most_rows(self.cases.select("repetitions", "invalid", "p").iter_rows(named=True), ranks=True)
+        damage: list[sample_files.Damage] = []
+        rows = max_rows(self.cases.select("repetitions", "invalid", "p").iter_rows(named=True), ranks=True)
         counting = committed(self.cases.select("case", "repetitions", "invalid").iter_rows(named=True))
-        frame = committed_rows(samples.read_ranks(self.directory, rows, damage), counting)
-        sums = of_rows(frame)
-        left_out = [LeftOut(f"{one.path.parent.name}/{one.path.name}", one.why) for one in damage]
+        frame = committed_rows(sample_files.read_ranks(self.directory, rows, damage), counting)
+        sums = row_checksums(frame)
+        damaged_records = [
+            DamagedRecord(f"{one.path.parent.name}/{one.path.name}", one.reason) for one in damage
+        ]
         bad = []
         for row in self.cases.iter_rows(named=True):
             if row["case"] in self.checksums and sums.get(row["case"], 0) != self.checksums[row["case"]][1]:
                 bad.append(row["case"])
-                left_out.append(LeftOut(case_words(row), "the times of its ranks do not fit their checksum"))
-        if left_out:
-            self.notes.append(damage_note(left_out, self.directory))
+                damaged_records.append(
+                    DamagedRecord(describe_case(row), "the times of its ranks do not match their checksum")
+                )
+        if damaged_records:
+            self.notes.append(damage_note(damaged_records, self.directory))
         return frame.filter(~pl.col("case").is_in(bad)) if bad else frame
 
 
 def read_study(path: str | PathLike[str]) -> Results:
     """Read a result directory.
 
-    Raises BadInput if the directory does not exist, is not one of ours, is of another schema version or is
-    damaged.
+    Raises BadInput if the directory does not exist, is not a result directory, has another schema version
+    or is damaged.
     """
     directory = Path(path)
     provenance = layout.read_provenance(directory)
     study = _read_toml(directory / layout.STUDY)
     recorded = read_recorded(directory)
-    algorithms = read_sealed(directory / layout.ALGORITHMS, Algorithm)
-    verdicts = read_sealed(directory / layout.VERDICTS, Verdict)
-    rows, unjudged = _judged(recorded.rows, verdicts)
+    algorithms = read_checked_lines(directory / layout.ALGORITHMS, Algorithm)
+    verdicts = read_checked_lines(directory / layout.VERDICTS, Verdict)
+    rows, without_verdict = _with_verdicts(recorded.rows, verdicts)
     cases = pl.DataFrame([{name: row[name] for name in CASES} for row in rows], schema=polars_schema(CASES))
     damaged = [
-        LeftOut(f"{name}:{bad.number}", bad.why)
+        DamagedRecord(f"{name}:{bad.number}", bad.reason)
         for name, lines in ((layout.ALGORITHMS, algorithms), (layout.VERDICTS, verdicts))
         for bad in lines.damaged
     ]
     notes = recorded.notes(directory)
-    if damaged or unjudged:
-        notes.append(damage_note([*damaged, *unjudged], directory))
+    if damaged or without_verdict:
+        notes.append(damage_note([*damaged, *without_verdict], directory))
     return Results(
         directory=directory,
         study=study,
@@ -115,27 +118,29 @@ def read_study(path: str | PathLike[str]) -> Results:
     )
 
 
-def _judged(rows: list[dict[str, Any]], verdicts: Lines) -> tuple[list[dict[str, Any]], list[LeftOut]]:
-    """The cases without those whose verdict may stand in a damaged line."""
+def _with_verdicts(
+    rows: list[dict[str, Any]], verdicts: Lines
+) -> tuple[list[dict[str, Any]], list[DamagedRecord]]:
+    """The cases whose verdict is not damaged, and the others as damaged records."""
     if not verdicts.damaged:
         return rows, []
     known = {key(verdict) for verdict in verdicts.items}
-    kept, left_out = [], []
+    valid, damaged_records = [], []
     for row in rows:
         if (row["collective"], row["algorithm"], row["p"], row["bytes"]) in known:
-            kept.append(row)
+            valid.append(row)
         else:
-            left_out.append(LeftOut(case_words(row), "its verdict is damaged"))
-    return kept, left_out
+            damaged_records.append(DamagedRecord(describe_case(row), "its verdict is damaged"))
+    return valid, damaged_records
 
 
 def read_cases(path: str | PathLike[str]) -> pl.DataFrame:
-    """The cases of a result directory as one frame, one row a case; raises BadInput as read_study does."""
+    """The cases of a result directory as a frame, a row for each case; raises BadInput as read_study does."""
     return read_study(path).cases
 
 
 def key(item: Algorithm | Verdict) -> tuple[object, ...]:
-    """What an algorithm, or a verdict, is about: of several with one key, the last written counts."""
+    """The key of an algorithm or a verdict: of several with the same key, the last one written counts."""
     if isinstance(item, Algorithm):
         return (item.collective, item.name)
     return (item.collective, item.algorithm, item.p, item.bytes)

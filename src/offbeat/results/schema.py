@@ -1,8 +1,8 @@
-"""The columns of results: what downstream rooms read, whichever engine made them.
+"""The columns of results, the same for every engine.
 
-Three frames describe a study. ``cases`` has one row a case, ``repetitions`` one row a repetition, ``ranks``
-one row a repetition and rank. They join on ``case``. The reference page is generated from :data:`CASES`,
-:data:`REPETITIONS` and :data:`RANKS`: column → (polars type, meaning).
+Three frames describe a study. ``cases`` has a row for each case, ``repetitions`` a row for each repetition,
+``ranks`` a row for each repetition and rank. They join on ``case``. The reference page is generated from
+:data:`CASES`, :data:`REPETITIONS` and :data:`RANKS`: column → (polars type, meaning).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "shape": (pl.String, "the shape's, the scenario's or the replay's name"),
     "source": (
         pl.String,
-        "which calls of which trace a scenario or a replay was made from, where its file says so",
+        "the calls and the trace that a scenario or a replay was extracted from, if its file names them",
     ),
     "skew_policy": (pl.String, "mean, median, fastest, own, fixed, file, replay or none"),
     "skew_factor": (pl.Float64, "factor of the policy; seconds for fixed"),
@@ -42,7 +42,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "root": (pl.Int64, "root of a rooted collective"),
     "status": (
         pl.String,
-        "measured; unfinished (some of its blocks are still to be measured); incomplete (too few valid"
+        "measured; unfinished (some of its blocks remain); incomplete (too few valid"
         " repetitions); quarantined",
     ),
     "reason": (pl.String, "why a case is not measured"),
@@ -50,11 +50,11 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
         pl.String,
         "proved, indistinguishable or unproved: whether the algorithm was shown to run (import: proved)",
     ),
-    "evidence": (pl.String, "what was seen to run"),
+    "evidence": (pl.String, "the observation of what ran"),
     "blocks": (
         pl.Int64,
         "blocks in which the case was measured, each at another time of the study and in another launch;"
-        " 0 where an import does not say",
+        " 0 if an import does not state it",
     ),
     "repetitions": (pl.Int64, "valid repetitions"),
     "invalid": (

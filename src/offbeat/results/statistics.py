@@ -1,11 +1,11 @@
-"""The statistics of repeated measurements of one case: a median, or, of a replay, the mean over its calls.
+"""The statistics of repeated measurements of one case: a median, or, for a replay, the mean over its calls.
 
-A replay's calls are what an application really did, so the mean over them is what it pays; of each call, the
-median of its repetitions counts, as of any other case, so that a process that loses its core for once does
-not pass for the algorithm. How uncertain the mean is, is found by resampling. Where every call was measured
-several times, each call's repetitions are drawn anew: the calls are given, and what varies is the
-measurement. With calls that were measured once, nothing tells the two apart, and whole calls are drawn: the
-interval then holds the difference between calls as well, and is the wider one.
+The calls of a replay are those of an application, so that the mean over them is its cost. Each call
+contributes the median of its repetitions, as in any other case, so that a single preemption does not distort
+the result. The confidence interval of the mean is computed by bootstrap. If every call was measured several
+times, the repetitions of each call are resampled: the calls are fixed, and only the measurement varies. If
+calls were measured once, the variation of calls and of measurements cannot be separated, and whole calls are
+resampled: the interval then includes the difference between calls and is wider.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 1000
-"""So many resamples are behind the interval of a mean over calls."""
+"""Number of bootstrap resamples for the interval of a mean over calls."""
 
-_VALUES_AT_ONCE = 2**22
+_CHUNK_VALUES = 2**22
 
 
 def median_interval(values: ArrayLike, confidence: float = 0.95) -> tuple[float, float]:
-    """The confidence interval of the median of independent values: two of the values, whatever their
-    distribution.
+    """The distribution-free confidence interval of the median of independent values.
 
-    The interval runs from the k-th smallest to the k-th largest value, with the largest k for which the
-    binomial distribution promises the confidence. With five values or fewer no interval reaches 95%; the
-    answer is then the range of the values. One value x gives (x, x), no value (NaN, NaN).
+    The interval runs from the k-th smallest to the k-th largest value, with the largest k that the binomial
+    distribution allows for the confidence. With five values or fewer no interval reaches 95%; the
+    result is then the range of the values. One value x gives (x, x), no value (NaN, NaN).
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     if len(ordered) == 0:
@@ -42,9 +41,9 @@ def median_interval(values: ArrayLike, confidence: float = 0.95) -> tuple[float,
 @lru_cache(maxsize=4096)
 def _order(count: int, confidence: float) -> int:
     """The largest k with P(fewer than k values below the median) ≤ (1 − confidence) / 2; 1 at least."""
-    from scipy.special import bdtr  # takes long to load, and single values do without
+    from scipy.special import bdtr  # loads slowly, and single values do not need it
 
-    below = bdtr(np.arange(count + 1), count, 0.5)  # P(at most so many of the values are below the median)
+    below = bdtr(np.arange(count + 1), count, 0.5)  # P(at most k values are below the median)
     return max(int(np.searchsorted(below, (1.0 - confidence) / 2.0)), 1)
 
 
@@ -53,12 +52,11 @@ def mean_over_calls(values: ArrayLike, calls: NDArray[np.int64]) -> float:
     medians = _Calls(values, calls).medians
     if not len(medians):
         return float("nan")
-    return float(medians[0] + (medians - medians[0]).mean())  # of equal medians exactly this one
+    return float(medians[0] + (medians - medians[0]).mean())  # exact if all medians are equal
 
 
 class MeasuredCalls(NamedTuple):
-    """The calls of a replay, (calls,) each: their numbers, the median and the least of each one's values, and
-    how many there are."""
+    """The calls of a replay, (calls,) each: number, median, minimum and count of the values of a call."""
 
     numbers: NDArray[np.int64]
     medians: NDArray[np.float64]
@@ -67,15 +65,16 @@ class MeasuredCalls(NamedTuple):
 
 
 def by_call(values: ArrayLike, calls: NDArray[np.int64]) -> MeasuredCalls:
-    """The values of a replay's calls, in the order of their numbers."""
-    found = _Calls(values, calls)
-    return MeasuredCalls(np.unique(calls), found.medians, found.ordered[found.first], found.counts)
+    """The values of a replay by call, in the order of the call numbers."""
+    by_number = _Calls(values, calls)
+    least = by_number.ordered[by_number.first]
+    return MeasuredCalls(np.unique(calls), by_number.medians, least, by_number.counts)
 
 
 def mean_interval(
     values: ArrayLike, calls: NDArray[np.int64], confidence: float = 0.95
 ) -> tuple[float, float]:
-    """The confidence interval of the mean over calls: quantiles of its resamples, and never without the mean.
+    """The confidence interval of the mean over calls: quantiles of its resamples, extended to the mean.
 
     One value x gives (x, x), no value (NaN, NaN).
     """
@@ -90,42 +89,42 @@ def mean_interval(
 def resampled_means(
     values: ArrayLike, calls: NDArray[np.int64], resamples: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """The mean over calls in so many resamples of one value or more, (resamples,).
+    """The mean over calls in each bootstrap resample, (resamples,); there must be values.
 
-    Where calls are drawn, generators of the same seed draw the same calls for every case that has as many: so
-    algorithms are compared call by call.
+    If whole calls are resampled, generators with the same seed draw the same calls for cases with the same
+    number of calls: algorithms are then compared call by call.
     """
-    found = _Calls(values, calls)
-    count = len(found.medians)
+    by_number = _Calls(values, calls)
+    count = len(by_number.medians)
     if not every_call_is_repeated(calls):
         parts = [
-            found.medians[generator.integers(0, count, (rows, count))].mean(axis=1)
-            for rows in _rows_at_once(resamples, count)
+            by_number.medians[generator.integers(0, count, (rows, count))].mean(axis=1)
+            for rows in _chunk_rows(resamples, count)
         ]
         return np.concatenate(parts)
     off = np.zeros(resamples)
-    for size in np.unique(found.counts):
-        of = np.flatnonzero(found.counts == size)
-        own = found.ordered[found.first[of, np.newaxis] + np.arange(size)]
-        # few repetitions scatter less around their own middle than around the true one, by (n - 1) / n
-        off += np.sqrt(size / (size - 1)) * _sums_of_drawn_medians(
-            own - found.medians[of, np.newaxis], resamples, generator
+    for size in np.unique(by_number.counts):
+        of = np.flatnonzero(by_number.counts == size)
+        own = by_number.ordered[by_number.first[of, np.newaxis] + np.arange(size)]
+        # n repetitions scatter less around their own median than around the true one, by (n - 1) / n
+        off += np.sqrt(size / (size - 1)) * _resampled_median_sums(
+            own - by_number.medians[of, np.newaxis], resamples, generator
         )
-    return np.asarray(found.medians.mean() + off / count)
+    return np.asarray(by_number.medians.mean() + off / count)
 
 
 def every_call_is_repeated(calls: NDArray[np.int64]) -> bool:
-    """Whether every call has two values at least: then repetitions are drawn, else whole calls."""
+    """Whether every call has at least two values: then repetitions are resampled, else whole calls."""
     return int(np.unique(calls, return_counts=True)[1].min(initial=2)) >= 2
 
 
 class _Calls:
-    """Values by call: ``ordered`` has them one call after the other, each in rising order; ``first``,
-    ``counts`` and ``medians`` have an entry a call."""
+    """Values by call: ``ordered`` holds those of each call in ascending order, one call after the other;
+    ``first``, ``counts`` and ``medians`` have an entry for each call."""
 
     def __init__(self, values: ArrayLike, calls: NDArray[np.int64]) -> None:
-        given = np.asarray(values, dtype=np.float64)
-        self.ordered = given[np.lexsort((given, calls))]
+        array = np.asarray(values, dtype=np.float64)
+        self.ordered = array[np.lexsort((array, calls))]
         _, self.counts = np.unique(calls, return_counts=True)
         self.first = np.cumsum(self.counts) - self.counts
         self.medians = np.zeros(len(self.counts))
@@ -135,20 +134,20 @@ class _Calls:
             self.medians = below + (self.ordered[high] - below) / 2
 
 
-def _sums_of_drawn_medians(
-    own: NDArray[np.float64], resamples: int, generator: np.random.Generator
+def _resampled_median_sums(
+    values: NDArray[np.float64], resamples: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """The sum over calls of the median of each one's values drawn anew, (resamples,); they are (calls, n)."""
-    count, size = own.shape
+    """The sum over calls of the median of the resampled values (calls, n) of each call, (resamples,)."""
+    count, size = values.shape
     each = np.arange(count)[:, np.newaxis]
     sums = []
-    for rows in _rows_at_once(resamples, own.size):
-        drawn = np.sort(own[each, generator.integers(0, size, (rows, count, size))], axis=-1)
+    for rows in _chunk_rows(resamples, values.size):
+        drawn = np.sort(values[each, generator.integers(0, size, (rows, count, size))], axis=-1)
         sums.append((drawn[..., (size - 1) // 2] + drawn[..., size // 2]).sum(axis=-1) / 2)
     return np.concatenate(sums)
 
 
-def _rows_at_once(rows: int, width: int) -> list[int]:
-    """How many rows of so many values are drawn at once, so that memory stays bounded."""
-    most = max(_VALUES_AT_ONCE // max(width, 1), 1)
+def _chunk_rows(rows: int, width: int) -> list[int]:
+    """The sizes of chunks of rows with ``width`` values each, so that memory stays bounded."""
+    most = max(_CHUNK_VALUES // max(width, 1), 1)
     return [min(most, rows - done) for done in range(0, rows, most)]

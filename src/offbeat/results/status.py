@@ -1,7 +1,6 @@
-"""How far a study is: done, to do, quarantined, and whether a run is active.
+"""The progress of a study: done, remaining and quarantined cases, and whether a run is active.
 
-All of it stands in small files; the samples, and polars, which takes as long to load as everything else, are
-needed for checking the samples only.
+It is read from small files; samples are read, and polars is loaded, only to check the samples.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.results import layout
-from offbeat.results.append import Lines, read_sealed
+from offbeat.results.append import Lines, read_checked_lines
 from offbeat.results.lock import Holder, holder
 from offbeat.results.plan import read_plan
 from offbeat.results.plausible import STATUSES
@@ -22,12 +21,12 @@ from offbeat.study.algorithm import Verdict, proof_lines
 
 
 class Status(Struct, kw_only=True):
-    """How far a study is.
+    """The progress of a study.
 
-    ``total`` is None if the run has not said how many cases there are. ``counts`` maps each collective to the
-    number of its cases in each of STATUSES; ``quarantined`` lists the cases that were given up, as (case in
-    words, reason); ``proofs`` has a line a collective on what was found out about its algorithms; ``active``
-    is the process that writes at this moment; ``last_activity`` is in UTC.
+    ``total`` is None if the number of cases is unknown. ``counts`` maps each collective to the
+    number of its cases in each of STATUSES; ``quarantined`` lists the quarantined cases as (description,
+    reason); ``proofs`` has a line for each collective with the verdicts on its algorithms; ``active`` is the
+    process that writes now; ``last_activity`` is in UTC.
     """
 
     directory: Path
@@ -43,7 +42,7 @@ class Status(Struct, kw_only=True):
 
 
 class _Line(Struct):
-    """What a line of ``cases.jsonl`` says of a case, as far as it is wanted here."""
+    """The fields of a line of ``cases.jsonl`` that the status needs."""
 
     case: str
     collective: str
@@ -56,23 +55,23 @@ class _Line(Struct):
 
 
 def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
-    """How far the study in a result directory is.
+    """The progress of the study in a result directory.
 
-    The cases are those that a run has noted as finished. With ``check`` every sample is read as well, and
-    cases whose samples are missing do not count. Raises BadInput as read_study does.
+    It counts the cases that a run has recorded. With ``check`` all samples are read as well, and cases with
+    missing or damaged samples do not count. Raises BadInput as read_study does.
     """
     directory = Path(path)
     layout.read_provenance(directory)
-    lines = read_sealed(directory / layout.CASES, _Line)
-    verdicts = read_sealed(directory / layout.VERDICTS, Verdict)
+    lines = read_checked_lines(directory / layout.CASES, _Line)
+    verdicts = read_checked_lines(directory / layout.VERDICTS, Verdict)
     latest: dict[str, _Line] = {line.case: line for line in lines.items}
     notes = [*_damage(layout.CASES, lines), *_damage(layout.VERDICTS, verdicts)]
     if check:
         from offbeat.results.read import read_study  # loads polars
 
         results = read_study(directory)
-        sound = set(results.cases["case"])
-        latest = {case: line for case, line in latest.items() if case in sound}
+        valid = set(results.cases["case"])
+        latest = {case: line for case, line in latest.items() if case in valid}
         notes = results.notes
     files = _files(directory)
     return Status(
@@ -90,20 +89,20 @@ def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
 
 
 def _files(directory: Path) -> list[tuple[datetime, int]]:
-    """When each file was changed, and its size in bytes; files that vanish meanwhile are left out."""
-    found = []
+    """The modification time and the size in bytes of each file; files that vanish meanwhile are skipped."""
+    files = []
     for path in directory.rglob("*"):
         try:
-            facts = path.stat()
+            status = path.stat()
         except FileNotFoundError:
             continue
         if path.is_file():
-            found.append((datetime.fromtimestamp(facts.st_mtime, UTC), facts.st_size))
-    return found
+            files.append((datetime.fromtimestamp(status.st_mtime, UTC), status.st_size))
+    return files
 
 
 def _damage(name: str, lines: Lines) -> list[str]:
-    """A sentence on the damaged lines of a file; none where all are sound."""
+    """A note on the damaged lines of a file; none if all are valid."""
     if not lines.damaged:
         return []
     numbers = ", ".join(str(line.number) for line in lines.damaged[:5])

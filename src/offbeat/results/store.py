@@ -1,8 +1,8 @@
 """The writer of a result directory.
 
-A block of a case counts once a line of that case in ``cases.jsonl`` counts it, and that line is written, and
-on disk, only after the block's samples are. The last line of a case counts: it describes all of its blocks. A
-process that is killed at any moment leaves a directory that opens and reads.
+A block is committed by a line of its case in ``cases.jsonl``, which is written to disk after the samples of
+the block. The last line of a case describes all of its blocks. A process that is killed at any moment leaves
+a directory that can be opened and read.
 """
 
 from __future__ import annotations
@@ -11,48 +11,56 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from offbeat.errors import RunFailed
-from offbeat.results import layout
-from offbeat.results import samples as samples_on_disk
+from offbeat.errors import RunFailed, SignalExit
+from offbeat.results import layout, sample_files
 from offbeat.results.append import AppendFile, encode_lines
-from offbeat.results.blocks import Block, Blocks
-from offbeat.results.checksum import sealed_document
+from offbeat.results.blocks import Block, Blocks, Samples
+from offbeat.results.checksum import document_with_checksum
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.lock import Lock
-from offbeat.results.mend import mend_cases, mend_lines
-from offbeat.results.parts import committed_rows
+from offbeat.results.parts import add_checksums, committed_rows
 from offbeat.results.plan import Plan, plan_of
 from offbeat.results.read import key, read_study_toml
-from offbeat.results.recorded import SAMPLES_KEY, LeftOut, committed, most_rows, stated_sums, sums_text
-from offbeat.results.repetitions import Samples
-from offbeat.results.row_checksums import added
+from offbeat.results.recorded import SAMPLES_KEY, DamagedRecord, committed, max_rows, stated_sums, sums_text
+from offbeat.results.repair import repair_cases, repair_lines
 from offbeat.results.schema import CASES, SCHEMA_VERSION
-from offbeat.stopped import Stopped
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 
 FACTS = ("engine", "library", "pattern_kind", "skew_s", "status", "proof")
-"""Columns of CASES that neither the case nor its samples tell: whoever appends a case must."""
+"""Columns of CASES that neither the case nor its samples determine; :meth:`Store.append` needs them."""
 
 OPTIONAL_FACTS = ("reason", "evidence", "source", "overshoot_s", "clock_bound_s")
-"""Facts with a default: the samples' failure, nothing, nothing, and the samples' own bounds."""
+"""Facts with a default: the samples' failure, empty, empty, and the bounds of the samples."""
+
+
+class _CaseOnDisk(NamedTuple):
+    """The committed blocks and repetitions of a case, and the checksums of its repetitions and ranks."""
+
+    blocks: int = 0
+    repetitions: int = 0
+    sums: tuple[int, int] = (0, 0)
+
+
+_NOTHING = _CaseOnDisk()
 
 
 class Store:
-    """A result directory, open for writing. Only one process has it open at a time; a context manager.
+    """A context manager for a result directory that is open for writing, by one process at a time.
 
-    ``study_toml`` is the study that the results belong to, ``provenance`` where and how they were made,
-    ``logs`` the folder for what launched programs print, ``done`` the ids of the finished cases.
+    ``study_toml`` is the study of the results, ``provenance`` where and how they were measured, ``logs`` the
+    folder for the output of launched programs, ``done`` the ids of the finished cases, ``damaged`` the
+    records that were moved to the folder ``damaged``.
     """
 
     def __init__(self, directory: Path, lock: Lock) -> None:
-        """Use :meth:`create` or :meth:`open`. Mends what a killed writer left."""
+        """Use :meth:`create` or :meth:`open`. Repairs what a killed writer left."""
         self.directory = directory
         self.provenance = layout.read_provenance(directory)
         self.study_toml = read_study_toml(directory / layout.STUDY)
@@ -61,86 +69,82 @@ class Store:
         self._stream: AppendFile | None = None
         for folder in (layout.REPETITIONS, layout.RANKS, layout.SAMPLES, layout.LOGS):
             (directory / folder).mkdir(exist_ok=True)
-        self.damaged: list[LeftOut] = []
+        self.damaged: list[DamagedRecord] = []
         self._algorithms = self._read(layout.ALGORITHMS, Algorithm)
-        forgotten = bool(self.damaged)
+        lost_algorithms = bool(self.damaged)
         self._verdicts = self._read(layout.VERDICTS, Verdict)
-        if forgotten:
-            self._judge_again()
+        if lost_algorithms:
+            self._drop_orphaned_verdicts()
         self.done = self._recover_cases()
         self._cases = AppendFile(directory / layout.CASES)
 
     @classmethod
     def create(cls, directory: Path, *, study_toml: str, provenance: Mapping[str, object]) -> Self:
-        """Make a new result directory for a study.
+        """Create a result directory for a study.
 
         Raises BadInput if the directory cannot be written, holds results already, or holds anything else;
-        RunFailed if another process is making it.
+        RunFailed if another process is creating it.
         """
         directory = Path(directory)
         layout.make_directory(directory)
-        with _keeping(Lock(directory), directory) as lock:
-            layout.make_directory(directory)  # it may have become another run's before the lock was taken
-            marked = {"schema_version": SCHEMA_VERSION} | dict(provenance)
-            layout.write_whole(directory / layout.STUDY, study_toml.encode())
-            layout.write_whole(directory / layout.PROVENANCE, sealed_document(marked))
+        with _release_on_failure(Lock(directory), directory) as lock:
+            layout.make_directory(directory)  # another run may have created it before the lock was taken
+            versioned = {"schema_version": SCHEMA_VERSION} | dict(provenance)
+            layout.write_durably(directory / layout.STUDY, study_toml.encode())
+            layout.write_durably(directory / layout.PROVENANCE, document_with_checksum(versioned))
             return cls(directory, lock)
 
     @classmethod
     def open(cls, directory: Path) -> Self:
-        """Open a result directory to go on with its study.
+        """Open a result directory to resume its study.
 
-        Raises BadInput if it does not exist, is not one of ours, is of another schema version, is damaged
-        or cannot be written; RunFailed if another process writes to it.
+        Raises BadInput if it does not exist, is not a result directory, has another schema version, is
+        damaged or cannot be written; RunFailed if another process writes to it.
         """
         directory = Path(directory)
         layout.read_provenance(directory)
-        with _keeping(Lock(directory), directory) as lock:
+        with _release_on_failure(Lock(directory), directory) as lock:
             return cls(directory, lock)
 
     @property
     def algorithms(self) -> list[Algorithm]:
-        """Every algorithm noted so far."""
+        """All recorded algorithms."""
         return list(self._algorithms.values())
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """Every verdict noted so far; the latest where there are several of one algorithm, p and size."""
+        """All recorded verdicts; the latest for each algorithm, p and size."""
         return list(self._verdicts.values())
 
     def verdict(self, collective: str, algorithm: str, p: int, bytes: int) -> Verdict | None:
-        """What was found out about an algorithm at this p and message size in bytes, or None."""
+        """The verdict on an algorithm at this p and message size in bytes, or None."""
         return self._verdicts.get((collective, algorithm, p, bytes))
 
     def add_algorithms(self, algorithms: Iterable[Algorithm]) -> None:
-        """Note algorithms; those noted already are skipped. Raises RunFailed if they cannot be written."""
-        self._note(layout.ALGORITHMS, self._algorithms, algorithms)
+        """Record algorithms; recorded ones are skipped. Raises RunFailed if they cannot be written."""
+        self._add_lines(layout.ALGORITHMS, self._algorithms, algorithms)
 
     def add_verdicts(self, verdicts: Iterable[Verdict]) -> None:
-        """Note verdicts; later ones replace earlier ones. Raises RunFailed if they cannot be written."""
-        self._note(layout.VERDICTS, self._verdicts, verdicts)
+        """Record verdicts; later ones replace earlier ones. Raises RunFailed if they cannot be written."""
+        self._add_lines(layout.VERDICTS, self._verdicts, verdicts)
 
     def set_total(self, cases: int) -> None:
-        """Note how many cases there are where nothing says which ones are missing (imports); raises
-        RunFailed."""
+        """Record the number of cases of an import, whose missing cases are unknown; raises RunFailed."""
         self._write(layout.PLAN, msgspec.to_builtins(Plan(total=cases)))
 
     def set_plan(self, cases: Iterable[Case]) -> None:
-        """Note every case of the whole study, so that an unfinished one is known as such.
-
-        Raises RunFailed.
-        """
+        """Record all cases of the study, so that an unfinished one is recognised. Raises RunFailed."""
         self._write(layout.PLAN, msgspec.to_builtins(plan_of(cases)))
 
     def update_provenance(self, facts: Mapping[str, object]) -> None:
-        """Add facts that were not known at the start to the provenance, or replace some; raises RunFailed."""
+        """Add facts to the provenance, or replace some; raises RunFailed."""
         self.provenance = self.provenance | dict(facts)
         self._write(layout.PROVENANCE, self.provenance)
 
     def append(self, case: Case, facts: Mapping[str, object], samples: Samples) -> None:
-        """Note a block of a case. When this returns, it is on disk; if it raises, it is as if never called.
+        """Write a block of a case: it is on disk when this returns; if this raises, nothing has changed.
 
-        ``facts`` has the columns of CASES that case and samples do not tell: those of FACTS, and any of
+        ``facts`` has the columns of CASES that case and samples do not determine: those of FACTS, and any of
         OPTIONAL_FACTS. The status ``unfinished`` says that more blocks will follow. Raises RunFailed if the
         disk is full or fails, ValueError for a case that is finished, for missing or unknown facts, and for
         samples that do not fit the case.
@@ -148,39 +152,47 @@ class Store:
         self.append_all([(case, facts, samples)])
 
     def append_all(self, cases: Sequence[tuple[Case, Mapping[str, object], Samples]]) -> None:
-        """Note blocks, each with facts and samples as :meth:`append` takes them: all or none of them.
+        """Write blocks, each with facts and samples as :meth:`append` takes them: all or none of them.
 
-        Waits for the disk once, however many they are.
+        The disk is flushed once for all of them.
         """
         for case, _, samples in cases:
             _check_samples(case, samples)
         before = [self.blocks_of(case) for case, _, _ in cases]
-        joined = [blocks.joined(entry[2]) for blocks, entry in zip(before, cases, strict=True)]
+        with_block = [blocks.with_block(entry[2]) for blocks, entry in zip(before, cases, strict=True)]
         rows = [
-            _describe(case, facts, samples, blocks) | blocks.measures()
-            for (case, facts, samples), blocks in zip(cases, joined, strict=True)
+            _describe(case, facts, samples, blocks) | blocks.columns()
+            for (case, facts, samples), blocks in zip(cases, with_block, strict=True)
         ]
-        batches = samples_on_disk.encode(
-            [(entry[0].id, blocks.tried, entry[2]) for blocks, entry in zip(before, cases, strict=True)]
+        batches = sample_files.encode(
+            [
+                (entry[0].id, blocks.total_repetitions, entry[2])
+                for blocks, entry in zip(before, cases, strict=True)
+            ]
         )
         self.append_rows(rows, batches)
-        for row, blocks in zip(rows, joined, strict=True):
+        for row, blocks in zip(rows, with_block, strict=True):
             if row["status"] == UNFINISHED_CASE:
                 self._unfinished[str(row["case"])] = blocks
 
     def append_rows(self, rows: Sequence[Mapping[str, object]], batches: bytes) -> None:
-        """Note finished cases as rows of CASES, with the record batches of their samples: all or none."""
+        """Write rows of CASES with the record batches of their samples: all or none."""
         if not rows:
             return
         for row in rows:
             if row["case"] in self.done:
-                raise ValueError(f"case {row['case']} is there already")
+                raise ValueError(f"case {row['case']} is finished already")
             if row.keys() != CASES.keys():
                 raise ValueError(f"a case needs exactly the columns of CASES, not {sorted(row)}")
-        sums = samples_on_disk.checksums_of(batches)
-        sums = {str(row["case"]): self._sums_with(str(row["case"]), sums) for row in rows}
+        sums = sample_files.stream_checksums(batches)
+        repetitions = committed(rows)
+        states = {
+            case: _CaseOnDisk(int(str(row["blocks"])), repetitions[case], self._sums_with(case, sums))
+            for row in rows
+            for case in [str(row["case"])]
+        }
         lines = [
-            {name: row[name] for name in CASES} | {SAMPLES_KEY: sums_text(*sums[str(row["case"])])}
+            {name: row[name] for name in CASES} | {SAMPLES_KEY: sums_text(*states[str(row["case"])].sums)}
             for row in rows
         ]
         stream = self._open_stream()
@@ -192,45 +204,42 @@ class Store:
         except BaseException:
             stream.rewind(start)
             raise
-        self._committed |= committed(rows)
+        self._on_disk |= states
         for row in rows:
-            case = str(row["case"])
-            self._blocks[case] = int(str(row["blocks"]))
-            self._sums[case] = sums[case]
             if row["status"] != UNFINISHED_CASE:
-                self.done.add(case)
-                self._unfinished.pop(case, None)
-                self._sums.pop(case)
+                self.done.add(str(row["case"]))
+                self._unfinished.pop(str(row["case"]), None)
 
-    def _sums_with(self, case: str, more: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-        """The checksums of a case's rows, of its blocks so far and of those in ``more``."""
-        before, now = self._sums.get(case, (0, 0)), more.get(case, (0, 0))
-        return added({case: before[0]}, {case: now[0]})[case], added({case: before[1]}, {case: now[1]})[case]
+    def _sums_with(self, case: str, new: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+        """The checksums of a case's rows: those on disk plus those in ``new``."""
+        before, added = self._on_disk.get(case, _NOTHING).sums, new.get(case, (0, 0))
+        repetitions = add_checksums({case: before[0]}, {case: added[0]})[case]
+        return repetitions, add_checksums({case: before[1]}, {case: added[1]})[case]
 
     @property
     def has_cases(self) -> bool:
-        """Whether anything of any case has been measured."""
-        return bool(self._blocks)
+        """Whether any block has been measured."""
+        return bool(self._on_disk)
 
     def block_count(self, case: Case) -> int:
-        """How many blocks of a case count."""
-        return self._blocks.get(case.id, 0)
+        """The number of committed blocks of a case."""
+        return self._on_disk.get(case.id, _NOTHING).blocks
 
     def blocks_of(self, case: Case) -> Blocks:
-        """The blocks that were measured of a case that is not finished."""
+        """The measured blocks of a case that is not finished."""
         return self._unfinished.get(case.id, Blocks())
 
     def close(self) -> None:
-        """Turn this session's samples into Parquet and give the directory free.
+        """Convert the samples of this session to Parquet and release the directory.
 
-        Raises RunFailed if there is no room for the Parquet files; the samples then stay as they are,
-        readable.
+        Raises RunFailed if the disk is full; the samples then stay in their stream, readable.
         """
         try:
             if self._stream is not None:
                 self._stream.close()
                 self._stream = None
-                samples_on_disk.convert_streams(self.directory, self._committed)
+                committed_repetitions = {case: state.repetitions for case, state in self._on_disk.items()}
+                sample_files.convert_streams(self.directory, committed_repetitions)
         finally:
             self._cases.close()
             self._lock.release()
@@ -241,17 +250,17 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, Stopped):
-            error.tell_kept(self.has_cases)
+        if isinstance(error, SignalExit):
+            error.report_measurements(self.has_cases)
         try:
             self.close()
         except RunFailed:
-            if error is None:  # else the first failure is the one to report; the next run converts
+            if error is None:  # report the first failure; the next run converts the stream
                 raise
 
     def _open_stream(self) -> AppendFile:
         if self._stream is None:
-            path = samples_on_disk.stream_path(self.directory, samples_on_disk.next_number(self.directory))
+            path = sample_files.stream_path(self.directory, sample_files.next_number(self.directory))
             stream = AppendFile(path, end=0)
             try:
                 layout.sync_directory(path.parent)
@@ -261,26 +270,28 @@ class Store:
         return self._stream
 
     def _recover_cases(self) -> set[str]:
-        """The ids of the cases that count, once everything that does not count is gone."""
-        rows, damaged = mend_cases(self.directory)
+        """Remove everything that does not count; returns the ids of the finished cases."""
+        rows, damaged = repair_cases(self.directory)
         self.damaged += damaged
-        self._blocks = {row["case"]: row["blocks"] for row in rows}
-        self._committed = committed(rows)
-        begun = [row for row in rows if row["status"] == UNFINISHED_CASE]
-        self._sums = {row["case"]: stated_sums(row) for row in begun}
-        self._unfinished = self._read_blocks(begun) if begun else {}
+        repetitions = committed(rows)
+        self._on_disk = {
+            row["case"]: _CaseOnDisk(row["blocks"], repetitions[row["case"]], stated_sums(row))
+            for row in rows
+        }
+        unfinished = [row for row in rows if row["status"] == UNFINISHED_CASE]
+        self._unfinished = self._read_blocks(unfinished) if unfinished else {}
         return {row["case"] for row in rows if row["status"] != UNFINISHED_CASE}
 
     def _read_blocks(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Blocks]:
         """The blocks of unfinished cases, from their lines and the repetitions on disk."""
-        damage: list[samples_on_disk.Damage] = []
-        repetitions = samples_on_disk.read_repetitions(self.directory, most_rows(rows), damage)
-        known = committed_rows(repetitions, committed(rows)).sort("repetition")
-        by_case = known.partition_by("case", as_dict=True)
+        damage: list[sample_files.Damage] = []
+        repetitions = sample_files.read_repetitions(self.directory, max_rows(rows), damage)
+        valid = committed_rows(repetitions, committed(rows)).sort("repetition")
+        by_case = valid.partition_by("case", as_dict=True)
         return {
             row["case"]: Blocks(
                 tuple(
-                    _read_block(by_case.get((row["case"],), known.clear()), number)
+                    _read_block(by_case.get((row["case"],), valid.clear()), number)
                     for number in range(row["blocks"])
                 ),
                 overshoot_s=row["overshoot_s"] or 0.0,
@@ -290,19 +301,21 @@ class Store:
         }
 
     def _read(self, name: str, kind: Any) -> dict[tuple[object, ...], Any]:
-        items, damaged = mend_lines(self.directory, name, kind)
+        items, damaged = repair_lines(self.directory, name, kind)
         self.damaged += damaged
         return {key(item): item for item in items}
 
-    def _judge_again(self) -> None:
-        """Forget the verdicts on algorithms whose own lines were damaged: proving notes both anew."""
+    def _drop_orphaned_verdicts(self) -> None:
+        """Drop the verdicts on algorithms whose lines were damaged, so that both are recorded again."""
         known = {(one.collective, one.name) for one in self._algorithms.values()}
-        kept = {at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known}
-        if len(kept) < len(self._verdicts):
-            layout.write_whole(self.directory / layout.VERDICTS, encode_lines(list(kept.values())))
-            self._verdicts = kept
+        remaining = {
+            at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known
+        }
+        if len(remaining) < len(self._verdicts):
+            layout.write_durably(self.directory / layout.VERDICTS, encode_lines(list(remaining.values())))
+            self._verdicts = remaining
 
-    def _note(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
+    def _add_lines(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
         new = [item for item in items if known.get(key(item)) != item]
         if not new:
             return
@@ -315,14 +328,14 @@ class Store:
 
     def _write(self, name: str, content: Mapping[str, object]) -> None:
         try:
-            layout.write_whole(self.directory / name, sealed_document(content))
+            layout.write_durably(self.directory / name, document_with_checksum(content))
         except OSError as error:
             raise layout.disk_failure(self.directory / name, error) from error
 
 
 @contextmanager
-def _keeping(lock: Lock, directory: Path) -> Iterator[Lock]:
-    """Give the lock back if what follows fails; a refusal of the system becomes BadInput."""
+def _release_on_failure(lock: Lock, directory: Path) -> Iterator[Lock]:
+    """Release the lock if the block fails; an OSError becomes BadInput."""
     try:
         yield lock
     except OSError as error:
@@ -334,7 +347,7 @@ def _keeping(lock: Lock, directory: Path) -> Iterator[Lock]:
 
 
 def _check_samples(case: Case, samples: Samples) -> None:
-    """Raise ValueError unless the samples are of this case's p and finite wherever they are valid."""
+    """Raise ValueError unless the samples have the p of the case and finite times where they are valid."""
     repetitions = len(samples.valid)
     shape = (repetitions, case.p)
     if repetitions and (samples.arrivals_s.shape != shape or samples.exits_s.shape != shape):
@@ -347,7 +360,7 @@ def _check_samples(case: Case, samples: Samples) -> None:
 
 
 def _describe(case: Case, facts: Mapping[str, object], samples: Samples, blocks: Blocks) -> dict[str, object]:
-    """The columns of CASES that say what was measured, and how that went."""
+    """The columns of CASES that describe a case and its outcome, without the delays."""
     missing, unknown = set(FACTS) - set(facts), set(facts) - set(FACTS) - set(OPTIONAL_FACTS)
     if missing or unknown:
         raise ValueError(f"facts of a case: missing {sorted(missing)}, unknown {sorted(unknown)}")
@@ -362,7 +375,7 @@ def _describe(case: Case, facts: Mapping[str, object], samples: Samples, blocks:
 
 
 def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
-    """One block of a case from the case's repetitions."""
+    """A block of a case, from the repetitions of the case."""
     of_block = repetitions.filter(pl.col("block") == number)
     valid = of_block.filter("valid")
     return Block(

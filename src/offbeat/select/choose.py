@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.results.plan import CellKey
+from offbeat.results.plan import ConfigurationKey
 from offbeat.select import rules
 from offbeat.select.cautions import (
     comparison_cautions,
@@ -26,8 +26,7 @@ from offbeat.select.reliability import Notice, reliability
 from offbeat.select.replay_cautions import replay_cautions
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables
-from offbeat.study.algorithm import DEFAULT, Verdict
-from offbeat.study.legal import WrongCall
+from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -176,7 +175,7 @@ class _Known(Struct, frozen=True, kw_only=True):
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]
     asked: float | None
-    not_measured: dict[CellKey, list[tuple[str, str]]]
+    not_measured: dict[ConfigurationKey, list[tuple[str, str]]]
     cells: Sequence[Cell]
     control: Control | None = None
 

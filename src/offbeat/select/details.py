@@ -15,7 +15,7 @@ from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.case import SAME_SKEW
-from offbeat.table import Fitted
+from offbeat.table import FittedTable
 
 ROBUST_MARKS = {"faster": ("▼", "cyan"), "slower": ("▲", "bright_red"), "same": ("=", ""), "": ("", "dim")}
 """Robustness class → its mark and its style; the mark tells it without colour."""
@@ -58,7 +58,7 @@ def delay_view(table: DelayTable, choice: Choice | None, within: float, width: i
 def winner_view(choice: Choice, within: float) -> list[RenderableType]:
     """The fastest algorithm of each pattern and those as good."""
     headings = ["pattern", "fastest", f"also good (within {wording.share_label(within)})"]
-    view = Fitted(headings, texts=range(3), rule=True)
+    view = FittedTable(headings, texts=range(3), rule=True)
     for pattern, winner in choice.winners.items():
         others = [name for name in choice.good[pattern] if name != winner]
         view.add_row(Text(pattern), Text(winner, style=GOOD_STYLE), Text(", ".join(others)))

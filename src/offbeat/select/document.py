@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from offbeat.atomic_write import write_atomically, write_error
 from offbeat.select.choose import Choice, LeftOut, Selection
 from offbeat.select.table import DelayTable
-from offbeat.whole_file import refused, write_whole_file
 
 SCHEMA_VERSION = 1
 
@@ -100,9 +100,9 @@ def encoded(selection: Selection) -> bytes:
 def write(selection: Selection, path: Path) -> None:
     """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
     try:
-        write_whole_file(path, encoded(selection))
+        write_atomically(path, encoded(selection))
     except OSError as error:
-        raise refused(path, error, "the selection") from error
+        raise write_error(path, error, "the selection") from error
 
 
 def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelays]:

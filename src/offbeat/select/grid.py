@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from offbeat.table import broken
+from offbeat.table import wrap_text
 
 GAP = 2
 """Characters between two columns."""
@@ -79,7 +79,7 @@ class Grid:
 
 def _within(label: Text, width: int) -> Text:
     """A label in lines of ``width`` characters, which end where words and parts of names do."""
-    return Text("\n").join(broken(label, width))
+    return Text("\n").join(wrap_text(label, width))
 
 
 def fitted(grid: Grid, turned_corner: str, width: int) -> list[Table]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from offbeat.select.coverage import process_ranges
-from offbeat.study.algorithm import Verdict
-from offbeat.study.legal import WrongCall, in_words, kinds_of
+from offbeat.study.algorithm import Verdict, WrongCall, in_words, kinds_of
 
 OPTION = "--allow-wrong-results"
 """The option of ``offbeat export`` that takes kinds of legal calls."""

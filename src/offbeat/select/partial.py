@@ -11,7 +11,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.results.layout import UNFINISHED_CASE
-from offbeat.results.plan import CELL, CellKey
+from offbeat.results.plan import CONFIGURATION, ConfigurationKey
 from offbeat.select.table import Cell
 from offbeat.units import counted
 
@@ -31,8 +31,8 @@ class Unfinished(Struct, frozen=True, kw_only=True):
     done: int
     total: int
     quarantined: int
-    not_measured: dict[CellKey, list[tuple[str, str]]]
-    not_begun: list[CellKey]
+    not_measured: dict[ConfigurationKey, list[tuple[str, str]]]
+    not_begun: list[ConfigurationKey]
 
     @property
     def sentence(self) -> str:
@@ -56,7 +56,7 @@ def unfinished(results: Results) -> Unfinished | None:
     missing = results.plan.not_measured(results.cases.filter(pl.col("status") != UNFINISHED_CASE))
     if not missing:
         return None
-    begun = set(results.cases.select(CELL).unique().iter_rows())
+    begun = set(results.cases.select(CONFIGURATION).unique().iter_rows())
     return Unfinished(
         done=results.plan.total - sum(map(len, missing.values())),
         total=results.plan.total,
@@ -66,9 +66,9 @@ def unfinished(results: Results) -> Unfinished | None:
     )
 
 
-def key_of(cell: Cell) -> CellKey:
+def key_of(cell: Cell) -> ConfigurationKey:
     """How the plan of a study calls a cell."""
-    return tuple(getattr(cell, name) for name in CELL)
+    return tuple(getattr(cell, name) for name in CONFIGURATION)
 
 
 def partial_caution(lacking: list[tuple[str, str]]) -> list[str]:

@@ -8,13 +8,12 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from offbeat.notes import chosen
 from offbeat.select import wording
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.table import Cell
 from offbeat.study.case import REDUCING, ROOTED
-from offbeat.table import Fitted
+from offbeat.table import FittedTable, limit_notes
 from offbeat.units import format_size
 
 LEAD = ("library", "collective", "of", "p")
@@ -130,10 +129,10 @@ def _heading(lead: dict[str, str]) -> str:
     return ", ".join(filter(None, [what, f"p={lead['p']}", lead["library"]]))
 
 
-def _table(lead: list[str], within: str, right: str = "") -> Fitted:
+def _table(lead: list[str], within: str, right: str = "") -> FittedTable:
     """The empty selection table behind some leading columns; ``right`` names the one aligned right, and
     ``within`` is the loss that counts as none."""
-    view = Fitted(rule=True)
+    view = FittedTable(rule=True)
     for name in lead:
         view.add_column(name, justify="right" if name == right else "left")
     view.add_column("size", justify="right")
@@ -205,7 +204,7 @@ def _cautions(selection: Selection, everything: bool) -> list[RenderableType]:
     cells_of |= dict(sorted(warned.items(), key=lambda item: -len(item[1])))
     total = len(selection.choices) + len(selection.left_out)
     sentences = [f"{_about(cells, total)}: {sentence}" for sentence, cells in cells_of.items()]
-    shown, rest = chosen([*selection.notes, *sentences], everything=everything)
+    shown, rest = limit_notes([*selection.notes, *sentences], everything=everything)
     lines = [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in [*shown, *([rest] if rest else [])]]
     return [Text("\nNotes", style="bold"), *lines] if lines else []
 

@@ -1,4 +1,4 @@
-"""The simulator's algorithms by name."""
+"""The simulator's algorithms by name, and whether their schedules combine in rank order."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from msgspec import Struct
 from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import split_name
-from offbeat.toml.words import hint
+from offbeat.study.case import REDUCING
+from offbeat.toml.faults import hint
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class SimulatedAlgorithm(Struct, frozen=True, kw_only=True):
     """An algorithm of the simulator.
 
-    ``family`` is whose algorithm and whose name it is (``openmpi``, ``mpich``, ``simgrid``); ``parameters``
-    maps the names of its integers to their defaults. ``scales`` says that its schedule for n elements is that
-    for one element with every length times n.
+    ``family`` is the library whose algorithm and name it is (``openmpi``, ``mpich``, ``simgrid``);
+    ``parameters`` maps the names of its integer parameters to their defaults. ``scales`` says that its
+    schedule for n elements is the schedule for one element with every length multiplied by n.
     """
 
     collective: str
@@ -27,28 +28,27 @@ class Known(Struct, frozen=True, kw_only=True):
     scales: bool
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """An algorithm with values for some of its parameters, as (name, value); the others have their
-    defaults."""
+class ParametrisedAlgorithm(Struct, frozen=True, kw_only=True):
+    """An algorithm with values for some of its parameters, as (name, value); the others are defaults."""
 
-    known: Known
+    algorithm: SimulatedAlgorithm
     parameters: tuple[tuple[str, int], ...] = ()
 
 
 @lru_cache(maxsize=1)
-def catalogue() -> dict[tuple[str, str], dict[str, Known]]:
+def catalogue() -> dict[tuple[str, str], dict[str, SimulatedAlgorithm]]:
     """(collective, family) → name → algorithm, in the order in which the simulator lists them."""
-    found: dict[tuple[str, str], dict[str, Known]] = {}
+    by_family: dict[tuple[str, str], dict[str, SimulatedAlgorithm]] = {}
     for entry in _simulator.algorithms():
-        known = Known(
+        known = SimulatedAlgorithm(
             collective=entry["collective"],
             family=entry["family"],
             name=entry["name"],
             parameters={name: value for name, value, _ in entry["parameters"]},
             scales=entry["scales"],
         )
-        found.setdefault((known.collective, known.family), {})[known.name] = known
-    return found
+        by_family.setdefault((known.collective, known.family), {})[known.name] = known
+    return by_family
 
 
 def families() -> list[str]:
@@ -56,39 +56,70 @@ def families() -> list[str]:
     return sorted({family for _, family in catalogue()})
 
 
-def algorithms(collective: str, family: str) -> list[Known]:
-    """The algorithms of a collective in a family; none where the simulator has none."""
+def algorithms(collective: str, family: str) -> list[SimulatedAlgorithm]:
+    """The algorithms of a collective in a family; empty if the simulator has none."""
     return list(catalogue().get((collective, family), {}).values())
 
 
-def find(collective: str, family: str, name: str) -> Wanted | None:
-    """The algorithm of a name, parameters included: ``chain(fanout=4, segment=65536)``; None if there is
-    none with this name and these parameters."""
-    own = catalogue().get((collective, family), {})
-    if name in own:
-        return Wanted(known=own[name])
-    plain, texts = split_name(name)
-    known = own.get(plain)
+def find(collective: str, family: str, name: str) -> ParametrisedAlgorithm | None:
+    """The algorithm of a name that may have parameters (``chain(fanout=4, segment=65536)``), or None."""
+    by_name = catalogue().get((collective, family), {})
+    if name in by_name:
+        return ParametrisedAlgorithm(algorithm=by_name[name])
+    base_name, texts = split_name(name)
+    known = by_name.get(base_name)
     if known is None or not texts or not texts.keys() <= known.parameters.keys():
         return None
     try:
         values = tuple((parameter, int(text)) for parameter, text in texts.items())
     except ValueError:
         return None
-    return Wanted(known=known, parameters=values)
+    return ParametrisedAlgorithm(algorithm=known, parameters=values)
 
 
-def named(collective: str, family: str, name: str) -> Wanted:
-    """As :func:`find`. Raises :class:`BadInput`, with what could be meant, where there is none."""
+def named(collective: str, family: str, name: str) -> ParametrisedAlgorithm:
+    """As :func:`find`, but raises :class:`BadInput` with the nearest names if there is none."""
     found = find(collective, family, name)
     if found is not None:
         return found
     names = [known.name for known in algorithms(collective, family)]
     if not names:
-        both = ", ".join(f"{collective} of {family}" for collective, family in catalogue())
-        raise BadInput(f"the simulator has no algorithms for {collective} of {family}; it has {both}")
-    plain = split_name(name)[0]
-    if plain in names:
-        takes = ", ".join(catalogue()[collective, family][plain].parameters) or "none"
-        raise BadInput(f"{name!r}: {plain} takes whole numbers for its parameters; they are: {takes}")
+        available = ", ".join(f"{collective} of {family}" for collective, family in catalogue())
+        raise BadInput(f"the simulator has no algorithms for {collective} of {family}; it has {available}")
+    base_name = split_name(name)[0]
+    if base_name in names:
+        accepted = ", ".join(catalogue()[collective, family][base_name].parameters) or "none"
+        raise BadInput(f"{name!r}: {base_name} takes whole numbers for its parameters; they are: {accepted}")
     raise BadInput(f"the simulator has no {name!r} for {collective} of {family}{hint(name, names)}")
+
+
+PROCESSES = range(2, 9)
+COUNTS = (1, 17, 100)
+"""These calls suffice: every algorithm that violates rank order does so for at least one of them."""
+
+
+@lru_cache(maxsize=1024)
+def keeps_order(collective: str, family: str, name: str, element_bytes: int) -> bool:
+    """Whether the schedules of a few small calls combine in rank order, as operations that do not commute
+    need it; true for collectives that do not reduce.
+
+    Raises :class:`BadInput` if the family has no algorithm with this name.
+    """
+    if collective not in REDUCING:
+        return True
+    parametrised = named(collective, family, name)
+    parameters = parametrised.algorithm.parameters | dict(parametrised.parameters)
+    outcome = _simulator.check_range(
+        collective,
+        family,
+        parametrised.algorithm.name,
+        parameters,
+        list(PROCESSES),
+        [0],
+        list(COUNTS),
+        element_bytes,
+        0,
+        False,
+        [False],
+    )
+    return not outcome["commutative_only"]

@@ -1,7 +1,7 @@
-"""From arrivals to exits: one call of a collective under many patterns.
+"""From arrivals to exits: simulating one call of a collective under many patterns.
 
-Schedules and networks are kept within the process, so that calls that differ in their patterns, or of an
-algorithm that scales in their sizes, build them once.
+Schedules and networks are cached in the process: calls that differ in their patterns only, or in their sizes
+if the algorithm scales, build them once.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform, load
 from offbeat.platform.schema import PlatformFile
-from offbeat.simulation.catalogue import Wanted, named
-from offbeat.simulation.schedules import Kept, Room
+from offbeat.simulation.cache import LruCache, MemoryBudget
+from offbeat.simulation.catalogue import ParametrisedAlgorithm, named
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import ROOTED
 
-NETWORKS_KEPT = 16
+CACHED_NETWORKS = 16
 
-BYTES_A_MESSAGE = 256
+BYTES_PER_MESSAGE = 256
 """Memory that simulating a schedule takes for each of its messages, roughly."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A call of a collective, and the arrivals under which it is wanted; can be sent to other processes.
+    """A call of a collective and its arrival patterns; can be sent to other processes.
 
     ``algorithm`` is a name with its parameters, ``bytes`` the message size as the MPI call states it, a
     multiple of ``element_bytes``. ``node_of_rank`` is (p,) int32, ``arrivals_s`` (patterns × p) in seconds.
@@ -69,43 +69,43 @@ def run_job(job: Job) -> Simulated:
     """Simulate every pattern of a job.
 
     Raises :class:`BadInput` for an unknown algorithm, ValueError with a sentence for a call that the
-    algorithm refuses, and RuntimeError where its ranks would wait for each other for ever.
+    algorithm refuses, and RuntimeError for a deadlock of its ranks.
     """
-    wanted = named(job.collective, job.family, job.algorithm)
+    parametrised = named(job.collective, job.family, job.algorithm)
     network = _network(msgspec.json.encode(job.platform), job.node_of_rank.tobytes())
-    schedule = _schedule(job, wanted)
-    elements = job.bytes if wanted.known.scales else job.element_bytes
+    schedule = _schedule(job, parametrised)
+    elements = job.bytes if parametrised.algorithm.scales else job.element_bytes
     arrivals = np.ascontiguousarray(job.arrivals_s, dtype=np.float64)
-    with _room.taken(schedule.messages * BYTES_A_MESSAGE):
+    with _memory.reserved(schedule.messages * BYTES_PER_MESSAGE):
         exits, evaluations = _simulator.evaluate(schedule, network, arrivals, float(elements))
     return Simulated(exits_s=exits, evaluations=evaluations, messages=schedule.messages * len(arrivals))
 
 
 def refusal(job: Job, memory_bytes: float = math.inf) -> str:
-    """Why a job cannot be done, as a sentence; empty where it can. Nothing is simulated.
+    """Why a job cannot be simulated; empty if it can. Nothing is simulated.
 
-    The algorithm may refuse the call, or its schedule may need more than so much memory.
+    The algorithm may refuse the call, or its schedule may need more than ``memory_bytes``.
     """
-    wanted = named(job.collective, job.family, job.algorithm)
-    known = wanted.known
-    why, messages = _simulator.preview(
+    parametrised = named(job.collective, job.family, job.algorithm)
+    known = parametrised.algorithm
+    reason, messages = _simulator.preview(
         known.collective,
         known.family,
         known.name,
-        dict(wanted.parameters),
+        dict(parametrised.parameters),
         job.p,
         job.root,
         job.bytes // job.element_bytes,
         job.element_bytes,
         job.node_of_rank.tolist(),
     )
-    needed = messages * BYTES_A_MESSAGE
-    if not why and needed > memory_bytes:
+    needed = messages * BYTES_PER_MESSAGE
+    if not reason and needed > memory_bytes:
         return (
             f"its schedule has about {messages:.2g} messages, which need about {needed / 2**30:.3g} GiB of"
             f" memory; this machine has {memory_bytes / 2**30:.3g} GiB"
         )
-    return why
+    return reason
 
 
 def simulate(
@@ -125,12 +125,12 @@ def simulate(
     (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. ``bytes`` is the
     message size as the MPI call states it (for alltoall per destination), made of elements of
     ``element_bytes``. ``arrivals`` is (p,) for one pattern or (patterns × p) for many, and the exits have its
-    shape. Many patterns at once are simulated faster than one after another; other threads go on meanwhile.
+    shape. Many patterns at once are simulated faster than one after another; the GIL is released meanwhile.
 
-    Raises :class:`BadInput` for what doesn't exist or fit together.
+    Raises :class:`BadInput` for arguments that do not exist or do not fit each other.
     """
     machine = load(platform) if isinstance(platform, str) else platform
-    collective, name = _both(algorithm)
+    collective, name = _split(algorithm)
     times = np.asarray(arrivals, dtype=np.float64)
     if times.ndim not in (1, 2) or times.shape[-1] != p:
         raise BadInput(f"arrivals have the shape {times.shape}; it must be ({p},) or (patterns, {p})")
@@ -157,7 +157,7 @@ def simulate(
         raise BadInput(f"{collective}/{name} at p = {p} and {bytes} B: {error}") from None
 
 
-def _both(algorithm: Algorithm | str) -> tuple[str, str]:
+def _split(algorithm: Algorithm | str) -> tuple[str, str]:
     if isinstance(algorithm, Algorithm):
         return algorithm.collective, algorithm.name
     collective, slash, name = algorithm.partition("/")
@@ -166,26 +166,26 @@ def _both(algorithm: Algorithm | str) -> tuple[str, str]:
     return collective, name
 
 
-@functools.lru_cache(maxsize=NETWORKS_KEPT)
+@functools.lru_cache(maxsize=CACHED_NETWORKS)
 def _network(platform: bytes, node_of_rank: bytes) -> _simulator.Network:
     placed = np.frombuffer(node_of_rank, dtype=np.int32)
     file = msgspec.json.decode(platform, type=PlatformFile)
     return Platform(file=file, path=file.name, text="").network(len(placed), node_of_rank=placed)
 
 
-_schedules: Kept[_simulator.Schedule] = Kept()
-_room = Room(psutil.virtual_memory().total / 2)
+_schedules: LruCache[_simulator.Schedule] = LruCache()
+_memory = MemoryBudget(psutil.virtual_memory().total / 2)
 
 
-def _schedule(job: Job, wanted: Wanted) -> _simulator.Schedule:
-    """The schedule of a job; of one that scales, for one element of any size."""
-    known = wanted.known
+def _schedule(job: Job, parametrised: ParametrisedAlgorithm) -> _simulator.Schedule:
+    """The schedule of a job; if the algorithm scales, that of one element, which serves every size."""
+    known = parametrised.algorithm
     count = 1 if known.scales else job.bytes // job.element_bytes
     element_bytes = 1 if known.scales else job.element_bytes
     messages = job.platform.messages
     local_work = any((messages.receive_overhead, messages.reduce_bandwidth, messages.copy_bandwidth))
     nodes = job.node_of_rank.tobytes()
-    call = (known.collective, known.family, known.name, wanted.parameters)
+    call = (known.collective, known.family, known.name, parametrised.parameters)
     key = (*call, job.p, job.root, count, element_bytes, nodes, local_work)
 
     def build() -> _simulator.Schedule:
@@ -193,7 +193,7 @@ def _schedule(job: Job, wanted: Wanted) -> _simulator.Schedule:
             known.collective,
             known.family,
             known.name,
-            dict(wanted.parameters),
+            dict(parametrised.parameters),
             job.p,
             job.root,
             count,

@@ -1,1 +1,1 @@
-"""What a study asks for: the file, its checks, and the cases it expands to."""
+"""The study: its file, the checks of the file, and its cases."""

@@ -1,4 +1,4 @@
-"""An algorithm of an MPI library, and what is known of it."""
+"""An algorithm of an MPI library, its verdict (proved, refused, wrong, ...), and the legal calls it fails."""
 
 from __future__ import annotations
 
@@ -7,14 +7,56 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from offbeat.study.legal import WrongCall
+KINDS = {
+    "noncommutative": "operations that are not commutative",
+    "operations": "user-defined and other predefined operations",
+    "datatypes": "other datatypes",
+    "roots": "other roots",
+    "in-place": "MPI_IN_PLACE",
+    "null-arguments": "null for the arguments that MPI ignores on a process",
+    "zero-counts": "counts of 0",
+    "few-elements": "about as many elements as processes",
+    "uneven-counts": "counts and displacements that differ between processes",
+    "communicators": "communicators of other sizes or other ranks",
+}
+"""How a legal call can differ from the measured one: word of ``--allow-wrong-results`` → phrase."""
+
+
+class WrongCall(Struct, frozen=True, kw_only=True):
+    """A legal call for which an algorithm gives a wrong result, but the library's default does not.
+
+    ``kind`` is one of :data:`KINDS`, ``p`` the number of processes of the call's communicator, ``call`` the
+    description of the call, and ``result`` its outcome: ``64 elements of the result are wrong``.
+    """
+
+    kind: str
+    p: int
+    call: str
+    result: str
+
+    def __str__(self) -> str:
+        """The call and its outcome."""
+        return f"{self.call}: {self.result}"
+
+
+def kinds_of(wrong: Iterable[WrongCall]) -> list[str]:
+    """The kinds among calls, each once, in the order of :data:`KINDS`."""
+    present = {call.kind for call in wrong}
+    return [kind for kind in KINDS if kind in present]
+
+
+def in_words(kinds: Iterable[str]) -> str:
+    """Kinds as a phrase: ``other roots and MPI_IN_PLACE``."""
+    phrases = [KINDS[kind] for kind in kinds]
+    return " and ".join([", ".join(phrases[:-1]), phrases[-1]] if len(phrases) > 1 else phrases)
+
 
 DEFAULT = "default"
-"""Name of the pseudo-algorithm that leaves the choice to the library; a reference, never selected."""
+"""The pseudo-algorithm that leaves the choice to the library: a reference, never selected."""
 
 
 class Algorithm(Struct, frozen=True, kw_only=True):
-    """One way in which a library can be made to run a collective.
+    """An algorithm that a library can be forced to run for a collective.
 
     ``settings`` maps the library's own variable names to values as text: MCA parameters for Open MPI
     (``coll_tuned_reduce_algorithm``), control variables for MPICH (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM``),
@@ -31,13 +73,13 @@ class Algorithm(Struct, frozen=True, kw_only=True):
     def fits(self, nodes: int, ppn: int) -> bool:
         """Whether the algorithm is a candidate on ``nodes`` nodes with ``ppn`` processes each.
 
-        Both are 0 where the launcher places the processes and nothing is known.
+        Both are 0 if the launcher places the processes.
         """
         return not self.hierarchical or (nodes > 1 and ppn > 1)
 
 
 MEASURED = ("proved", "indistinguishable", "unproved")
-"""Statuses of a verdict with which an algorithm is measured, the best first."""
+"""Statuses of a verdict with which an algorithm is measured, from strongest to weakest proof."""
 
 PARAMETERS = re.compile(r"^(?P<name>[^=]+)\((?P<list>[^()]*)\)$")
 
@@ -45,7 +87,7 @@ PARAMETERS = re.compile(r"^(?P<name>[^=]+)\((?P<list>[^()]*)\)$")
 def split_name(name: str) -> tuple[str, dict[str, str]]:
     """``chain(fanout=4, segment=65536)`` → ``chain`` and its parameters.
 
-    A name without brackets, or with anything else in them (``nb(tsp_tree)``), is given back as it is.
+    A name without parentheses, or with anything else in them (``nb(tsp_tree)``), is returned unchanged.
     """
     match = PARAMETERS.match(name)
     if not match:
@@ -58,25 +100,25 @@ def split_name(name: str) -> tuple[str, dict[str, str]]:
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What was found out about an algorithm at one p and message size, before it was measured.
+    """The result of testing an algorithm at one p and message size, before it is measured.
 
     ``status`` is one of
 
     - ``proved``: it ran when forced, and computed the right result;
     - ``duplicate``: it ran the same code as ``same_as``, and is not measured again;
     - ``fell_back``: the library silently ran something else (``reason`` names it); not measured;
-    - ``indistinguishable``: it was set and read back, and computed the right result, but what was seen to run
-      would be the same for other algorithms (``reason`` names them); measured, and selected only on request;
+    - ``indistinguishable``: it was set and read back, and computed the right result, but the evidence is the
+      same as for other algorithms (``reason`` names them); measured, and selected only on request;
     - ``unproved``: it was set and read back, but nothing shows what ran; measured, never selected;
     - ``wrong``: it computed a wrong result; not measured;
     - ``refused``: the library answered with an error (``reason``); not measured;
     - ``quarantined``: it crashed, hung or aborted the job (``reason``); not measured.
 
     ``commutative_only`` is true when a non-commutative operation gave a wrong result although the commutative
-    one was right. ``evidence`` is what was seen to run, for instance
+    one was right. ``evidence`` is the observation of what ran, for instance
     ``functions:ompi_coll_base_reduce_intra_binomial`` or ``messages:<digest> 1>0:8 2>0:8 3>2:8``.
-    ``wrong_calls`` are legal calls of the collective, on p and fewer processes, of which the algorithm is
-    wrong; ``legal_calls`` is how many were tried (0: none, so nothing is known).
+    ``wrong_calls`` are legal calls of the collective, on p and fewer processes, with wrong results;
+    ``legal_calls`` is the number of calls that were tried (0: none, so nothing is known).
     """
 
     collective: str
@@ -93,12 +135,12 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def proof_counts(verdicts: Iterable[Verdict]) -> dict[str, dict[str, int]]:
-    """How many verdicts on algorithms of each collective have each status; ``default`` is not counted."""
+    """Collective → status → number of verdicts; ``default`` is not counted."""
     counts: dict[str, dict[str, int]] = {}
     for verdict in verdicts:
         if verdict.algorithm != DEFAULT:
-            own = counts.setdefault(verdict.collective, {})
-            own[verdict.status] = own.get(verdict.status, 0) + 1
+            by_status = counts.setdefault(verdict.collective, {})
+            by_status[verdict.status] = by_status.get(verdict.status, 0) + 1
     return counts
 
 
@@ -106,6 +148,6 @@ def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
     """A line for each collective: ``reduce: 12 proved, 2 indistinguishable, 1 refused``."""
     return [
         f"{collective}: "
-        + ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in own.items())
-        for collective, own in proof_counts(verdicts).items()
+        + ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in by_status.items())
+        for collective, by_status in proof_counts(verdicts).items()
     ]

@@ -1,4 +1,4 @@
-"""A case: one cell of a study."""
+"""A case: an algorithm of a configuration under one arrival pattern."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ REDUCING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "sc
 """Collectives that take an operation."""
 
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
-"""Skew policies that give all algorithms of a call the same skew."""
+"""Skew policies that give all algorithms of a configuration the same skew."""
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
 """Collectives that have a root."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """One cell of a study: an algorithm of a collective at one p and size, under one pattern.
+    """An algorithm of a collective at one p, placement and message size, under one pattern.
 
     ``bytes`` is the message size: bytes per process as the MPI call states it (count × extent); for alltoall
     bytes per destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the
@@ -61,5 +61,5 @@ class Case(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """A short digest of everything that makes this case what it is; the same in every run."""
+        """A short digest of all fields; the same in every run."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""From a study to its work: groups of cells that are compared with each other, and the cases of each group.
+"""From a study to its configurations (groups), and from each group to its cases.
 
-A group is one collective at one placement, message size, operation, datatype and root. Its cases are every
-algorithm under every arrival pattern.
+A group is one collective at one placement, message size, operation, datatype and root. Its cases are all
+algorithms under all arrival patterns, which are compared with each other.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.pattern import file as pattern_file
-from offbeat.pattern import sequence, shapes
+from offbeat.pattern import replay as replay_file
+from offbeat.pattern import shapes
 from offbeat.study.case import REDUCING, ROOTED, Case
 from offbeat.study.load import LoadedStudy
+from offbeat.study.placement import Placement, placements
 from offbeat.study.schema import CollectiveSection, Study
-from offbeat.study.tree import Placement, placements
 from offbeat.units import exact_time_label
 
 REPLAY = "replay"
-"""The skew policy of a replay: the delays of its file, call by call."""
+"""The skew policy of a replay: its delays are those of its file, call by call."""
 
 NO_DELAY = "no_delay"
-"""The pattern in which nobody is late: the reference of the skew policies mean and own, and of robustness."""
+"""The pattern without delays: the reference of most skew policies, and of robustness."""
 
 
 class Group(Struct, frozen=True, kw_only=True):
-    """What is compared: one collective at one p, placement, size, operation, datatype and root.
+    """A configuration: one collective at one p, placement, size, operation, datatype and root.
 
     ``bytes`` is the message size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the
-    processes; ``op`` and ``datatype`` are empty and ``root`` 0 where the collective has none. ``algorithms``
-    are the names as the study asks for them: ``["all"]``, or names.
+    processes; ``op`` and ``datatype`` are empty and ``root`` is 0 if the collective has none. ``algorithms``
+    are those of the study file: ``["all"]``, or names.
     """
 
     collective: str
@@ -52,8 +53,8 @@ class PatternRow(Struct, frozen=True, kw_only=True):
     """One arrival pattern of a study with one skew: a row of every table.
 
     ``label`` names it in tables, ``shape`` is the shape's name or the file's name without suffix. ``policy``
-    is ``none`` for no_delay, ``file`` for a file used as it is, ``replay`` for a replay, else the study's
-    skew policy; ``factor`` multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``none``:
+    is ``none`` for no_delay, ``file`` for an unscaled file, ``replay`` for a replay, else the study's skew
+    policy; ``factor`` multiplies that policy's runtime (``fixed``: it is the skew in seconds; ``none``:
     0; ``file`` and ``replay``: 1).
     """
 
@@ -77,8 +78,8 @@ def groups(study: Study) -> list[Group]:
 def pattern_rows(study: Study) -> list[PatternRow]:
     """Every pattern of a study with every skew.
 
-    no_delay stands first, once, if it is among the shapes or if the skew policy is mean or own: these
-    multiply runtimes that are measured without delay.
+    no_delay comes first, once, if it is among the shapes or if the skew policy is not fixed: all other
+    policies multiply run times that are measured without delay.
     """
     patterns, skew = study.patterns, study.skew
     skews = skew.times if skew.policy == "fixed" else skew.factors
@@ -101,7 +102,7 @@ def pattern_rows(study: Study) -> list[PatternRow]:
 
 
 def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Case]:
-    """The cases of a group: each algorithm that is to be measured, under every pattern of the study."""
+    """The cases of a group: these algorithms under all patterns of the study."""
     return [
         Case(
             collective=group.collective,
@@ -141,10 +142,10 @@ def group_of(case: Case) -> Group:
 def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]:
     """The cases in the order in which they are measured in one round through the study.
 
-    Placements come by growing p, for each needs a launch of its own. Within a placement the groups are
-    shuffled, within a group the algorithms, and for each algorithm its patterns, as changing the algorithm
-    takes longer than measuring a block. In the first round, number 0, all no-delay cases of a group come
-    before the others, whose skew may depend on them. The order depends on the set of cases, the seed and the
+    Placements are ordered by p, as each needs its own launch. Within a placement the groups are shuffled,
+    within a group the algorithms, and within an algorithm its patterns, as changing the algorithm takes
+    longer than measuring a block. In the first round, number 0, all no-delay cases of a group precede the
+    others, whose skew may depend on them. The order depends on the set of cases, the seed and the
     round alone, on every platform and numpy version.
     """
     by_id = sorted(cases, key=lambda case: case.id)
@@ -152,15 +153,15 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
     draws = [int(draw) for draw in np.random.PCG64(entropy).random_raw(2 * len(by_id))]
     rank: dict[tuple[object, ...], int] = {}
     for case, draw in zip(by_id, draws, strict=False):
-        rank.setdefault(_cell(case), draw)
-        rank.setdefault((*_cell(case), case.algorithm), draw)
+        rank.setdefault(_group_key(case), draw)
+        rank.setdefault((*_group_key(case), case.algorithm), draw)
     keyed = [
         (
             (case.p, case.nodes, case.ppn),
-            rank[_cell(case)],
-            _cell(case),
+            rank[_group_key(case)],
+            _group_key(case),
             round_number == 0 and case.skew_policy != "none",
-            rank[*_cell(case), case.algorithm],
+            rank[*_group_key(case), case.algorithm],
             case.algorithm,
             draw,
             case.id,
@@ -174,13 +175,13 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
 def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float64]:
     """The delay of each rank under a case's pattern, (p,), in seconds; the smallest is 0.
 
-    Of a replay, the delays of every call: (calls, p). ``skew_s`` is the largest delay, in seconds, that the
-    case's policy comes to; a pattern file that is used as it is keeps its own, and no_delay has none. Raises
+    For a replay, the delays of all calls: (calls, p). ``skew_s`` is the largest delay in seconds by the skew
+    policy of the case; unscaled pattern files keep their own, and no_delay has none. Raises
     :class:`BadInput` when a pattern file or a replay can no longer be read.
     """
     paths = loaded.pattern_paths()
     if case.skew_policy == REPLAY:
-        return sequence.read(paths[case.shape], case.p).delays_s
+        return replay_file.read(paths[case.shape], case.p).delays_s
     if case.shape in paths:
         delays = pattern_file.read(paths[case.shape], case.p).delays_s
         return delays if case.skew_policy == "file" else delays / delays.max() * skew_s
@@ -204,7 +205,7 @@ def _group(section: CollectiveSection, name: str, size_bytes: int, placement: Pl
 
 
 def _scaled(shape: str, policy: str, skews: Sequence[float]) -> list[PatternRow]:
-    """A shape with each skew; the label names the skew where there are several."""
+    """A shape with each skew; the label includes the skew if there are several."""
     return [
         PatternRow(
             label=shape if len(skews) == 1 else f"{shape}×{_skew_label(policy, skew)}",
@@ -217,10 +218,10 @@ def _scaled(shape: str, policy: str, skews: Sequence[float]) -> list[PatternRow]
 
 
 def _skew_label(policy: str, skew: float) -> str:
-    """``100us`` or ``1.5``; without loss, so that two skews never share a label."""
+    """``100us`` or ``1.5``, exact, so that different skews have different labels."""
     return exact_time_label(skew) if policy == "fixed" else repr(float(skew)).removesuffix(".0")
 
 
-def _cell(case: Case) -> tuple[object, ...]:
+def _group_key(case: Case) -> tuple[object, ...]:
     """The identity of a case's group, as something that sorts."""
     return (case.collective, case.bytes, case.op, case.datatype, case.root, case.p, case.nodes, case.ppn)

@@ -1,4 +1,4 @@
-"""What the sections ``[[collective]]`` and ``[processes]`` mean: cells that can be measured, each once."""
+"""Checks of the sections ``[[collective]]`` and ``[processes]``: measurable configurations, each once."""
 
 from __future__ import annotations
 
@@ -6,27 +6,33 @@ from typing import Any
 
 from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.study.case import REDUCING, ROOTED
-from offbeat.study.memory import PROCESS_BYTES, SUMMED_COUNTS, buffer_bytes, machine_bytes, processes_here
+from offbeat.study.placement import (
+    PROCESS_BYTES,
+    SUMMED_COUNTS,
+    Placement,
+    buffer_bytes,
+    machine_bytes,
+    placements,
+    processes_here,
+)
 from offbeat.study.schema import ARITHMETIC, BITWISE, EXTENTS, INT32_MAX
-from offbeat.study.tree import Placement, placements
-from offbeat.toml.faults import Faults, check_duplicates
-from offbeat.toml.positions import Key
-from offbeat.toml.tree import INVALID, Tree, items
+from offbeat.toml.faults import INVALID, Faults, Tree, check_duplicates, valid_items
+from offbeat.toml.text import Key
 from offbeat.units import format_size
 
 
-def check_collectives(tree: Tree, faults: Faults, *, elsewhere: bool) -> None:
-    """Note the faults of every ``[[collective]]``; ``elsewhere`` leaves out this machine's memory."""
-    sections = list(items(tree["collective"]))
+def check_collectives(tree: Tree, faults: Faults, *, other_machine: bool) -> None:
+    """Add the faults of every ``[[collective]]``; ``other_machine`` skips checks of this machine's memory."""
+    sections = list(valid_items(tree["collective"]))
     for index, section in sections:
         _check_section(section, ("collective", index), faults)
         _check_root(section, index, tree["processes"], faults)
-        _check_limits(section, index, tree, faults, elsewhere=elsewhere)
+        _check_limits(section, index, tree, faults, other_machine=other_machine)
     _check_overlaps(sections, faults)
 
 
 def check_processes(processes: Any, faults: Faults) -> None:
-    """p, or nodes with ppn; at least two processes."""
+    """Add the faults of ``[processes]``: p, or nodes with ppn; at least two processes."""
     if processes is INVALID:
         return
     has = {name: processes[name] is INVALID or bool(processes[name]) for name in ("p", "nodes", "ppn")}
@@ -34,8 +40,8 @@ def check_processes(processes: Any, faults: Faults) -> None:
         other = "nodes" if has["nodes"] else "ppn"
         faults.add(("processes", "p"), f"p is given and {other} too; keep either p, or nodes with ppn")
     elif has["nodes"] != has["ppn"]:
-        there, lacking = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
-        faults.add(("processes", there), f"{there} is given without {lacking}; add {lacking} = [...]")
+        given, missing = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
+        faults.add(("processes", given), f"{given} is given without {missing}; add {missing} = [...]")
     elif not any(has.values()):
         faults.add(("processes",), "it says neither p nor nodes and ppn; add p = [4], for instance")
     for name in has:
@@ -43,22 +49,22 @@ def check_processes(processes: Any, faults: Faults) -> None:
     _check_process_counts(processes, faults)
 
 
-def check_room(tree: Tree, faults: Faults) -> None:
-    """Processes that this machine's memory cannot hold, however small the messages are."""
+def check_process_memory(tree: Tree, faults: Faults) -> None:
+    """Add a fault for processes that exceed this machine's memory even without messages."""
     mpi = tree["mpi"] if tree["mpi"] is not INVALID else {}
     memory = machine_bytes()
     for p, nodes, ppn in placements(tree["processes"]):
         needed = processes_here(p, ppn, mpi) * PROCESS_BYTES
         if needed > memory and p <= MAX_PROCESSES:
             key = ("processes", "ppn" if nodes else "p")
-            here = f"{ppn} processes a node" if nodes else f"p = {p} processes"
-            sentence = f"{here} need {_gib(needed)} or more on one machine"
-            mend = "take fewer a node" if nodes else "take fewer; for several machines say nodes and ppn"
-            faults.add(key, f"{sentence}, but this one has {_gib(memory)}; {mend}")
+            processes = f"{ppn} processes a node" if nodes else f"p = {p} processes"
+            sentence = f"{processes} need {_gib(needed)} or more on one machine"
+            remedy = "take fewer a node" if nodes else "take fewer; for several machines say nodes and ppn"
+            faults.add(key, f"{sentence}, but this one has {_gib(memory)}; {remedy}")
 
 
 def _check_process_counts(processes: Tree, faults: Faults) -> None:
-    for index, p in items(processes["p"]):
+    for index, p in valid_items(processes["p"]):
         if p < 2:
             faults.add(("processes", "p", index), "one process has nobody to wait for; p must be 2 or more")
         if p > MAX_PROCESSES:
@@ -72,14 +78,14 @@ def _check_process_counts(processes: Tree, faults: Faults) -> None:
 
 
 def _check_section(section: Tree, key: Key, faults: Faults) -> None:
-    """One ``[[collective]]``: its lists, its operation and its sizes."""
+    """Check the lists, the operation and the sizes of a ``[[collective]]``."""
     for name in ("names", "algorithms"):
         check_duplicates(section[name], (*key, name), faults)
     check_duplicates(section["sizes"], (*key, "sizes"), faults, format_size)
-    algorithms = [algorithm for _, algorithm in items(section["algorithms"])]
+    algorithms = [algorithm for _, algorithm in valid_items(section["algorithms"])]
     if "all" in algorithms and len(algorithms) > 1:
         faults.add((*key, "algorithms"), "'all' includes every other name; keep either 'all' or the names")
-    for index, algorithm in items(section["algorithms"]):
+    for index, algorithm in valid_items(section["algorithms"]):
         if not algorithm.strip():
             faults.add((*key, "algorithms", index), "an algorithm's name is empty; write a name, or 'all'")
     _check_op(section, key, faults)
@@ -88,21 +94,21 @@ def _check_section(section: Tree, key: Key, faults: Faults) -> None:
 
 def _check_op(section: Tree, key: Key, faults: Faults) -> None:
     op, datatype = section["op"], section["datatype"]
-    reduces = any(name in REDUCING for _, name in items(section["names"]))
+    reduces = any(name in REDUCING for _, name in valid_items(section["names"]))
     if reduces and op in BITWISE and datatype in ("float", "double"):
-        mend = f"take the datatype byte, int or long, or one of {', '.join(ARITHMETIC)}"
-        faults.add((*key, "op"), f"MPI has no {op!r} for the datatype {datatype!r}; {mend}")
+        remedy = f"take the datatype byte, int or long, or one of {', '.join(ARITHMETIC)}"
+        faults.add((*key, "op"), f"MPI has no {op!r} for the datatype {datatype!r}; {remedy}")
 
 
 def _check_sizes(section: Tree, key: Key, faults: Faults) -> None:
-    names = [name for _, name in items(section["names"])]
+    names = [name for _, name in valid_items(section["names"])]
     if names and section["sizes"] == [] and any(name != "barrier" for name in names):
         faults.add((*key, "sizes"), 'there are no message sizes; add sizes = ["8 B", "1 KiB"], for instance')
     if names == ["barrier"] and section["sizes"]:
         faults.add((*key, "sizes"), "a barrier has no message size; leave sizes out")
         return
     extent = EXTENTS.get(section["datatype"], 1) if section["datatype"] is not INVALID else 1
-    for index, size in items(section["sizes"]):
+    for index, size in valid_items(section["sizes"]):
         if size == 0:
             faults.add((*key, "sizes", index), "a size of 0 bytes sends nothing; leave it out")
         elif size % extent:
@@ -112,29 +118,29 @@ def _check_sizes(section: Tree, key: Key, faults: Faults) -> None:
 
 
 def _check_root(section: Tree, index: int, processes: Any, faults: Faults) -> None:
-    rooted = [name for _, name in items(section["names"]) if name in ROOTED]
+    rooted = [name for _, name in valid_items(section["names"]) if name in ROOTED]
     sizes = [p for p, _, _ in placements(processes)]
     if rooted and sizes and section["root"] is not INVALID and section["root"] >= min(sizes):
         sentence = f"root {section['root']} is no rank of p = {min(sizes)}"
         faults.add(("collective", index, "root"), f"{sentence}; write a rank from 0 to {min(sizes) - 1}")
 
 
-def _check_limits(section: Tree, index: int, tree: Tree, faults: Faults, *, elsewhere: bool) -> None:
-    """Sizes beyond what an MPI call can state, or beyond this machine's memory."""
-    places = [place for place in placements(tree["processes"]) if place[0] <= MAX_PROCESSES] or [(1, 1, 1)]
+def _check_limits(section: Tree, index: int, tree: Tree, faults: Faults, *, other_machine: bool) -> None:
+    """Check sizes against the limits of MPI counts and of this machine's memory."""
+    allowed = [one for one in placements(tree["processes"]) if one[0] <= MAX_PROCESSES] or [(1, 1, 1)]
     mpi = tree["mpi"] if tree["mpi"] is not INVALID else {}
-    for position, size in items(section["sizes"]):
-        sentence = _beyond_counts(section, size, places)
-        if not sentence and not elsewhere:
-            sentence = _beyond_memory(section, size, places, mpi)
+    for position, size in valid_items(section["sizes"]):
+        sentence = _beyond_counts(section, size, allowed)
+        if not sentence and not other_machine:
+            sentence = _beyond_memory(section, size, allowed, mpi)
         if sentence:
             faults.add(("collective", index, "sizes", position), sentence)
 
 
 def _beyond_counts(section: Tree, size: int, places: list[Placement]) -> str:
-    """MPI's counts are C ints, and so are its displacements; empty if they suffice."""
+    """The fault of a size that exceeds MPI's counts and displacements, which are C ints; empty if none."""
     extent = EXTENTS[section["datatype"]] if section["datatype"] is not INVALID else 8
-    summed = [name for _, name in items(section["names"]) if name in SUMMED_COUNTS]
+    summed = [name for _, name in valid_items(section["names"]) if name in SUMMED_COUNTS]
     count = size // extent * (max(p for p, _, _ in places) if summed else 1)
     if count <= INT32_MAX:
         return ""
@@ -144,20 +150,20 @@ def _beyond_counts(section: Tree, size: int, places: list[Placement]) -> str:
 
 
 def _beyond_memory(section: Tree, size: int, places: list[Placement], mpi: Tree) -> str:
-    """The worst collective and placement, where its buffers don't fit into this machine; empty if they do."""
+    """The fault of the largest buffers, if they exceed this machine's memory; empty if they do not."""
     memory = machine_bytes()
     needs = [
         (buffer_bytes(name, size, p, processes_here(p, ppn, mpi)), name, p)
-        for _, name in items(section["names"])
+        for _, name in valid_items(section["names"])
         for p, _, ppn in places
-        if processes_here(p, ppn, mpi) * PROCESS_BYTES <= memory  # else the processes are told
+        if processes_here(p, ppn, mpi) * PROCESS_BYTES <= memory  # else check_process_memory reports it
     ]
     needed, name, p = max(needs, default=(0, "", 0))
     if needed <= memory:
         return ""
     buffers = f"{name} of {format_size(size)} at p = {p} needs {_gib(needed)} of buffers on one machine"
-    mend = "take a smaller size or fewer processes; for several machines say nodes and ppn"
-    return f"{buffers}, but this one has {_gib(memory)}; {mend}"
+    remedy = "take a smaller size or fewer processes; for several machines say nodes and ppn"
+    return f"{buffers}, but this one has {_gib(memory)}; {remedy}"
 
 
 def _gib(size_bytes: int) -> str:
@@ -165,20 +171,20 @@ def _gib(size_bytes: int) -> str:
 
 
 def _check_overlaps(sections: list[tuple[int, Tree]], faults: Faults) -> None:
-    """The same cell asked for by two sections."""
+    """Check that no configuration is in two sections."""
     owner: dict[tuple[Any, ...], int] = {}
     for index, section in sections:
-        for position, name in items(section["names"]):
-            for size in [0] if name == "barrier" else [size for _, size in items(section["sizes"])]:
-                cell = (
+        for position, name in valid_items(section["names"]):
+            for size in [0] if name == "barrier" else [size for _, size in valid_items(section["sizes"])]:
+                configuration = (
                     name,
                     size,
                     section["op"] if name in REDUCING else "",
                     section["datatype"] if name != "barrier" else "",
                     section["root"] if name in ROOTED else 0,
                 )
-                first = owner.setdefault(cell, index)
+                first = owner.setdefault(configuration, index)
                 if first != index:
                     at = f" of {format_size(size)}" if size else ""
-                    sentence = f"{name}{at} is asked for in collective[{first}] too; keep it in one section"
+                    sentence = f"{name}{at} is in collective[{first}] too; keep it in one section"
                     faults.add(("collective", index, "names", position), sentence)

@@ -1,4 +1,4 @@
-"""What the values of a study mean together: everything that can be known before a launch.
+"""Checks of a study's values against each other: everything that can be known before a launch.
 
 Works on the tree of :mod:`offbeat.toml.structure`: plain values with every default filled in.
 """
@@ -11,39 +11,39 @@ from pathlib import Path
 from typing import Any
 
 from offbeat.errors import BadInput
-from offbeat.study.check_collectives import check_collectives, check_processes, check_room
+from offbeat.pattern.shapes import MAX_PROCESSES
+from offbeat.platform import presets
+from offbeat.platform.machine import load
+from offbeat.study.check_collectives import check_collectives, check_process_memory, check_processes
 from offbeat.study.check_patterns import check_patterns, check_skew
-from offbeat.study.check_simulator import check_simulator
+from offbeat.study.placement import placements
 from offbeat.study.schema import SIMULATING
-from offbeat.study.tree import placements
-from offbeat.toml.faults import Faults
-from offbeat.toml.tree import INVALID, Tree, items
+from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
+from offbeat.toml.text import Key
 
 CASE_LIMIT = "OFFBEAT_CASE_LIMIT"
 
-MOST_CASES = 100_000
-"""A study may have so many cases for each algorithm where CASE_LIMIT does not say otherwise: all cases of a
-study are in memory, about 1 kB each."""
+MAX_CASES = 100_000
+"""Default limit on the cases of each algorithm: all cases of a study are in memory, about 1 kB each."""
 
 
-def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, elsewhere: bool = False) -> None:
-    """Note every fault of meaning.
+def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_machine: bool = False) -> None:
+    """Add every fault in the meaning of values to ``faults``.
 
-    ``raw`` is the file as it was written (it shows which keys are given), ``base`` the folder that file names
-    are relative to. ``elsewhere`` leaves out what depends on this machine: its memory. Engines that simulate
-    don't need it, either.
+    ``raw`` is the file without defaults, ``base`` the folder that file names are relative to.
+    ``other_machine`` skips the checks of this machine's memory, as simulating engines do.
     """
     simulating = tree["engine"] in SIMULATING
-    elsewhere = elsewhere or simulating
+    other_machine = other_machine or simulating
     _check_name(tree, faults)
     if _check_count(tree, faults):
-        return  # to look at each size and placement of so many would take as long
+        return  # checking each size and placement would take too long
     check_processes(tree["processes"], faults)
-    check_collectives(tree, faults, elsewhere=elsewhere)
-    if not elsewhere:
-        check_room(tree, faults)
+    check_collectives(tree, faults, other_machine=other_machine)
+    if not other_machine:
+        check_process_memory(tree, faults)
     check_patterns(tree, base, faults)
-    check_skew(tree["skew"], _given(raw, "skew"), faults)
+    check_skew(tree["skew"], _section_as_written(raw, "skew"), faults)
     _check_repetitions(tree["repetitions"], faults)
     if simulating:
         check_simulator(tree, base, faults)
@@ -51,8 +51,8 @@ def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, elsewhere: bool 
         _check_mpi(tree["mpi"], base, faults)
 
 
-def _given(raw: Tree, section: str) -> Tree:
-    """The keys of a section that the file writes out."""
+def _section_as_written(raw: Tree, section: str) -> Tree:
+    """A section of the file without defaults."""
     written = raw.get(section)
     return written if isinstance(written, dict) else {}
 
@@ -60,19 +60,19 @@ def _given(raw: Tree, section: str) -> Tree:
 def _check_name(tree: Tree, faults: Faults) -> None:
     name = tree["name"]
     if name is not INVALID and not (name.strip() and name.isprintable()):
-        faults.add(("name",), f"{name!r} is no word for a table; write printable text")
+        faults.add(("name",), f"{name!r} cannot be shown in a table; write printable text")
 
 
 def _check_count(tree: Tree, faults: Faults) -> bool:
-    """Note a study of more cases than the limit; whether it has.
+    """Add a fault if the study has more cases than the limit; returns whether it has.
 
-    Counted are the cases of one algorithm, as only the library knows how many there are.
+    Only the cases of one algorithm are counted, as only the library knows the number of algorithms.
     """
-    cells = len(placements(tree["processes"])) * sum(
-        len(list(items(section["names"]))) * len(list(items(section["sizes"])))
-        for _, section in items(tree["collective"])
+    configurations = len(placements(tree["processes"])) * sum(
+        len(list(valid_items(section["names"]))) * len(list(valid_items(section["sizes"])))
+        for _, section in valid_items(tree["collective"])
     )
-    count = cells * _count_patterns(tree)
+    count = configurations * _count_patterns(tree)
     limit = _case_limit()
     if count <= limit:
         return False
@@ -85,19 +85,19 @@ def _check_count(tree: Tree, faults: Faults) -> bool:
 
 
 def _count_patterns(tree: Tree) -> int:
-    """How many rows of patterns a study has at most."""
+    """The maximum number of pattern rows of a study."""
     patterns, skew = tree["patterns"], tree["skew"]
     if INVALID in (patterns, skew):
         return 1
-    shapes, files, replays = (len(list(items(patterns[key]))) for key in ("shapes", "files", "replays"))
-    skews = len(list(items(skew["times" if skew["policy"] == "fixed" else "factors"])))
+    shapes, files, replays = (len(list(valid_items(patterns[key]))) for key in ("shapes", "files", "replays"))
+    skews = len(list(valid_items(skew["times" if skew["policy"] == "fixed" else "factors"])))
     scaled = shapes + (files if patterns["scale_files"] is True else 0)
     return 1 + scaled * skews + files + replays
 
 
 def _case_limit() -> int:
-    """The limit that holds. Raises :class:`BadInput` for a value that is no whole number above 0."""
-    text = os.environ.get(CASE_LIMIT, str(MOST_CASES))
+    """The limit on cases. Raises :class:`BadInput` if the variable is not a whole number above 0."""
+    text = os.environ.get(CASE_LIMIT, str(MAX_CASES))
     if not (text.isascii() and text.isdecimal() and int(text[:15]) > 0):
         raise BadInput(
             f"the environment variable {CASE_LIMIT} is {text!r}; it should be a whole number above 0"
@@ -124,12 +124,41 @@ def _check_mpi(mpi: Any, base: Path, faults: Faults) -> None:
         faults.add(
             ("mpi", "hostfile"), f"there is no file {base / mpi['hostfile']}; paths begin at the study file"
         )
-    for index, word in items(mpi["options"]):
-        if re.match(r"-\S*\s", word):
-            split = ", ".join(f'"{part}"' for part in word.split())
-            sentence = f"{word!r} is two words to the launcher; write {split}"
+    for index, option in valid_items(mpi["options"]):
+        if re.match(r"-\S*\s", option):
+            split = ", ".join(f'"{part}"' for part in option.split())
+            sentence = f"{option!r} must be several arguments of the launcher; write {split}"
             faults.add(("mpi", "options", index), sentence)
     if mpi["environment"] is not INVALID:
         for name in mpi["environment"]:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                faults.add(("mpi", "environment", name), f"{name!r} is no name of an environment variable")
+                faults.add(("mpi", "environment", name), f"{name!r} is not a name of an environment variable")
+
+
+PLATFORM: Key = ("simulator", "platform")
+
+
+def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:
+    """Add the faults of ``[simulator]``; file names are relative to the folder ``base``."""
+    simulator = tree["simulator"]
+    if simulator is INVALID or simulator["platform"] is INVALID:
+        return
+    try:
+        platform = load(platform_source(simulator["platform"], base))
+    except BadInput as error:
+        faults.add(PLATFORM, str(error))
+        return
+    for p, nodes, ppn in placements(tree["processes"]):
+        if p > MAX_PROCESSES:
+            continue  # reported by check_processes
+        try:
+            platform.node_of_rank(p, nodes=nodes, ppn=ppn)
+        except BadInput as error:
+            faults.add(("processes", "nodes" if nodes else "p"), str(error))
+
+
+def platform_source(name: str, base: Path) -> Path | str:
+    """The file of a platform, relative to ``base``, or the name of a preset."""
+    if presets.is_preset_name(name) and not (base / name).is_file():
+        return name
+    return base / name

@@ -1,4 +1,4 @@
-"""A rough forecast of how long a study takes, for a dry run."""
+"""A rough estimate of the duration of a study, for a dry run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern.replay import Replay
 from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
 from offbeat.study.schema import SIMULATING, Study
 
 START_S = 500e-6
-"""Assumed time from one repetition's end to the next one's harmonised start, in seconds."""
+"""Assumed time from one repetition's end to the next one's synchronized start, in seconds."""
 
 LATENCY_S = 10e-6
 """Assumed time of one round of messages, in seconds."""
@@ -24,12 +24,12 @@ LAUNCH_S = 2.0
 """Assumed time of one launch, with synchronising the clocks, in seconds."""
 
 PROCESS_S = 0.05
-"""Assumed CPU time in which a process starts and finds the others, in seconds; MPI_Init takes most of it."""
+"""Assumed CPU time of the start of a process, mostly MPI_Init, in seconds."""
 
 SLICE_S = 4e-3
-"""Assumed time for which a process keeps a core that others wait for, in seconds."""
+"""Assumed scheduler time slice of oversubscribed cores, in seconds."""
 
-OWN_SHARE = (
+PER_RANK_MESSAGES = (
     "alltoall",
     "alltoallv",
     "allgather",
@@ -43,7 +43,7 @@ OWN_SHARE = (
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """How many cases a study has, and between which times, in seconds, measuring them should take."""
+    """The number of cases, the range of their estimated duration in seconds, and the assumptions."""
 
     cases: int
     low_s: float
@@ -56,73 +56,78 @@ def estimate(
     algorithm_count: Mapping[str, int],
     *,
     launches: int | None = None,
-    replays: Mapping[str, Sequence] | None = None,
+    replays: Mapping[str, Replay] | None = None,
     cores: Callable[[Group], int] | None = None,
 ) -> Estimate:
-    """Forecast a study. ``algorithm_count``: collective → how many algorithms ``all`` means; ``replays`` are
-    the study's, by name.
+    """Estimate a study. ``algorithm_count``: collective → number of algorithms of ``all``; ``replays`` are
+    those of the study, by name.
 
-    A repetition is taken to last :data:`START_S`, plus the pattern's skew, plus an assumed runtime of ⌈log2
-    p⌉ × :data:`LATENCY_S` + bytes that a process handles / :data:`BANDWIDTH_BYTES_PER_S`. The low end is the
-    minimum of repetitions for every case; the high end the maximum, or the time cap where that comes first.
-    A replay has one round through its calls, with their own mean skew, for its low end.
-    Each launch (one for each placement, unless ``launches`` says more) adds :data:`LAUNCH_S`, and
+    The duration of a repetition is :data:`START_S`, plus the pattern's skew, plus an assumed runtime of ⌈log2
+    p⌉ × :data:`LATENCY_S` + bytes that a process handles / :data:`BANDWIDTH_BYTES_PER_S`. The low end assumes
+    the minimum of repetitions for every case; the high end the maximum, or the time cap if that is reached
+    first. For a replay, the low end is one pass through its calls with their mean skew.
+    Each launch (one for each placement, unless ``launches`` is given) adds :data:`LAUNCH_S`, and
     :data:`PROCESS_S` for each process of a core, in every round.
 
-    ``cores`` tells how many cores the processes of a group have. Where k processes share one, everything but
-    the skew takes k times as long; at the high end each also waits for k − 1 time slices of :data:`SLICE_S`.
+    ``cores`` returns the number of cores of a group's processes. If k processes share one, everything but the
+    skew takes k times as long; at the high end each also waits for k − 1 time slices of :data:`SLICE_S`.
     """
     rows = pattern_rows(study)
     low_s = high_s = 0.0
     count = 0
     for group in groups(study):
-        known = algorithm_count.get(group.collective, 1)
-        algorithms = known if group.algorithms == ["all"] else len(group.algorithms)
+        available = algorithm_count.get(group.collective, 1)
+        algorithms = available if group.algorithms == ["all"] else len(group.algorithms)
         count += algorithms * len(rows)
         for row in rows:
             shared = _per_core(group, cores)
             shortest_s, longest_s = _case_s(study, group, row, shared, (replays or {}).get(row.label))
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
-    places = {(group.p, group.nodes, group.ppn): _per_core(group, cores) for group in groups(study)}
-    number = len(places) if launches is None else launches
-    starting_s = sum(max(shared, 1.0) for shared in places.values()) / len(places) * PROCESS_S
+    sharing = {(group.p, group.nodes, group.ppn): _per_core(group, cores) for group in groups(study)}
+    number = len(sharing) if launches is None else launches
+    starting_s = sum(max(shared, 1.0) for shared in sharing.values()) / len(sharing) * PROCESS_S
     rounds = 1 if study.engine in SIMULATING else study.repetitions.planned_blocks
     launch_s = number * rounds * (LAUNCH_S + (starting_s if cores else 0.0))
-    most = max(places.values())
-    return Estimate(cases=count, low_s=low_s + launch_s, high_s=high_s + launch_s, how=_how(study, most))
+    highest_sharing = max(sharing.values())
+    return Estimate(
+        cases=count,
+        low_s=low_s + launch_s,
+        high_s=high_s + launch_s,
+        how=_assumptions(study, highest_sharing),
+    )
 
 
 def runtime_s(group: Group) -> float:
     """The assumed runtime of a group's collective without delay, in seconds."""
-    handled_bytes = group.bytes * (group.p if group.collective in OWN_SHARE else 1)
+    handled_bytes = group.bytes * (group.p if group.collective in PER_RANK_MESSAGES else 1)
     return math.ceil(math.log2(max(group.p, 2))) * LATENCY_S + handled_bytes / BANDWIDTH_BYTES_PER_S
 
 
 def _per_core(group: Group, cores: Callable[[Group], int] | None) -> float:
-    """How many processes share a core; 1 at least."""
+    """The number of processes that share a core; at least 1."""
     return max(group.p / max(cores(group), 1), 1.0) if cores else 1.0
 
 
 def _case_s(
-    study: Study, group: Group, row: PatternRow, shared: float, replay: Sequence | None
+    study: Study, group: Group, row: PatternRow, shared: float, replay: Replay | None
 ) -> tuple[float, float]:
-    """The shortest and the longest time that a case may take; ``shared`` processes have a core together.
+    """The shortest and the longest time of a case; ``shared`` processes share a core.
 
-    A pattern file's own skew is taken to be the runtime.
+    The skew of an unscaled pattern file is assumed to be the run time.
     """
     rule = study.repetitions
-    least, most = rule.minimum, rule.maximum
+    fewest, most = rule.minimum, rule.maximum
     skew_s = row.factor if row.policy == "fixed" else row.factor * runtime_s(group) * shared
     if replay is not None:
         skew_s = float(replay.skews_s.mean())
-        least, most = max(least, replay.calls), rule.maximum * replay.calls
+        fewest, most = max(fewest, replay.calls), rule.maximum * replay.calls
     repetition_s = shared * (START_S + runtime_s(group)) + skew_s
     slow_s = repetition_s + SLICE_S * (shared - 1)
-    return least * repetition_s, max(least * slow_s, min(most * slow_s, rule.time_cap))
+    return fewest * repetition_s, max(fewest * slow_s, min(most * slow_s, rule.time_cap))
 
 
-def _how(study: Study, shared: float) -> str:
+def _assumptions(study: Study, shared: float) -> str:
     rule = study.repetitions
     repetitions = f"{rule.minimum} to {rule.maximum} repetitions a case (capped at {rule.time_cap:g} s)"
     start = f"each {START_S * 1e6:g} µs for the start, plus the skew"

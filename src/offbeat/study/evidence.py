@@ -1,10 +1,9 @@
-"""Evidence: what was seen to run, as text that can be compared.
+"""Evidence: the observation of what ran, as text that can be compared.
 
-Three kinds, the strongest that a library allows: ``functions:`` names of the library's own algorithm
-functions in the order of entry; ``messages:`` a digest of how many messages and bytes each rank sent to each
-other; ``late:`` who left late when one rank after another was delayed. Where more than one kind was seen, the
-parts are separated by ``; ``, the strongest first. Of a simulated algorithm there is nothing to see:
-``schedule:`` names the schedule that was run.
+There are three kinds, from strong to weak: ``functions:`` names of the library's algorithm functions in the
+order of entry; ``messages:`` a digest of the number of messages and bytes between each pair of ranks;
+``late:`` the ranks that left late when one rank after another was delayed. Several kinds are separated by
+``; ``, the strongest first. For a simulated algorithm, ``schedule:`` names the schedule that was run.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ MESSAGES = "messages:"
 LATE = "late:"
 SCHEDULE = "schedule:"
 AND = "; "
-"""Stands between the parts of evidence of several kinds."""
+"""Separator between evidence of several kinds."""
 
 EDGES_SHOWN = 8
 
 
 def from_observation(answer: Mapping[str, Any]) -> str:
-    """The evidence in the driver's answer to ``observe``; empty where it saw nothing."""
+    """The evidence in the driver's answer to ``observe``; empty if it observed nothing."""
     messages = [tuple(message) for message in answer["messages"] if message]
     parts = [FUNCTIONS + str(answer["functions"])] if answer["functions"] else []
     if answer["sees_messages"] and messages:
@@ -36,8 +35,8 @@ def from_observation(answer: Mapping[str, Any]) -> str:
 
 
 def from_fingerprint(answer: Mapping[str, Any]) -> str:
-    """The evidence in the driver's answer to ``fingerprint``: ``late:1>0,1 2>0,2``, delayed rank > who left
-    late."""
+    """The evidence in the driver's answer to ``fingerprint``: ``late:1>0,1 2>0,2``, delayed rank > ranks
+    that left late."""
     rows = [row for row in answer["late"] if row]
     return LATE + " ".join(f"{row[0]}>{','.join(str(rank) for rank in row[1:])}" for row in rows)
 
@@ -48,34 +47,34 @@ def part(evidence: str, kind: str) -> str:
 
 
 def functions(evidence: str) -> list[str]:
-    """The function names in the evidence; none where no functions were seen."""
+    """The function names in the evidence; none if no functions were observed."""
     return part(evidence, FUNCTIONS).removeprefix(FUNCTIONS).split()
 
 
-def with_fingerprint(seen: str, late: str) -> str:
-    """Evidence of functions and messages together with who left late."""
-    return AND.join(filter(None, [seen, late]))
+def with_fingerprint(observed: str, fingerprint: str) -> str:
+    """Evidence of functions and messages joined with a fingerprint of late exits."""
+    return AND.join(filter(None, [observed, fingerprint]))
 
 
 def identity(evidence: str) -> str:
-    """The part that two runs of the same algorithm share."""
+    """The part of the evidence that is equal in all runs of an algorithm."""
     return AND.join(
         " ".join(one.split()[:1]) if one.startswith(MESSAGES) else one for one in evidence.split(AND)
     )
 
 
 def kind(evidence: str) -> str:
-    """The strongest of the three kinds in the evidence; empty where nothing was seen, as in a simulation."""
+    """The strongest of the three kinds in the evidence; empty without any, as in a simulation."""
     return next((one for one in (FUNCTIONS, MESSAGES, LATE) if evidence.startswith(one)), "")
 
 
 def is_fingerprint(evidence: str) -> bool:
-    """Whether the evidence is about time alone."""
+    """Whether the evidence is of exit times only."""
     return evidence.startswith(LATE)
 
 
 def short(evidence: str) -> str:
-    """The evidence in a few words, for a table."""
+    """A short form of the evidence for tables."""
     names = functions(evidence)
     if names:
         first = names[0].removeprefix("ompi_coll_base_").removeprefix("MPIR_")
@@ -93,14 +92,14 @@ def shows_identity(evidence: str) -> bool:
 
 
 def _messages(messages: Sequence[tuple[int, int, int]]) -> str:
-    """The matrix, not the order: schedules of nonblocking messages may change their order from run to run."""
-    tally = Counter(messages)
-    rows = sorted((source, target, size, count) for (source, target, size), count in tally.items())
+    """The matrix of messages without their order, as nonblocking messages may change their order."""
+    counts = Counter(messages)
+    rows = sorted((source, target, size, count) for (source, target, size), count in counts.items())
     digest = hashlib.sha256(repr(rows).encode()).hexdigest()[:12]
     total = sum(size for _, _, size in messages)
-    shown = " ".join(
+    listed = " ".join(
         f"{source}>{target}:{size}B" + (f"×{n}" if n > 1 else "")
         for source, target, size, n in rows[:EDGES_SHOWN]
     )
     more = " …" if len(rows) > EDGES_SHOWN else ""
-    return f"{MESSAGES}{digest} {counted(len(messages), 'message')}, {total} B: {shown}{more}".rstrip(": ")
+    return f"{MESSAGES}{digest} {counted(len(messages), 'message')}, {total} B: {listed}{more}".rstrip(": ")

@@ -1,45 +1,53 @@
-"""From a study file to a checked :class:`~offbeat.study.schema.Study`.
+"""From a study file to a checked :class:`~offbeat.study.schema.Study`, and the complete study as stored.
 
-A faulty file is refused whole, before anything is launched, and every fault is told at once, a line each:
-file and line, the key, what is wrong, and what would be right.
+A faulty file is refused as a whole before anything is launched. All its faults are reported at once, a line
+for each: file and line, the key, what is wrong, and what would be right.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import tomlkit
 from msgspec import Struct
 
+from offbeat.errors import BadInput
+from offbeat.pattern.shapes import SHAPES
 from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
 from offbeat.reading import read_file
-from offbeat.study.check_simulator import platform_place
-from offbeat.study.checks import check
-from offbeat.study.choices import VOCABULARY
-from offbeat.study.resolved import changed_keys, read_resolved, resolved_toml
-from offbeat.study.schema import SIMULATING, Study
-from offbeat.toml.faults import Faults
-from offbeat.toml.positions import Key, dotted, key_lines, line_of
+from offbeat.study.case import COLLECTIVES
+from offbeat.study.checks import check, platform_source
+from offbeat.study.schema import EXTENTS, OPS, SIMULATING, Study
+from offbeat.toml.faults import Faults, Vocabulary, Words, hint
 from offbeat.toml.structure import Form, read
-from offbeat.toml.text import parse, read_text
-from offbeat.toml.words import hint
+from offbeat.toml.text import Key, dotted, key_lines, line_of, parse, read_text
 
 __all__ = ["LoadedStudy", "changed_keys", "check_algorithms", "load", "loads", "read_resolved"]
 
+VOCABULARY: Vocabulary = {
+    "collective": Words("a collective", tuple(COLLECTIVES)),
+    "shape": Words("a shape", tuple(SHAPES)),
+    "op": Words("an operation", OPS),
+    "datatype": Words("a datatype", tuple(EXTENTS)),
+}
+"""The words of the schema's keys, by the nouns with which the schema marks them."""
+
 FORM = Form(Study, VOCABULARY)
-"""What a study file may hold."""
+"""The structure of study files."""
 
 
 HOSTFILE_KEY = "mpi.hostfile"
-"""Stands for the host file among :meth:`LoadedStudy.file_digests`, wherever the file is."""
+"""Key of the host file in :meth:`LoadedStudy.file_digests`, independent of its path."""
 
 
 class LoadedStudy(Struct, frozen=True, kw_only=True):
-    """A checked study and where it came from. ``lines`` maps each place in ``text`` to its line, from 1."""
+    """A checked study and its file. ``lines`` maps each key of ``text`` to its line, from 1."""
 
     study: Study
     path: Path
@@ -52,11 +60,11 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
         return self.path.parent
 
     def line(self, key: Key) -> int:
-        """The line of a place such as ``("collective", 0, "names")``, or of the nearest one around it."""
+        """The line of a key such as ``("collective", 0, "names")``, or of the nearest enclosing one."""
         return line_of(self.lines, key)
 
     def where(self, key: Key) -> str:
-        """How sentences name a place: ``study.toml:12: mpi.prefix``."""
+        """The prefix of messages about a key: ``study.toml:12: mpi.prefix:``."""
         return f"{self.path}:{self.line(key)}: {dotted(key)}:"
 
     def resolved_toml(self) -> str:
@@ -64,20 +72,20 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
         return resolved_toml(self.study)
 
     def pattern_paths(self) -> dict[str, Path]:
-        """Label of a pattern file or a replay (its name without suffix) → where it is."""
+        """Label of a pattern file or a replay (its name without suffix) → path."""
         patterns = self.study.patterns
         return {Path(name).stem: self.base / name for name in [*patterns.files, *patterns.replays]}
 
     def platform(self) -> Platform:
-        """The machine that is simulated; raises BadInput where its file can no longer be read."""
-        return load_platform(platform_place(self.study.simulator.platform, self.base))
+        """The simulated machine; raises BadInput if its file can no longer be read."""
+        return load_platform(platform_source(self.study.simulator.platform, self.base))
 
     def file_digests(self) -> dict[str, str]:
         """File name as the study writes it → SHA-256 of its content: pattern files, replays, and the host
         file (under its key in the study) or the platform file where one is used."""
         names = [*self.study.patterns.files, *self.study.patterns.replays]
         if self.study.engine in SIMULATING:
-            platform = platform_place(self.study.simulator.platform, self.base)
+            platform = platform_source(self.study.simulator.platform, self.base)
             names += [str(platform)] if isinstance(platform, Path) else []
         paths = {name: self.base / name for name in names}
         if hostfile := self.hostfile():
@@ -85,7 +93,7 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
         return {name: hashlib.sha256(read_file(path)).hexdigest() for name, path in paths.items()}
 
     def hostfile(self) -> Path | None:
-        """Where the host file is; None where none is used."""
+        """The path of the host file; None if none is used."""
         is_used = self.study.mpi.hostfile and self.study.engine not in SIMULATING
         return self.base / self.study.mpi.hostfile if is_used else None
 
@@ -97,53 +105,54 @@ def simulator_options(
     family: str | None = None,
     executor: str | None = None,
 ) -> dict[Key, str]:
-    """What a command line says instead of the study file, as :func:`load` takes it.
+    """The ``overrides`` of :func:`load` for options of a command line.
 
-    A platform file is named relative to the current folder there.
+    A platform file on the command line is relative to the current folder.
     """
     if platform is not None and Path(platform).is_file():
         platform = str(Path(platform).absolute())
-    said: dict[Key, str | None] = {
+    options: dict[Key, str | None] = {
         ("engine",): engine,
         ("simulator", "platform"): platform,
         ("simulator", "family"): family,
         ("simulator", "executor"): executor,
     }
-    return {key: word for key, word in said.items() if word is not None}
+    return {key: option for key, option in options.items() if option is not None}
 
 
 def load(
-    path: Path | str, *, elsewhere: bool = False, instead: Mapping[Key, str] | None = None
+    path: Path | str, *, other_machine: bool = False, overrides: Mapping[Key, str] | None = None
 ) -> LoadedStudy:
     """Read and check a study file.
 
-    ``elsewhere`` says that the study will run on another machine: then this one's memory is no bound.
-    ``instead`` holds values that stand in place of the file's. Raises :class:`BadInput` with a line for every
-    fault.
+    ``other_machine`` says that the study will run on another machine: then this one's memory is no limit.
+    ``overrides`` replace values of the file. Raises :class:`BadInput` with a line for every fault.
     """
     path = Path(path)
-    mend = f"'offbeat init {path}' writes one to start from"
-    return loads(read_text(path, "the study file", mend), path, elsewhere=elsewhere, instead=instead)
+    remedy = f"'offbeat init {path}' writes one to start from"
+    return loads(
+        read_text(path, "the study file", remedy), path, other_machine=other_machine, overrides=overrides
+    )
 
 
 def loads(
-    text: str, path: Path | str, *, elsewhere: bool = False, instead: Mapping[Key, str] | None = None
+    text: str, path: Path | str, *, other_machine: bool = False, overrides: Mapping[Key, str] | None = None
 ) -> LoadedStudy:
-    """Check the text of a study file; ``path`` is for the sentences, its folder for relative file names."""
+    """Check the text of a study file; ``path`` is for messages, its folder for relative file names."""
     path = Path(path)
     raw = parse(text, path, "the study is empty; 'offbeat init' writes one to start from")
     lines = key_lines(text)
-    for key, value in (instead or {}).items():
-        _put(raw, key, value)
+    for key, value in (overrides or {}).items():
+        _set_value(raw, key, value)
     faults = Faults(path, lines)
     tree = read(raw, FORM, faults)
-    check(tree, raw, path.parent, faults, elsewhere=elsewhere)
+    check(tree, raw, path.parent, faults, other_machine=other_machine)
     faults.raise_all()
     return LoadedStudy(study=msgspec.convert(tree, Study), path=path, text=text, lines=lines)
 
 
-def _put(raw: dict[str, Any], key: Key, value: str) -> None:
-    """Put a value in its place; a table that is something else is left to the checks."""
+def _set_value(raw: dict[str, Any], key: Key, value: str) -> None:
+    """Set a value; if a table on the way is something else, the checks report it."""
     table: Any = raw
     for part in key[:-1]:
         table = table.setdefault(part, {})
@@ -163,7 +172,7 @@ def check_algorithms(
     """Refuse collectives and algorithm names that the library, or the simulator, doesn't have.
 
     ``known`` lists the library's names for each collective of the study; ``unsuited`` those of hierarchical
-    algorithms that cannot divide any of the study's placements. Raises :class:`BadInput` with the lines.
+    algorithms that fit none of the study's placements. Raises :class:`BadInput` with the lines.
     """
     faults = Faults(loaded.path, loaded.lines)
     for index, section in enumerate(loaded.study.collective):
@@ -184,9 +193,68 @@ def check_algorithms(
 
 
 def _hint(algorithm: str, known: Mapping[str, Sequence[str]], collective: str) -> str:
-    """What could be meant; parameters in parentheses can be wrong where the name is right."""
+    """The nearest names; a known name with unknown parameters has its own hint."""
     names = known.get(collective, ())
-    plain = algorithm.partition("(")[0].strip()
-    if plain != algorithm and plain in names:
-        return f"; {plain!r} is there, but not with these parameters. They are whole numbers: NAME(KEY=8)"
+    base_name = algorithm.partition("(")[0].strip()
+    if base_name != algorithm and base_name in names:
+        return f"; {base_name!r} is there, but not with these parameters. They are whole numbers: NAME(KEY=8)"
     return hint(algorithm, names)
+
+
+NOT_MEASURED = ("name",)
+"""Keys that affect neither the cases nor their measurement."""
+
+
+def resolved_toml(study: Study) -> str:
+    """A study with every default written out, sizes in bytes and times in seconds.
+
+    Loads as an equal study. The key that its skew policy does not use is left out, as in every study file.
+    """
+    values = msgspec.to_builtins(study)
+    values["skew"].pop("factors" if study.skew.policy == "fixed" else "times")
+    document = tomlkit.document()
+    document.add(tomlkit.comment("The whole study with every default; sizes in bytes, times in seconds."))
+    for name, value in sorted(values.items(), key=lambda item: isinstance(item[1], dict | list)):
+        document.add(name, tomlkit.item(value))
+    return tomlkit.dumps(document)
+
+
+def read_resolved(text: str) -> Study:
+    """The study of a text of :func:`resolved_toml`; the files that it names are not read.
+
+    Raises :class:`BadInput` for any other text.
+    """
+    try:
+        return msgspec.convert(tomllib.loads(text), Study)
+    except (ValueError, RecursionError) as error:  # of TOML, and of the study's form
+        raise BadInput(
+            f"study.toml beside the results is not a study as offbeat stores it ({error}); put it back from"
+            " a copy, or measure into another directory with --output"
+        ) from None
+
+
+def changed_keys(old: Study, new: Study) -> list[str]:
+    """The dotted keys in which two studies differ, without NOT_MEASURED."""
+    before, after = msgspec.to_builtins(old), msgspec.to_builtins(new)
+    for name in NOT_MEASURED:
+        before.pop(name)
+        after.pop(name)
+    return list(_differences(before, after, ""))
+
+
+def _differences(old: Any, new: Any, key: str) -> list[str]:
+    """Dotted keys below ``key`` with different values; lists are compared whole, unless they hold tables."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = list(dict.fromkeys([*old, *new]))
+        inner = [(old.get(name), new.get(name), f"{key}.{name}".lstrip(".")) for name in names]
+    elif _are_tables(old) and _are_tables(new) and len(old) == len(new):
+        inner = [
+            (one, other, f"{key}[{index}]") for index, (one, other) in enumerate(zip(old, new, strict=True))
+        ]
+    else:
+        return [] if old == new else [key]
+    return [changed for one, other, inner_key in inner for changed in _differences(one, other, inner_key)]
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)

@@ -1,8 +1,8 @@
-"""The study file as typed structures: every key, its meaning, unit and default.
+"""The study file as typed structures: every key with its meaning, unit and default.
 
 The reference page and the JSON Schema are generated from here. Sizes are bytes, given as integers or as text
 with a unit (``"64 KiB"``); times are seconds, given as numbers or as text with a unit (``"100 us"``). The
-loader (:mod:`offbeat.study.load`) turns text into numbers before these structures are made.
+loader (:mod:`offbeat.study.load`) converts text to numbers before it creates these structures.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ EXTENTS = {"byte": 1, "int": 4, "long": 8, "float": 4, "double": 8}
 """Element types and the bytes that one element takes."""
 
 ARITHMETIC = ("sum", "prod", "max", "min")
-"""Operations on numbers: every element type has them; a byte is an unsigned number that wraps."""
+"""Operations on numbers, for every element type; a byte is an unsigned number that wraps around."""
 
 BITWISE = ("band", "bor", "bxor")
-"""Operations on bits: byte, int and long have them, float and double don't."""
+"""Operations on bits, for byte, int and long."""
 
 OPS = ARITHMETIC + BITWISE
 """Every reduction operation of a study; all are commutative."""
@@ -38,7 +38,7 @@ Datatype = Annotated[str, choice("datatype")]
 
 
 class CollectiveSection(Section, frozen=True, kw_only=True):
-    """What is measured of one or several collectives."""
+    """One or several collectives, with their message sizes and algorithms."""
 
     names: Annotated[
         list[CollectiveName], Meta(min_length=1, description="collectives, by their MPI names in lower case")
@@ -63,7 +63,7 @@ class CollectiveSection(Section, frozen=True, kw_only=True):
 class ProcessesSection(Section, frozen=True, kw_only=True):
     """How many processes, and where. Either ``p``, or ``nodes`` and ``ppn``."""
 
-    p: Annotated[list[Count], Meta(description="numbers of processes, placed as the launcher likes")] = field(
+    p: Annotated[list[Count], Meta(description="numbers of processes, placed by the launcher")] = field(
         default_factory=list
     )
     nodes: Annotated[list[Count], Meta(description="numbers of nodes; each is combined with each ppn")] = (
@@ -87,8 +87,8 @@ DEFAULT_SHAPES = (
 class PatternsSection(Section, frozen=True, kw_only=True):
     """The arrival patterns."""
 
-    shapes: Annotated[list[ShapeName], Meta(description="shapes, as 'offbeat pattern make' knows them")] = (
-        field(default_factory=lambda: list(DEFAULT_SHAPES))
+    shapes: Annotated[list[ShapeName], Meta(description="shapes of 'offbeat pattern make'")] = field(
+        default_factory=lambda: list(DEFAULT_SHAPES)
     )
     files: Annotated[
         list[str], Meta(description="pattern files: one delay in seconds a line; relative to the study file")
@@ -101,7 +101,7 @@ class PatternsSection(Section, frozen=True, kw_only=True):
         ),
     ] = field(default_factory=list)
     scale_files: Annotated[
-        bool, Meta(description="scale the files' delays to the skew policy instead of using them as they are")
+        bool, Meta(description="scale the files' delays to the skew policy instead of using them unchanged")
     ] = False
     seed: Annotated[Seed, Meta(description="seed of the random shape")] = 1
 
@@ -113,7 +113,7 @@ class SkewSection(Section, frozen=True, kw_only=True):
         Literal["mean", "median", "fastest", "own", "fixed"],
         Meta(
             description="mean: factor × the mean no-delay runtime over all algorithms of that collective and"
-            " size, in which one very slow algorithm outweighs the others; median: factor × the median of"
+            " size, which one very slow algorithm dominates; median: factor × the median of"
             " these runtimes; fastest: factor × the mean of the three shortest; own: factor × this"
             " algorithm's own no-delay runtime; fixed: the times given"
         ),
@@ -127,16 +127,16 @@ class SkewSection(Section, frozen=True, kw_only=True):
 
 
 class RepetitionsSection(Section, frozen=True, kw_only=True):
-    """When a case has been measured often enough."""
+    """How many repetitions and blocks a case has."""
 
     blocks: Annotated[
         int,
         Meta(
             ge=1,
             le=1000,
-            description="every case is measured in so many blocks, each in another round through the study"
-            " and in another launch; up to twice as many where its interval is wider than asked for. What"
-            " differs between blocks tells how certain a choice is; a single block cannot tell",
+            description="number of blocks of each case, each in another round and another launch;"
+            " up to twice as many if its interval is wider than confidence_width. The variation"
+            " between blocks determines the confidence of a choice; a single block cannot show it",
         ),
     ] = 5
     confidence_width: Annotated[
@@ -150,25 +150,26 @@ class RepetitionsSection(Section, frozen=True, kw_only=True):
     minimum: Annotated[
         Count,
         Meta(
-            description="valid repetitions at least, over all blocks; a replay goes through all of its calls"
-            " in every block"
+            description="minimum of valid repetitions, over all blocks; a replay goes through all of its"
+            " calls in every block"
         ),
     ] = 10
     maximum: Annotated[
         Count,
-        Meta(description="valid repetitions at most, over all blocks; of a replay, for each of its calls"),
+        Meta(description="maximum of valid repetitions, over all blocks; for a replay, of each of its calls"),
     ] = 100
     time_cap: Annotated[
         Seconds,
-        Meta(description="seconds that the blocks of a case may take together, once it has its minimum"),
+        Meta(description="limit in seconds on all blocks of a case, once it has its minimum"),
     ] = 2.0
     hang_after: Annotated[
-        PositiveSeconds, Meta(description="seconds without a sign of life before a case is quarantined")
+        PositiveSeconds,
+        Meta(description="seconds without output of the driver after which a case is quarantined"),
     ] = 60.0
 
     @property
     def planned_blocks(self) -> int:
-        """How many blocks a case has at least: those asked for, but never more than repetitions."""
+        """The minimum number of blocks of a case: ``blocks``, but not more than repetitions."""
         return min(self.blocks, self.maximum)
 
 
@@ -183,24 +184,24 @@ class MpiSection(Section, frozen=True, kw_only=True):
         Meta(description="the launch command: auto, mpirun, mpiexec or srun"),
     ] = "auto"
     hostfile: Annotated[str, Meta(description="passed to the launcher; relative to the study file")] = ""
-    options: Annotated[list[str], Meta(description="further launcher options, a word each")] = field(
+    options: Annotated[list[str], Meta(description="further launcher options, one argument each")] = field(
         default_factory=list
     )
     environment: Annotated[dict[str, str], Meta(description="environment variables for the processes")] = (
         field(default_factory=dict)
     )
-    isolate: Annotated[bool, Meta(description="a launch of its own for each algorithm")] = False
+    isolate: Annotated[bool, Meta(description="a separate launch for each algorithm")] = False
 
 
 FAMILIES = ("openmpi", "mpich", "simgrid")
-"""Whose algorithms the simulator has."""
+"""The families of algorithms of the simulator."""
 
 SIMULATING = ("sim", "smpi")
-"""The engines that simulate; one repetition of a case is all there is to know."""
+"""The engines that simulate; their results are exact after one repetition."""
 
 
 class SimulatorSection(Section, frozen=True, kw_only=True):
-    """What the engines sim and smpi simulate: a machine, and whose algorithms run on it."""
+    """The machine that the engines sim and smpi simulate, and the family of algorithms."""
 
     platform: Annotated[
         str,
@@ -208,7 +209,7 @@ class SimulatorSection(Section, frozen=True, kw_only=True):
     ] = "paper"
     family: Annotated[
         Literal["openmpi", "mpich", "simgrid"],
-        Meta(description="whose algorithms, under the names that they have there: openmpi, mpich or simgrid"),
+        Meta(description="family of algorithms and of their names: openmpi, mpich or simgrid"),
     ] = "openmpi"
     executor: Annotated[
         Literal["local", "mpi4py", "dask"],
@@ -217,13 +218,13 @@ class SimulatorSection(Section, frozen=True, kw_only=True):
 
 
 class StartSection(Section, frozen=True, kw_only=True):
-    """The harmonised start."""
+    """The synchronized start."""
 
     tolerance: Annotated[
         PositiveSeconds | Literal["auto"],
         Meta(
-            description="how late a process may start after its planned time, in seconds, for a repetition"
-            " to count; the error bound of its clock counts as lateness"
+            description="latest start of a process after its planned time, in seconds, for a repetition to be"
+            " valid; the error bound of its clock is added to its lateness"
         ),
     ] = "auto"
 
@@ -237,15 +238,15 @@ class Study(Section, frozen=True, kw_only=True):
     engine: Annotated[
         Literal["mpi", "sim", "smpi"],
         Meta(
-            description="what measures: mpi, this machine's library; sim, offbeat's simulator; or smpi,"
-            " SimGrid's"
+            description="mpi measures with the MPI library of this machine; sim simulates with offbeat's"
+            " simulator, smpi with SimGrid"
         ),
     ] = "mpi"
     seed: Annotated[
         Seed | Literal["auto"],
         Meta(
-            description="seed of the order in which cases are measured; auto: drawn when the results begin,"
-            " and kept in their study.toml, so that repeated studies differ in their order"
+            description="seed of the order in which cases are measured; auto: drawn when the results are"
+            " created and stored in their study.toml, so that repeated studies differ in their order"
         ),
     ] = "auto"
     patterns: PatternsSection = PatternsSection()

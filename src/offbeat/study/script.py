@@ -1,4 +1,4 @@
-"""Job scripts: a study under Slurm or PBS, from outside an allocation."""
+"""Job scripts that run a study under Slurm or PBS."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ STOP_BEFORE_LIMIT_MIN = 5
 """How many minutes before its time limit a job stops measuring."""
 
 JOB_END = "OFFBEAT_JOB_END"
-"""Environment variable: when the job's time limit ends, in whole seconds since 1970; PBS doesn't tell."""
+"""Environment variable: end of the job's time limit in whole seconds since 1970; PBS does not provide it."""
 
 _TIME = re.compile(r"(?:(\d{1,3})-)?(\d{1,4}):([0-5]\d):([0-5]\d)")
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:+,=-]*")
 
 
 class JobSize(Struct, frozen=True, kw_only=True):
-    """What a job asks for; ``nodes`` and ``ppn`` are 0 where the scheduler places p processes as it likes."""
+    """The resources of a job; ``nodes`` and ``ppn`` are 0 if the scheduler places p processes freely."""
 
     p: int
     nodes: int
@@ -32,7 +32,7 @@ class JobSize(Struct, frozen=True, kw_only=True):
 
 
 class JobOptions(Struct, frozen=True, kw_only=True):
-    """What the user says of the job: the time limit in seconds, and names that are left out where empty."""
+    """The user's options for the job: time limit in seconds, and names that are omitted if empty."""
 
     time_limit_s: int = 3600
     account: str = ""
@@ -42,10 +42,10 @@ class JobOptions(Struct, frozen=True, kw_only=True):
 
 
 def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
-    """The largest placement of a study: what a job must hold.
+    """The resources for the largest placement of a study.
 
-    ``nodes`` and ``ppn`` say what the job shall have instead (0: what the study needs). Raises
-    :class:`BadInput` when the study doesn't fit into that.
+    ``nodes`` and ``ppn`` replace those of the study (0: those of the study). Raises :class:`BadInput` if the
+    study does not fit.
     """
     for name, value in (("--nodes", nodes), ("--ppn", ppn)):
         if value < 0:
@@ -55,17 +55,17 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
     if study.processes.p:
         return _freely_placed(max(study.processes.p), nodes, ppn)
     needed = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
-    for name, given, least in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
-        if given and given < least:
-            mend = f"give --{name} {least}, or measure less"
-            raise BadInput(f"--{name} {given}: the study goes up to {name} = {least}; {mend}")
+    for name, given, required in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
+        if given and given < required:
+            remedy = f"give --{name} {required}, or measure less"
+            raise BadInput(f"--{name} {given}: the study goes up to {name} = {required}; {remedy}")
     return JobSize(p=needed.nodes * needed.ppn, nodes=nodes or needed.nodes, ppn=ppn or needed.ppn)
 
 
 def _simulating(study: Study, nodes: int, ppn: int) -> JobSize:
-    """A job that simulates: one task, which computes on all cores of its node, whatever p the study has.
+    """A simulating job: one task on all cores of its node, for every p of the study.
 
-    With the executors mpi4py and dask the user says how many tasks compute.
+    With the executors mpi4py and dask the user sets the number of tasks.
     """
     if nodes > 1 and study.simulator.executor == "local":
         raise BadInput(
@@ -78,7 +78,7 @@ def _simulating(study: Study, nodes: int, ppn: int) -> JobSize:
 
 
 def parse_time_limit(text: str) -> int:
-    """The seconds of a time limit written ``HH:MM:SS`` or ``D-HH:MM:SS``; more than a job needs to stop."""
+    """The seconds of a time limit ``HH:MM:SS`` or ``D-HH:MM:SS``, above STOP_BEFORE_LIMIT_MIN."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise BadInput(
@@ -124,7 +124,7 @@ def pbs_script(loaded: LoadedStudy, options: JobOptions) -> str:
         "-j oe",
     ]
     end = [
-        "# When the time limit ends: PBS doesn't tell. Whoever changes walltime changes the seconds here.",
+        "# End of the time limit, which PBS does not provide: change the seconds together with walltime.",
         f"export {JOB_END}=$(($(date +%s) + {options.time_limit_s}))",
         "",
     ]
@@ -142,9 +142,9 @@ def job_name(study: Study) -> str:
 
 
 def job_end_s(environ: Mapping[str, str]) -> float | None:
-    """When the time limit of the surrounding job ends, in seconds since 1970, if our job script says so.
+    """The end of the job's time limit in seconds since 1970, if our job script has set it.
 
-    Raises :class:`BadInput` for a value that is no such number.
+    Raises :class:`BadInput` for an invalid value.
     """
     text = environ.get(JOB_END, "").strip()
     if not text:
@@ -158,14 +158,14 @@ def job_end_s(environ: Mapping[str, str]) -> float | None:
 
 
 def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
-    """A job for p processes that a study leaves to the launcher."""
+    """A job for p processes that are placed by the launcher."""
     if not nodes and not ppn:
         return JobSize(p=p, nodes=0, ppn=0)
     nodes, ppn = nodes or math.ceil(p / ppn), ppn or math.ceil(p / nodes)
     if nodes * ppn < p:
-        mend = f"give --nodes {math.ceil(p / ppn)}, or measure fewer processes"
+        remedy = f"give --nodes {math.ceil(p / ppn)}, or measure fewer processes"
         raise BadInput(
-            f"{nodes} nodes × {ppn} hold {nodes * ppn} processes, but the study goes up to p = {p}; {mend}"
+            f"{nodes} nodes × {ppn} hold {nodes * ppn} processes, but the study goes up to p = {p}; {remedy}"
         )
     return JobSize(p=p, nodes=nodes, ppn=ppn)
 
@@ -173,15 +173,15 @@ def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
 def _script(directives: list[str], size: JobSize, loaded: LoadedStudy, before: list[str]) -> str:
     place = f" ({size.nodes} nodes × {size.ppn})" if size.nodes else ""
     path = loaded.path.resolve()
-    what = f"# Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself."
+    purpose = f"# Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself."
     if loaded.study.engine in SIMULATING:
-        what = "# Simulates an offbeat study on all cores of the job's node; no MPI process is launched."
+        purpose = "# Simulates an offbeat study on all cores of the job's node; no MPI process is launched."
     lines = [
         "#!/bin/bash",
         *directives,
         "",
-        what,
-        "# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as",
+        purpose,
+        "# Nothing is loaded automatically: add the commands that make MPI and offbeat available, such as",
         "#   module load openmpi",
         "#   source ~/offbeat/bin/activate",
         "",
@@ -192,7 +192,7 @@ def _script(directives: list[str], size: JobSize, loaded: LoadedStudy, before: l
         "",
         *before,
         f"# Stops {STOP_BEFORE_LIMIT_MIN} minutes before the time limit; what was measured by then is kept.",
-        "# Submit this script again to go on where it stood: nothing is measured twice.",
+        "# Submit this script again to resume: nothing is measured twice.",
         f"cd {shlex.quote(str(path.parent))} || exit 2",
         f"offbeat run {shlex.quote(path.name)} --stop-before-limit {STOP_BEFORE_LIMIT_MIN}",
     ]
@@ -200,7 +200,7 @@ def _script(directives: list[str], size: JobSize, loaded: LoadedStudy, before: l
 
 
 def _named(prefix: str, name: str) -> list[str]:
-    """A directive for an account or a queue; none where it is empty."""
+    """The directive for an account or a queue; none if the name is empty."""
     if name and not _WORD.fullmatch(name):
         raise BadInput(f"{name!r} is no name of an account, partition or queue; write one word")
     return [prefix + name] if name else []

@@ -1,16 +1,18 @@
-"""The study file that ``offbeat init`` writes: valid as it is, with every key of the schema explained."""
+"""The study file that ``offbeat init`` writes, and the JSON Schema of study files; both follow the schema."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from offbeat.study.load import FORM
+from offbeat.toml import json_schema
 from offbeat.toml.template import Template
 
 HEAD = (
-    "A study for offbeat: what is measured, and how. 'offbeat run FILE' does it, 'offbeat run FILE --dry-run'"
-    " says what would be done. Lines that begin with '#' and a key show a default or an example; take the '#'"
-    ' away to change it. Sizes are bytes or text such as "64 KiB", times seconds or text such as "100 us".'
+    "A study for offbeat: what is measured, and how. 'offbeat run FILE' runs it, 'offbeat run FILE --dry-run'"
+    " shows what would be run. Lines that begin with '#' and a key show a default or an example; remove the"
+    " '#' to change it."
+    ' Sizes are bytes or text such as "64 KiB", times seconds or text such as "100 us".'
 )
 
 WRITTEN: dict[str, Any] = {
@@ -33,7 +35,7 @@ WRITTEN: dict[str, Any] = {
     "repetitions.minimum": 10,
     "repetitions.maximum": 100,
 }
-"""Keys that the template sets; all others stand there as comments."""
+"""Keys that the template sets; all others are written as comments."""
 
 EXAMPLES: dict[str, Any] = {
     "processes.nodes": [2, 4],
@@ -45,8 +47,21 @@ EXAMPLES: dict[str, Any] = {
     "mpi.options": ["--bind-to", "core"],
     "mpi.environment": {"OMP_NUM_THREADS": "1"},
 }
-"""What the commented keys show where the default would be empty."""
+"""Examples for commented keys whose default is empty."""
 
 
 TEMPLATE = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
 """The commented study file that ``offbeat init`` writes."""
+
+
+TITLE = "offbeat study"
+
+
+def schema() -> dict[str, Any]:
+    """The schema of a study file, in which sizes and times may be text with a unit."""
+    return json_schema.schema(FORM, TITLE)
+
+
+def schema_text() -> str:
+    """The text of the published schema file."""
+    return json_schema.schema_text(FORM, TITLE)

@@ -18,40 +18,40 @@ _NUMBER = r"^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*"
 
 def schema(form: Form, title: str) -> dict[str, Any]:
     """The schema of a file, in which quantities may be text with a unit."""
-    made = msgspec.json.schema(form.kind)
-    _add_defaults(made["$defs"], form.structure())
-    return {"$schema": DIALECT, "title": title, **_adapted(made, form)}
+    generated = msgspec.json.schema(form.kind)
+    _add_defaults(generated["$defs"], form.structure())
+    return {"$schema": DIALECT, "title": title, **_expand(generated, form)}
 
 
 def schema_text(form: Form, title: str) -> str:
-    """The schema as the file that is published."""
+    """The text of the published schema file."""
     return json.dumps(schema(form, title), indent=2, ensure_ascii=False) + "\n"
 
 
-def _adapted(node: Any, form: Form) -> Any:
-    """The node with the schema's marks for quantities and choices turned into what they stand for."""
+def _expand(node: Any, form: Form) -> Any:
+    """The node with its marks for quantities and choices replaced by JSON Schema."""
     if isinstance(node, list):
-        return [_adapted(entry, form) for entry in node]
+        return [_expand(entry, form) for entry in node]
     if not isinstance(node, dict):
         return node
-    plain = {key: _adapted(value, form) for key, value in node.items() if key not in ("x-unit", "x-choice")}
+    expanded = {key: _expand(value, form) for key, value in node.items() if key not in ("x-unit", "x-choice")}
     if "x-choice" in node:
-        plain["enum"] = list(form.words[node["x-choice"]].known)
-    return _quantity(plain, node["x-unit"]) if "x-unit" in node else plain
+        expanded["enum"] = list(form.words[node["x-choice"]].known)
+    return _quantity(expanded, node["x-unit"]) if "x-unit" in node else expanded
 
 
 def _quantity(node: dict[str, Any], unit: str) -> dict[str, Any]:
     """A number, or text with a unit."""
     outer: dict[str, Any] = {key: node[key] for key in ("description", "default") if key in node}
     number = {key: value for key, value in node.items() if key not in outer}
-    words = list(UNITS[unit].words)
-    words += ["\u03bcs"] if "µs" in words else []  # with the Greek letter that looks like the micro sign
-    text = {"type": "string", "pattern": rf"{_NUMBER}({'|'.join(words)})?\s*$"}
+    units = list(UNITS[unit].units)
+    units += ["\u03bcs"] if "µs" in units else []  # with the Greek letter, which looks like the micro sign
+    text = {"type": "string", "pattern": rf"{_NUMBER}({'|'.join(units)})?\s*$"}
     return {**outer, "anyOf": [number, text]}
 
 
 def _add_defaults(definitions: dict[str, Any], kind: inspect.Type) -> None:
-    """Defaults that are lists, which the generator leaves out."""
+    """Add defaults that are lists, which msgspec leaves out."""
     inner = kind.type if isinstance(kind, inspect.Metadata) else kind
     inner = inner.item_type if isinstance(inner, inspect.ListType) else inner
     if not isinstance(inner, inspect.StructType):

@@ -1,7 +1,7 @@
-"""Types for keys: numbers that may be written with a unit, words out of a list, and the base of tables.
+"""Types of keys: numbers that may have a unit, words of a list; and the base class of tables.
 
-A schema is a :class:`msgspec.Struct` for each table. Its annotations say everything that is checked: type,
-range, unit, list of words; descriptions become the template, the JSON Schema and the reference page.
+A schema has a :class:`msgspec.Struct` for each table. Its annotations define all checks: type, range, unit,
+list of words; its descriptions become the template, the JSON Schema and the reference page.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from offbeat.units import (
 
 
 class Unit(Struct, frozen=True, kw_only=True):
-    """A kind of quantity: how it is called, told, read and written. ``types`` are those of TOML values."""
+    """A kind of quantity: its name, description, parser and formatter. ``types`` are those of TOML values."""
 
     noun: str
     described: str
     expected: str
     types: tuple[type, ...]
-    words: tuple[str, ...]
+    units: tuple[str, ...]
     parse: Callable[[Any], float]
-    shown: Callable[[Any], str]
+    format: Callable[[Any], str]
 
 
 UNITS: dict[str, Unit] = {
@@ -42,30 +42,30 @@ UNITS: dict[str, Unit] = {
         described="bytes; an integer or text such as '64 KiB'",
         expected="a size: whole bytes, or text such as '64 KiB'",
         types=(int, str),
-        words=tuple(SIZE_UNITS),
+        units=tuple(SIZE_UNITS),
         parse=parse_size,
-        shown=format_size,
+        format=format_size,
     ),
     "seconds": Unit(
         noun="time",
         described="seconds; a number or text such as '100 us'",
         expected="a time: seconds, or text such as '100 us'",
         types=(int, float, str),
-        words=tuple(TIME_UNITS),
+        units=tuple(TIME_UNITS),
         parse=parse_time,
-        shown=format_time,
+        format=format_time,
     ),
     "bytes_per_second": Unit(
         noun="bandwidth",
         described="bytes per second; a number or text such as '10 Gbit/s'",
         expected="a bandwidth: bytes per second, or text such as '10 Gbit/s'",
         types=(int, float, str),
-        words=tuple(BANDWIDTH_UNITS),
+        units=tuple(BANDWIDTH_UNITS),
         parse=parse_bandwidth,
-        shown=format_bandwidth,
+        format=format_bandwidth,
     ),
 }
-"""The quantities by the unit of the number that is kept."""
+"""The quantities by the unit of their number in the schema."""
 
 
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,7 +73,7 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def quantity(unit: str, *, positive: bool = False) -> Meta:
-    """A number that may be written as text with a unit: the loader and the JSON Schema look for ``unit``."""
+    """A number that may be text with a unit; the loader and the JSON Schema evaluate ``unit``."""
     text = UNITS[unit].described
     if positive:
         return Meta(gt=0, description=text, extra={"unit": unit}, extra_json_schema={"x-unit": unit})
@@ -81,7 +81,7 @@ def quantity(unit: str, *, positive: bool = False) -> Meta:
 
 
 def choice(noun: str) -> Meta:
-    """A word out of the list of that noun in the file's :data:`~offbeat.toml.words.Vocabulary`."""
+    """A word of the list with that noun in the file's :data:`~offbeat.toml.faults.Vocabulary`."""
     return Meta(extra={"choice": noun}, extra_json_schema={"x-choice": noun})
 
 

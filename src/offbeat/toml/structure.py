@@ -1,7 +1,7 @@
-"""The form of a file: known keys, and values of the right type, unit and range.
+"""Checks of a file against its schema: known keys, and values of the right type, unit and range.
 
-The schema's own type annotations drive the walk, so a key that is added there is checked here. What the
-values mean together is the business of whoever owns the schema.
+The checks follow the type annotations of the schema, so that a key that is added there is checked here. The
+owner of the schema checks the values against each other.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ import msgspec
 from msgspec import NODEFAULT, Struct, inspect
 
 from offbeat.errors import BadInput
-from offbeat.toml.faults import Faults
-from offbeat.toml.positions import Key
+from offbeat.toml.faults import INVALID, Faults, Tree, Vocabulary, hint, unknown
 from offbeat.toml.quantities import UNITS
-from offbeat.toml.tree import INVALID, Tree
-from offbeat.toml.words import Vocabulary, hint, unknown
+from offbeat.toml.text import Key
 
 _NUL = "the text holds the character NUL, which no file, program or variable can be named with; take it out"
 
 
 class Form(Struct, frozen=True):
-    """What a file may hold: the structure of its keys, and the lists of words that these choose from."""
+    """The schema of a file: the structure of its keys, and the lists of words for them."""
 
     kind: type[Struct]
     words: Vocabulary = {}
@@ -35,33 +33,33 @@ class Form(Struct, frozen=True):
         return info
 
     def sections(self) -> dict[str, list[str]]:
-        """How a table is written (``[patterns]``, ``[[collective]]``, or the file's beginning) → its keys."""
+        """Heading of a table (``[patterns]``, ``[[collective]]``, or the file's beginning) → its keys."""
         listed: dict[str, list[str]] = {}
         _list_sections(self.structure(), heading(()), listed)
         return listed
 
 
 def read(raw: dict[str, Any], form: Form, faults: Faults) -> Tree:
-    """The file as plain values with every default filled in; faulty ones are noted and become INVALID."""
+    """The file as plain values with every default filled in; values with a fault become INVALID."""
     return _Reader(form, faults).table(raw, form.structure(), ())
 
 
 def heading(key: Key) -> str:
-    """How the table at a place is written."""
+    """The heading of the table at a key."""
     if not key:
         return "the file's beginning"
     return f"[[{key[0]}]]" if isinstance(key[-1], int) else f"[{'.'.join(map(str, key))}]"
 
 
 class _Reader:
-    """Walks a file along its form."""
+    """Reads a file according to its schema."""
 
     def __init__(self, form: Form, faults: Faults) -> None:
         self._form = form
         self._faults = faults
 
     def checked(self, value: Any, kind: inspect.Type, key: Key) -> Any:
-        """One value, converted to what the schema holds; INVALID if it doesn't fit."""
+        """A value, converted to the type of the schema; INVALID if it has a fault."""
         extra: dict[str, Any] = {}
         if isinstance(kind, inspect.Metadata):
             extra, kind = kind.extra or {}, kind.type
@@ -97,13 +95,15 @@ class _Reader:
         return msgspec.to_builtins(default)
 
     def entries(self, value: Any, kind: inspect.ListType, key: Key) -> list[Any]:
-        """A list; a table where a list of tables is meant, or a single value, gets a sentence of its own."""
+        """A list; a table instead of a list of tables, and a single value, have messages of their own."""
         if isinstance(value, dict) and isinstance(kind.item_type, inspect.StructType):
             raise BadInput(
                 f"this is one table, but there may be several; write [[{key[-1]}]] in double brackets"
             )
         if not isinstance(value, list):
-            raise BadInput(f"{_shown(value)} is {_kind(value)}, but this is a list; write [{_shown(value)}]")
+            raise BadInput(
+                f"{_as_toml(value)} is {_kind(value)}, but this is a list; write [{_as_toml(value)}]"
+            )
         if kind.min_length and len(value) < kind.min_length:
             raise BadInput("the list is empty; it needs at least one entry")
         return [self.checked(item, kind.item_type, (*key, index)) for index, item in enumerate(value)]
@@ -112,8 +112,10 @@ class _Reader:
         """A table of texts, such as environment variables."""
         for name, text in value.items():
             if not isinstance(text, str):
-                mend = f'write it in quotation marks: {name} = "{_shown(text)}"'
-                self._faults.add((*key, name), f"{_shown(text)} is {_kind(text)}, but must be text; {mend}")
+                remedy = f'write it in quotation marks: {name} = "{_as_toml(text)}"'
+                self._faults.add(
+                    (*key, name), f"{_as_toml(text)} is {_kind(text)}, but must be text; {remedy}"
+                )
             elif "\0" in text:
                 self._faults.add((*key, name), _NUL)
         return {name: text if isinstance(text, str) else INVALID for name, text in value.items()}
@@ -151,7 +153,7 @@ class _Reader:
         return value
 
     def _refuse_unknown(self, value: Any, kind: inspect.Type, extra: dict[str, Any]) -> None:
-        """Words that aren't among those that the schema or its vocabulary lists."""
+        """Raise BadInput for a word that is not in the lists of the schema or its vocabulary."""
         words = self._form.words[extra["choice"]] if "choice" in extra else None
         if words and value not in words.known:
             raise BadInput(unknown(value, words.phrase, words.known))
@@ -160,7 +162,7 @@ class _Reader:
 
 
 def _refuse_outside(value: Any, kind: inspect.Type) -> None:
-    """Numbers outside the schema's range, and those that aren't finite."""
+    """Raise BadInput for numbers outside the range of the schema, and for non-finite ones."""
     if not isinstance(kind, inspect.IntType | inspect.FloatType):
         return
     if isinstance(value, float) and not math.isfinite(value):
@@ -184,23 +186,23 @@ def _double(value: int | float) -> float:
 
 
 def _of_type(value: Any, types: type | tuple[type, ...], expected: str) -> Any:
-    """The value itself, if it is of a type; TOML's true and false are no numbers."""
+    """The value, if it has one of the types; TOML's true and false are not numbers."""
     if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
-        raise BadInput(f"{_shown(value)} is {_kind(value)}, but this must be {expected}")
+        raise BadInput(f"{_as_toml(value)} is {_kind(value)}, but this must be {expected}")
     return value
 
 
 def _unknown_key(name: str, known: list[str], key: Key, form: Form) -> str:
-    """The sentence for a key that its table doesn't have; says where it would belong."""
-    homes = [title for title, keys in form.sections().items() if name in keys]
-    place = f"{name!r} is not a key of {heading(key)}"
-    if homes:
-        return f"{place}; it belongs to {' or '.join(homes)}"
-    return f"{place}{hint(name, known)}"
+    """The message for an unknown key, with the table that has such a key."""
+    owners = [title for title, keys in form.sections().items() if name in keys]
+    message = f"{name!r} is not a key of {heading(key)}"
+    if owners:
+        return f"{message}; it belongs to {' or '.join(owners)}"
+    return f"{message}{hint(name, known)}"
 
 
 def _purpose(field: inspect.Field) -> str:
-    """What a missing key would say, from the schema."""
+    """The description of a missing key in the schema."""
     kind = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
     inner = kind.item_type if isinstance(kind, inspect.ListType) else kind
     if isinstance(inner, inspect.StructType):
@@ -211,7 +213,7 @@ def _purpose(field: inspect.Field) -> str:
 
 
 def _kind(value: Any) -> str:
-    """What a TOML value is, in words."""
+    """The type of a TOML value in words."""
     names: dict[type, str] = {
         bool: "true or false",
         int: "a whole number",
@@ -223,8 +225,8 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "a date or time")
 
 
-def _shown(value: Any) -> str:
-    """A value as TOML writes it, cut where it is long."""
+def _as_toml(value: Any) -> str:
+    """A value as TOML, shortened if it is long."""
     if isinstance(value, bool):
         return str(value).lower()
     text = f'"{value}"' if isinstance(value, str) else str(value)

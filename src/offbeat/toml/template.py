@@ -1,4 +1,4 @@
-"""The commented file that people start from: made from its schema, so that it can't drift from it."""
+"""The commented file for a new user, generated from the schema."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from offbeat.toml.structure import Form
 
 
 class Template(Struct, frozen=True, kw_only=True):
-    """What a template says beside the schema.
+    """The parts of a template that are not in the schema.
 
-    ``head`` is its opening words. ``written`` are the keys that it sets, by their dotted names; all others
-    stand there as comments with their default, or with what ``examples`` shows where that would be empty.
+    ``head`` is its introduction. ``written`` are the keys that it sets, by dotted name; all others are
+    comments with their default, or with their value in ``examples``.
     """
 
     form: Form
@@ -57,7 +57,7 @@ class Template(Struct, frozen=True, kw_only=True):
         return f"{comment(described)}\n{line}"
 
     def _known(self, metadata: inspect.Metadata | None) -> str:
-        """The words that a list may hold, where the schema knows them."""
+        """The words for a list, if the schema lists them."""
         kind = metadata.type.item_type if metadata and isinstance(metadata.type, inspect.ListType) else None
         noun = (kind.extra or {}).get("choice") if isinstance(kind, inspect.Metadata) else None
         return f": {', '.join(self.form.words[noun].known)}" if noun else ""
@@ -79,7 +79,7 @@ def _default(field: inspect.Field) -> Any:
     """A field's default; quantities as text with a unit."""
     default = field.default_factory() if field.default is NODEFAULT else field.default
     unit = (field.type.extra or {}).get("unit") if isinstance(field.type, inspect.Metadata) else None
-    return UNITS[unit].shown(default) if unit else msgspec.to_builtins(default)
+    return UNITS[unit].format(default) if unit else msgspec.to_builtins(default)
 
 
 def _toml(value: Any) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
-from offbeat.pattern.draw import binned, time_unit
+from offbeat.pattern.draw import maxima_by_group, time_unit
 from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
 from offbeat.trace.cells import upper_ns
 from offbeat.trace.row_words import described
@@ -45,9 +45,9 @@ def delay_figure(summary: Summary, row: Row, sample: Sample | None = None) -> Fi
     delays = np.nan_to_num(row.delays_s, nan=0.0)
     low, high = _spread(sample, row)
     scale_s, unit = time_unit(max(float(delays.max(initial=0.0)), float(high.max(initial=0.0))))
-    latest, each = binned(delays, _BARS)
+    latest, each = maxima_by_group(delays, _BARS)
     places = np.arange(len(latest)) * each + (each - 1) / 2
-    upper, lower = binned(high, _BARS)[0] / scale_s, -binned(-low, _BARS)[0] / scale_s
+    upper, lower = maxima_by_group(high, _BARS)[0] / scale_s, -maxima_by_group(-low, _BARS)[0] / scale_s
     if len(delays) <= _FEW:
         axes.bar(places, latest / scale_s, width=0.8, color=BLUE, alpha=0.75, label="mean")
         if sample is not None:

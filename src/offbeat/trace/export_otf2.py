@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from offbeat.atomic_write import write_error
 from offbeat.errors import BadInput
 from offbeat.trace.events import Told, pieces
 from offbeat.trace.exchanged_bytes import Role, Totals, exchanged
 from offbeat.trace.message_sizes import plain
 from offbeat.trace.read import Trace
-from offbeat.whole_file import refused
 
 NAME = "traces"
 """The archive's name: its anchor file is ``traces.otf2``, as Score-P writes it and tools look for it."""
@@ -50,7 +50,7 @@ def export_otf2(
         _write(library, trace, unfinished, ranks, told)
         unfinished.replace(path)
     except OSError as error:
-        raise refused(path, error) from error
+        raise write_error(path, error) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 

@@ -15,9 +15,9 @@ import msgspec
 import polars as pl
 
 import offbeat
+from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.trace.events import Told, pieces
 from offbeat.trace.read import Trace
-from offbeat.whole_file import refused, whole_file
 
 Event = dict[str, Any]
 
@@ -36,7 +36,7 @@ def export_perfetto(
         },
     }
     try:
-        with whole_file(path) as stream:
+        with atomic_writer(path) as stream:
             stream.write(msgspec.json.encode(about)[:-1] + b',"traceEvents":[')
             separator = b"\n"
             for events in _all(trace, ranks, told):
@@ -45,7 +45,7 @@ def export_perfetto(
                     separator = b",\n"
             stream.write(b"\n]}\n")
     except OSError as error:
-        raise refused(path, error) from error
+        raise write_error(path, error) from error
 
 
 def _all(trace: Trace, ranks: Sequence[int] | None, told: Told | None) -> Iterator[Iterator[Event]]:

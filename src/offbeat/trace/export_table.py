@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as parquet
 
+from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.trace.events import COLUMNS, Told, pieces
 from offbeat.trace.read import Trace
-from offbeat.whole_file import refused, whole_file
 
 
 def empty() -> pl.DataFrame:
@@ -23,12 +23,12 @@ def export_csv(
 ) -> None:
     """Write a CSV file in UTF-8: a header, then a record a line. Raises :class:`BadInput` where it cannot."""
     try:
-        with whole_file(path) as stream:
+        with atomic_writer(path) as stream:
             stream.write(empty().write_csv().encode())
             for piece in pieces(trace, ranks=ranks, told=told):
                 stream.write(piece.write_csv(include_header=False).encode())
     except OSError as error:
-        raise refused(path, error) from error
+        raise write_error(path, error) from error
 
 
 def export_parquet(
@@ -45,10 +45,10 @@ def export_parquet(
     }
     try:
         with (
-            whole_file(path) as stream,
+            atomic_writer(path) as stream,
             parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
         ):
             for piece in pieces(trace, ranks=ranks, told=told):
                 writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
     except OSError as error:
-        raise refused(path, error) from error
+        raise write_error(path, error) from error

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 import offbeat
+from offbeat.atomic_write import write_atomically, write_error
 from offbeat.report.alone import environment, style
 from offbeat.report.pictures import Album, Shown
 from offbeat.trace.advice import sentence
@@ -24,7 +25,6 @@ from offbeat.trace.sampled import Sample
 from offbeat.trace.summary import Summary
 from offbeat.trace.tables import head, late_words, library_words, stability_words, tables
 from offbeat.units import counted, format_time
-from offbeat.whole_file import refused, write_whole_file
 
 MOST_DRAWN, MOST_ROWS, OPEN_ROWS = 6, 50, 3
 """Rows that have pictures, that stand in the tables, and whose pictures are open when the page opens."""
@@ -61,9 +61,9 @@ def write_page(
     """
     page = _page(trace, summary, samples, Album(pictures, path.absolute().parent))
     try:
-        write_whole_file(path, page.encode())
+        write_atomically(path, page.encode())
     except OSError as error:
-        raise refused(path, error, "the report") from error
+        raise write_error(path, error, "the report") from error
 
 
 def _page(trace: Trace, summary: Summary, samples: Sequence[Sample], album: Album) -> str:

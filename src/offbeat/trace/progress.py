@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from offbeat.bar import Bar
+from offbeat.progress_bar import ProgressBar
 
 
-class ReadProgress(Bar):
+class ReadProgress(ProgressBar):
     """Hears how many records were read; a context manager."""
 
     def __init__(self, doing: str, console: Console | None = None) -> None:
@@ -16,7 +16,7 @@ class ReadProgress(Bar):
 
     def told(self, done: int, most: int) -> None:
         """So many records were read, of so many at most."""
-        rate = done / max(self.seconds(), 1e-9) / 1e6
+        rate = done / max(self.elapsed_s(), 1e-9) / 1e6
         words = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"
-        self.draw(done=done, total=max(most, 1), words=words)
-        self.line(f"{self._doing}: {done} records, {done / max(most, 1):.0%}")
+        self.update(done=done, total=max(most, 1), detail=words)
+        self.print_periodically(f"{self._doing}: {done} records, {done / max(most, 1):.0%}")

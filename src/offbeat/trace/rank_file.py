@@ -17,7 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
-from offbeat.reading import limit_bytes, refuse_size
+from offbeat.reading import raise_too_large, size_limit
 from offbeat.trace import format as form
 from offbeat.trace.definitions import Definitions, finish, read_page
 from offbeat.units import counted
@@ -110,8 +110,8 @@ def open_file(path: Path) -> RankFile:
     """Open a file of a trace. Raises :class:`BadInput` for one that holds nothing that can be read."""
     try:
         size = path.stat().st_size
-        if size > (limit := limit_bytes(MOST_BYTES)):
-            refuse_size(path, size, limit)
+        if size > (limit := size_limit(MOST_BYTES)):
+            raise_too_large(path, size, limit)
         mapped = np.memmap(path, dtype=np.uint8, mode="r") if size else np.empty(0, np.uint8)
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from offbeat.errors import BadInput
-from offbeat.pattern.sequence import Sequence
+from offbeat.pattern.replay import Replay
 from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.patterns import SCALING, nearest, origin, scaled_delays, stand_ins
 from offbeat.trace.row_words import described, short_name
@@ -13,7 +13,7 @@ from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
 
-def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Sequence:
+def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Replay:
     """The recorded calls in their order, or at most ``most`` of them, evenly chosen.
 
     Ranks that were not traced have the delay of the nearest one that was. Raises :class:`BadInput` where no
@@ -26,21 +26,21 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
         raise BadInput(f"{described(row)}: no call was recorded on all traced ranks, so there is no replay")
     filled = delays[chosen][:, nearest(traced, row.processes)]
     what = _which(len(chosen), row.whole)
-    return Sequence(
+    return Replay(
         name=f"{short_name(row)}-calls",
         delays_s=filled - filled.min(axis=1, keepdims=True),
         header=origin(summary, row) | {"replay": what} | stand_ins(traced, row.processes),
     )
 
 
-def scaled(sequence: Sequence, p: int) -> Sequence:
+def scaled(sequence: Replay, p: int) -> Replay:
     """A replay for another number of processes: each call as :func:`offbeat.trace.patterns.scaled` does it.
 
     Raises :class:`BadInput` as :func:`offbeat.trace.patterns.scaled_delays` does.
     """
     if p == sequence.p:
         return sequence
-    return Sequence(
+    return Replay(
         name=f"{sequence.name}-p{p}",
         delays_s=scaled_delays(sequence.delays_s, p),
         header=sequence.header | {"scaled_from": f"p = {sequence.p}", "scaling": SCALING},

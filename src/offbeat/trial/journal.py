@@ -17,12 +17,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from offbeat.errors import BadInput, RunFailed
+from offbeat.atomic_write import write_atomically
+from offbeat.errors import BadInput, RunFailed, SignalExit
 from offbeat.reading import decode_json, read_file
 from offbeat.results.append import AppendFile, encode_lines, read_lines
 from offbeat.results.lock import Lock, holder
-from offbeat.stopped import Stopped
-from offbeat.whole_file import write_whole_file
 
 TRIAL, RUNS, OUTPUT, TUNING = "trial.json", "runs.jsonl", "output", "tuning"
 SCHEMA_VERSION = 1
@@ -100,8 +99,8 @@ def opened(directory: Path, settings: Settings) -> Iterator[Journal]:
         try:
             (directory / OUTPUT).mkdir(exist_ok=True)
             yield journal
-        except Stopped as stop:
-            stop.tell_kept(bool(journal.runs))
+        except SignalExit as stop:
+            stop.report_measurements(bool(journal.runs))
             raise
         finally:
             file.close()
@@ -141,7 +140,7 @@ def _same_trial(directory: Path, settings: Settings) -> None:
         known = decode_json(read_file(path), Settings)
     except FileNotFoundError:
         try:
-            write_whole_file(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
+            write_atomically(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
         except OSError as error:
             raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
         return

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
 from offbeat.tuning.plan import Rule
-from offbeat.whole_file import write_whole_file
 
 
 class ProcessEnvironment(Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ def write_file(directory: Path, name: str, text: str) -> Path:
     path = directory.absolute() / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole_file(path, text.encode())
+        write_atomically(path, text.encode())
     except OSError as error:
         raise BadInput(
             f"cannot write the tuning file {path}: {error.strerror or error}; give a directory that you can"

@@ -13,7 +13,7 @@ from offbeat.errors import BadInput
 from offbeat.reading import decode_json, read_file
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
-from offbeat.table import Fitted
+from offbeat.table import FittedTable
 from offbeat.tuning.files import write_file
 from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, NOT_TOLD, OBEYED, UNSEEN, Proof
 from offbeat.units import counted, format_size
@@ -61,9 +61,9 @@ def read_proofs(directory: Path) -> Proofs | None:
         return None
 
 
-def table(proofs: Sequence[Proof]) -> Fitted:
+def table(proofs: Sequence[Proof]) -> FittedTable:
     """A row a probe: what should run, what was seen, and whether that is the same."""
-    made = Fitted(["collective", "p", "size", "should run"], texts=(0, 3))
+    made = FittedTable(["collective", "p", "size", "should run"], texts=(0, 3))
     made.add_column("", wraps=False)
     made.add_column("seen")
     for proof in proofs:

@@ -19,7 +19,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study_toml
 from offbeat.study.evidence import kind
-from offbeat.study.resolved import read_resolved
+from offbeat.study.load import read_resolved
 from offbeat.study.schema import MpiSection
 from offbeat.tuning import intelmpi
 from offbeat.tuning.manifest import Manifest

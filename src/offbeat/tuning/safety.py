@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.select.legal import OPTION, processes_covered, wrong_between
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.legal import WrongCall, in_words, kinds_of
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
 
 if TYPE_CHECKING:
     from offbeat.select.choose import Choice

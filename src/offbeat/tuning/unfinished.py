@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from offbeat.errors import RunFailed
-from offbeat.results.plan import CELL
+from offbeat.results.plan import CONFIGURATION
 from offbeat.select.choose import Choice
 from offbeat.select.table import Cell
 from offbeat.study.algorithm import DEFAULT
@@ -39,7 +39,7 @@ def settled(selection: Selection, *, partial: bool) -> list[Choice]:
     return (
         kept
         + [
-            _left(Cell(library=library, **dict(zip(CELL, cell, strict=True))))  # type: ignore[arg-type]
+            _left(Cell(library=library, **dict(zip(CONFIGURATION, cell, strict=True))))  # type: ignore[arg-type]
             for library in list(libraries)[:1]
             for cell in study.not_begun
         ]

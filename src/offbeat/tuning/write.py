@@ -32,8 +32,8 @@ def plan_for(
     """The plan of ``choices``, and the installation that it is for: ``wanted``, as ``--mpi`` takes it, or the
     measured one. ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
-    ``allowed`` are kinds of legal calls (:data:`offbeat.study.legal.KINDS`) for which its algorithms may be
-    wrong.
+    ``allowed`` are kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) for which its algorithms may
+    be wrong.
     Raises what :func:`plan_of` and :func:`installation_for` raise.
     """
     library = measured_library(results.provenance)

@@ -8,7 +8,7 @@
 #PBS -j oe
 
 # Measures an offbeat study on up to 128 processes (4 nodes × 32), with the nodes to itself.
-# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as
+# Nothing is loaded automatically: add the commands that make MPI and offbeat available, such as
 #   module load openmpi
 #   source ~/offbeat/bin/activate
 
@@ -17,10 +17,10 @@ if ! command -v offbeat > /dev/null; then
     exit 2
 fi
 
-# When the time limit ends: PBS doesn't tell. Whoever changes walltime changes the seconds here.
+# End of the time limit, which PBS does not provide: change the seconds together with walltime.
 export OFFBEAT_JOB_END=$(($(date +%s) + 5400))
 
 # Stops 5 minutes before the time limit; what was measured by then is kept.
-# Submit this script again to go on where it stood: nothing is measured twice.
+# Submit this script again to resume: nothing is measured twice.
 cd '/home/ada/my studies' || exit 2
 offbeat run study.toml --stop-before-limit 5

@@ -9,7 +9,7 @@
 #SBATCH --output=%x-%j.log
 
 # Measures an offbeat study on up to 128 processes (4 nodes × 32), with the nodes to itself.
-# Nothing is loaded or activated for you: put here what gives the job MPI and offbeat, such as
+# Nothing is loaded automatically: add the commands that make MPI and offbeat available, such as
 #   module load openmpi
 #   source ~/offbeat/bin/activate
 
@@ -19,6 +19,6 @@ if ! command -v offbeat > /dev/null; then
 fi
 
 # Stops 5 minutes before the time limit; what was measured by then is kept.
-# Submit this script again to go on where it stood: nothing is measured twice.
+# Submit this script again to resume: nothing is measured twice.
 cd '/home/ada/my studies' || exit 2
 offbeat run study.toml --stop-before-limit 5

@@ -6,29 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.algorithm import choose
-from offbeat.algorithm.subject import Call, Listed, Portion
+from offbeat.algorithm import find
+from offbeat.algorithm.inspected import Call, CatalogueAlgorithm, CheckBatch
 from offbeat.errors import BadInput, RunFailed
 
 OWN = Path(__file__).with_name("own_algorithms.py")
 
 
 def test_every_algorithm_that_is_listed_is_found_by_its_name() -> None:
-    for entry in choose.listed():
-        assert choose.subject(f"{entry.collective}/{entry.name}", entry.family) == entry
+    for entry in find.listed():
+        assert find.find_algorithm(f"{entry.collective}/{entry.name}", entry.family) == entry
 
 
 def test_a_name_without_a_family_is_looked_up_in_open_mpi_first() -> None:
-    found = choose.subject("reduce/binomial")
-    assert isinstance(found, Listed)
+    found = find.find_algorithm("reduce/binomial")
+    assert isinstance(found, CatalogueAlgorithm)
     assert found.family == "openmpi"
-    found = choose.subject("reduce/NTSL")
-    assert isinstance(found, Listed)
+    found = find.find_algorithm("reduce/NTSL")
+    assert isinstance(found, CatalogueAlgorithm)
     assert found.family == "simgrid"
 
 
 def test_parameters_in_brackets_are_taken_and_the_others_keep_their_defaults() -> None:
-    found = choose.subject("bcast/chain(fanout=2)")
+    found = find.find_algorithm("bcast/chain(fanout=2)")
     assert dict(found.parameters) == {"segment": 0, "fanout": 2}
     assert found.title == "bcast/chain(fanout=2) (openmpi)"
 
@@ -51,39 +51,39 @@ def test_names_that_mean_nothing_are_refused_with_what_could_be_meant(
     name: str, family: str, words: str
 ) -> None:
     with pytest.raises(BadInput, match=words.replace("(", r"\(")):
-        choose.subject(name, family)
+        find.find_algorithm(name, family)
 
 
 def test_a_function_in_a_file_is_an_algorithm() -> None:
-    chain = choose.subject(f"{OWN}:chain", collective="bcast")
+    chain = find.find_algorithm(f"{OWN}:chain", collective="bcast")
     assert chain.title == "bcast/own_algorithms.py:chain"
     assert chain.messages(Call(p=3, count=5))["source"].tolist() == [0, 1]
-    tally = chain.check(Portion(p=5, roots=(0,), counts=(0, 3)))
+    tally = chain.check(CheckBatch(p=5, roots=(0,), counts=(0, 3)))
     assert (tally.proved, tally.findings) == (2, [])
-    wrong = chain.check(Portion(p=2, roots=(1,)))
+    wrong = chain.check(CheckBatch(p=2, roots=(1,)))
     assert wrong.findings[0].sentence == (
         "rank 0: a send to rank 1 reads element 0 of its output before anything was written there"
     )
 
 
 def test_a_function_refuses_calls_that_it_is_not_made_for() -> None:
-    tree = choose.subject(f"{OWN}:tree", collective="reduce")
-    tally = tree.check(Portion(p=6))
+    tree = find.find_algorithm(f"{OWN}:tree", collective="reduce")
+    tally = tree.check(CheckBatch(p=6))
     assert (tally.proved, tally.refused) == (0, 6)
     assert tally.refusals[0].sentence == "6 is no power of two"
-    assert tree.check(Portion(p=8, roots=(0,), counts=(4,), commutative=(False,))).proved == 1
+    assert tree.check(CheckBatch(p=8, roots=(0,), counts=(4,), commutative=(False,))).proved == 1
     with pytest.raises(ValueError, match="6 is no power of two"):
         tree.messages(Call(p=6))
 
 
 def test_an_exception_of_a_function_names_its_line() -> None:
-    careless = choose.subject(f"{OWN}:careless", collective="bcast")
+    careless = find.find_algorithm(f"{OWN}:careless", collective="bcast")
     line = 1 + OWN.read_text().splitlines().index(
         "    return [rank.recv, rank.send][rank.id](1 - rank.id, rank.output)"
     )
     words = rf"own_algorithms.py:{line}: IndexError: list index out of range \(rank 2 of 3\)"
     with pytest.raises(RunFailed, match=words):
-        careless.check(Portion(p=3))
+        careless.check(CheckBatch(p=3))
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,16 @@ def test_files_that_hold_no_such_function_are_refused(
     path = tmp_path / "mine.py"
     path.write_text(text)
     with pytest.raises((BadInput, RunFailed), match=words):
-        choose.subject(f"{path}:{name}", collective="bcast")
+        find.find_algorithm(f"{path}:{name}", collective="bcast")
 
 
 def test_a_file_that_is_not_there_and_a_collective_that_is_not_known_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is not a file"):
-        choose.subject(f"{tmp_path}/none.py:chain", collective="bcast")
+        find.find_algorithm(f"{tmp_path}/none.py:chain", collective="bcast")
     with pytest.raises(BadInput, match="'bcats' is not a collective; did you mean 'bcast'"):
-        choose.subject(f"{OWN}:chain", collective="bcats")
-    with pytest.raises(BadInput, match="is an algorithm for reduce, and the collective bcast is asked for"):
-        choose.subject("reduce/binomial", collective="bcast")
+        find.find_algorithm(f"{OWN}:chain", collective="bcats")
+    with pytest.raises(BadInput, match="is an algorithm for reduce, but the collective bcast is requested"):
+        find.find_algorithm("reduce/binomial", collective="bcast")
 
 
 def test_a_function_may_import_its_neighbours(tmp_path: Path) -> None:
@@ -120,5 +120,5 @@ def test_a_function_may_import_its_neighbours(tmp_path: Path) -> None:
         "    for _ in range(rank.p - 1):\n"
         "        rank.sendrecv(to(rank), [], (rank.id - 1) % rank.p, [])\n"
     )
-    ring = choose.subject(f"{tmp_path / 'mine.py'}:ring", collective="barrier")
-    assert ring.check(Portion(p=7, counts=(0,))).proved == 1
+    ring = find.find_algorithm(f"{tmp_path / 'mine.py'}:ring", collective="barrier")
+    assert ring.check(CheckBatch(p=7, counts=(0,))).proved == 1

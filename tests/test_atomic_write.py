@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from offbeat.atomic_write import atomic_writer, write_atomically, write_error
 from offbeat.errors import BadInput, OffbeatError, RunFailed
-from offbeat.whole_file import refused, whole_file, write_whole_file
 
 
 def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
     path = tmp_path / "ü x.txt"
-    write_whole_file(path, b"one")
-    write_whole_file(path, b"two")
+    write_atomically(path, b"one")
+    write_atomically(path, b"two")
     assert path.read_bytes() == b"two"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -24,7 +24,7 @@ def test_a_file_is_written_and_replaced(tmp_path: Path) -> None:
 def test_what_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(b"old")
-    with pytest.raises(RuntimeError), whole_file(path) as stream:
+    with pytest.raises(RuntimeError), atomic_writer(path) as stream:
         stream.write(b"new")
         raise RuntimeError
     assert path.read_bytes() == b"old"
@@ -35,7 +35,7 @@ def test_permissions_stay(tmp_path: Path) -> None:
     path = tmp_path / "job.sh"
     path.write_bytes(b"old")
     path.chmod(0o750)
-    write_whole_file(path, b"new")
+    write_atomically(path, b"new")
     assert path.stat().st_mode & 0o777 == 0o750
 
 
@@ -44,7 +44,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "folder" / "target", tmp_path / "link"
     target.write_bytes(b"old")
     link.symlink_to(target)
-    write_whole_file(link, b"new")
+    write_atomically(link, b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
 
@@ -56,7 +56,7 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
     reader.start()
-    write_whole_file(pipe, b"through")
+    write_atomically(pipe, b"through")
     reader.join(timeout=30)
     assert read == [b"through"]
     assert pipe.is_fifo()
@@ -65,7 +65,7 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", [".", "a/b", "x" * 300])
 def test_a_place_that_is_none_is_the_systems_error(tmp_path: Path, path: str) -> None:
     with pytest.raises(OSError):
-        write_whole_file(tmp_path / path, b"x")
+        write_atomically(tmp_path / path, b"x")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -73,13 +73,13 @@ def test_a_place_that_is_none_is_the_systems_error(tmp_path: Path, path: str) ->
     ("number", "kind", "mend"),
     [
         (errno.EACCES, BadInput, "give a file in a folder that you can write to"),
-        (errno.ENOSPC, RunFailed, "make room there, or give a file in another place"),
+        (errno.ENOSPC, RunFailed, "free space there, or give a file on another disk"),
     ],
 )
 def test_a_refusal_names_the_file_and_what_would_mend_it(
     number: int, kind: type[OffbeatError], mend: str
 ) -> None:
     """A full disk is nobody's bad input."""
-    error = refused(Path("x.json"), OSError(number, os.strerror(number)), "the report")
+    error = write_error(Path("x.json"), OSError(number, os.strerror(number)), "the report")
     assert isinstance(error, kind)
     assert str(error) == f"cannot write the report x.json: {os.strerror(number)}; {mend}"

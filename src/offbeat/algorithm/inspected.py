@@ -1,4 +1,4 @@
-"""The algorithm that is looked at: one of the simulator's, or a function that somebody wrote in Python."""
+"""An algorithm that can be drawn, simulated and checked: of the catalogue, or a Python function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from offbeat import _simulator
 
 class Call(Struct, frozen=True, kw_only=True):
     """One collective call. ``count`` is elements as the MPI call states it, of ``element_bytes`` each;
-    ``node_of_rank`` is empty where all ranks are on one node."""
+    ``node_of_rank`` is empty if all ranks are on one node."""
 
     p: int
     root: int = 0
@@ -21,11 +21,11 @@ class Call(Struct, frozen=True, kw_only=True):
     node_of_rank: tuple[int, ...] = ()
 
 
-class Portion(Struct, frozen=True, kw_only=True):
-    """Calls that are checked together: every combination of these.
+class CheckBatch(Struct, frozen=True, kw_only=True):
+    """Calls that are checked together: every combination of these values.
 
-    Negative roots count from p, and those that p doesn't have are left out; no roots at all means every one.
-    ``ranks_per_node`` ranks share a node (0: all of them), filled node after node or (``by_node``) in turn.
+    Negative roots count from p, roots outside 0 to p − 1 are skipped, and no roots means every root.
+    ``ranks_per_node`` ranks share a node (0: all of them), placed in blocks or (``by_node``) round-robin.
     """
 
     p: int
@@ -38,7 +38,7 @@ class Portion(Struct, frozen=True, kw_only=True):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """A call that went wrong or was refused, and the sentence that says why."""
+    """A wrong or refused call, and the message that says why."""
 
     p: int
     root: int
@@ -47,11 +47,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     sentence: str
 
 
-class Tally(Struct, frozen=True, kw_only=True):
-    """What became of the calls of a portion.
+class BatchResult(Struct, frozen=True, kw_only=True):
+    """The results of the calls of a batch.
 
-    ``commutative_only`` calls are right except that they combine out of rank order although the operation
-    asked for it; ``refused`` ones were refused by the algorithm itself, with the first refusal kept.
+    ``commutative_only`` calls are right except that they combine out of rank order although the operation is
+    not commutative; ``refused`` calls were refused by the algorithm itself, the first one is in ``refusals``.
     Checking ends after 20 findings.
     """
 
@@ -62,8 +62,8 @@ class Tally(Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-class Subject(Protocol):
-    """What can be drawn, timed and checked."""
+class InspectedAlgorithm(Protocol):
+    """An algorithm that can be drawn, simulated and checked."""
 
     @property
     def collective(self) -> str:
@@ -72,12 +72,12 @@ class Subject(Protocol):
 
     @property
     def title(self) -> str:
-        """How it is called in headings: ``reduce/binomial (openmpi)``."""
+        """Its name in headings: ``reduce/binomial (openmpi)``."""
         ...
 
     @property
     def parameters(self) -> tuple[tuple[str, int], ...]:
-        """Every integer it takes, with the value it has here."""
+        """Every integer parameter with its value."""
         ...
 
     def messages(self, call: Call) -> dict[str, Any]:
@@ -85,18 +85,18 @@ class Subject(Protocol):
         ...
 
     def schedule(self, call: Call, *, local_work: bool) -> Any:
-        """What the simulator evaluates. ValueError if the call is refused."""
+        """The schedule that the simulator evaluates. ValueError if the call is refused."""
         ...
 
-    def check(self, portion: Portion) -> Tally:
+    def check(self, batch: CheckBatch) -> BatchResult:
         """Check many calls."""
         ...
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class CatalogueAlgorithm(Struct, frozen=True, kw_only=True):
     """An algorithm of the simulator's catalogue, with a value for each of its parameters.
 
-    ``given`` are the names of those that are not at their defaults because somebody said so.
+    ``explicit`` are the names of the parameters that the user set.
     """
 
     collective: str
@@ -104,7 +104,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     name: str
     parameters: tuple[tuple[str, int], ...] = ()
     smallest: tuple[int, ...] = ()
-    given: tuple[str, ...] = ()
+    explicit: tuple[str, ...] = ()
     ordered: bool = False
     scales: bool = False
 
@@ -112,27 +112,27 @@ class Listed(Struct, frozen=True, kw_only=True):
     def title(self) -> str:
         """``reduce/chain(fanout=2) (openmpi)``."""
         values = dict(self.parameters)
-        given = ", ".join(f"{name}={values[name]}" for name in self.given)
-        return f"{self.collective}/{self.name}{f'({given})' if given else ''} ({self.family})"
+        explicit = ", ".join(f"{name}={values[name]}" for name in self.explicit)
+        return f"{self.collective}/{self.name}{f'({explicit})' if explicit else ''} ({self.family})"
 
     def messages(self, call: Call) -> dict[str, Any]:
-        """See :class:`Subject`."""
+        """See :class:`InspectedAlgorithm`."""
         return _simulator.messages(*(self._identity() + _arguments(call)))
 
     def schedule(self, call: Call, *, local_work: bool) -> Any:
-        """See :class:`Subject`."""
+        """See :class:`InspectedAlgorithm`."""
         return _simulator.Schedule(*(self._identity() + _arguments(call)), local_work=local_work)
 
-    def check(self, portion: Portion) -> Tally:
-        """See :class:`Subject`; other threads go on meanwhile."""
-        return _tally(_simulator.check_range(*self._identity(), *_ranges(portion)))
+    def check(self, batch: CheckBatch) -> BatchResult:
+        """See :class:`InspectedAlgorithm`; releases the GIL."""
+        return _result(_simulator.check_range(*self._identity(), *_ranges(batch)))
 
     def _identity(self) -> tuple[str, str, str, dict[str, int]]:
         return self.collective, self.family, self.name, dict(self.parameters)
 
 
-class Written(Struct, frozen=True, kw_only=True):
-    """A function that is called with the Rank of each rank."""
+class PythonAlgorithm(Struct, frozen=True, kw_only=True):
+    """A Python function that is called for each rank with its Rank."""
 
     collective: str
     name: str
@@ -145,16 +145,16 @@ class Written(Struct, frozen=True, kw_only=True):
         return f"{self.collective}/{self.name}"
 
     def messages(self, call: Call) -> dict[str, Any]:
-        """See :class:`Subject`."""
+        """See :class:`InspectedAlgorithm`."""
         return self._programs(call).messages()
 
     def schedule(self, call: Call, *, local_work: bool) -> Any:
-        """See :class:`Subject`."""
+        """See :class:`InspectedAlgorithm`."""
         return _simulator.Schedule(self._programs(call), local_work=local_work)
 
-    def check(self, portion: Portion) -> Tally:
-        """See :class:`Subject`."""
-        return _tally(_simulator.check_written(self.collective, self.write, *_ranges(portion)))
+    def check(self, batch: CheckBatch) -> BatchResult:
+        """See :class:`InspectedAlgorithm`."""
+        return _result(_simulator.check_written(self.collective, self.write, *_ranges(batch)))
 
     def _programs(self, call: Call) -> _simulator.Programs:
         try:
@@ -167,25 +167,25 @@ def _arguments(call: Call) -> tuple[int, int, int, int, list[int]]:
     return call.p, call.root, call.count, call.element_bytes, list(call.node_of_rank)
 
 
-def _ranges(portion: Portion) -> tuple[Any, ...]:
+def _ranges(batch: CheckBatch) -> tuple[Any, ...]:
     return (
-        [portion.p],
-        list(portion.roots),
-        list(portion.counts),
-        portion.element_bytes,
-        portion.ranks_per_node,
-        portion.by_node,
-        list(portion.commutative),
+        [batch.p],
+        list(batch.roots),
+        list(batch.counts),
+        batch.element_bytes,
+        batch.ranks_per_node,
+        batch.by_node,
+        list(batch.commutative),
     )
 
 
-def _tally(found: dict[str, Any]) -> Tally:
-    return Tally(
-        proved=found["proved"],
-        refused=found["refused"],
-        commutative_only=found["commutative_only"],
-        refusals=[_finding(entry) for entry in found["refusals"]],
-        findings=[_finding(entry) for entry in found["findings"]],
+def _result(counts: dict[str, Any]) -> BatchResult:
+    return BatchResult(
+        proved=counts["proved"],
+        refused=counts["refused"],
+        commutative_only=counts["commutative_only"],
+        refusals=[_finding(entry) for entry in counts["refusals"]],
+        findings=[_finding(entry) for entry in counts["findings"]],
     )
 
 

@@ -1,4 +1,4 @@
-"""From what people type to algorithms."""
+"""From names on the command line to algorithms of the catalogue, or functions in Python files."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from types import ModuleType
 from typing import Any
 
 from offbeat import _simulator
-from offbeat.algorithm.subject import Listed, Subject, Written
-from offbeat.algorithm.watch import StoppedByLimit, limited
+from offbeat.algorithm.inspected import CatalogueAlgorithm, InspectedAlgorithm, PythonAlgorithm
+from offbeat.algorithm.watchdog import LimitExceeded, limited
 from offbeat.errors import BadInput, RunFailed
 from offbeat.simulation import catalogue
 from offbeat.study.algorithm import split_name
-from offbeat.toml.words import hint, unknown
+from offbeat.toml.faults import hint, unknown
 
 FAMILIES = ("openmpi", "mpich", "simgrid")
-"""Whose names are looked up first."""
+"""Families in the order in which names are looked up."""
 
 COLLECTIVES = tuple(dict.fromkeys(entry["collective"] for entry in _simulator.algorithms()))
-"""Those that the simulator has algorithms for."""
+"""The collectives that the simulator has algorithms for."""
 
 _FUNCTION = re.compile(r"(?P<path>.+\.py):(?P<function>\w+)")
 
 
-def listed(collective: str = "", family: str = "") -> list[Listed]:
-    """The simulator's algorithms with their defaults, of one collective and one family if they are named.
+def listed(collective: str = "", family: str = "") -> list[CatalogueAlgorithm]:
+    """The simulator's algorithms with their defaults, of one collective and one family if they are given.
 
-    Raises :class:`BadInput` for a name that doesn't exist.
+    Raises :class:`BadInput` for an unknown name.
     """
     if collective and collective not in COLLECTIVES:
         raise BadInput(unknown(collective, "a collective", COLLECTIVES))
@@ -44,9 +44,9 @@ def listed(collective: str = "", family: str = "") -> list[Listed]:
     ]
 
 
-def _all() -> Iterator[Listed]:
+def _all() -> Iterator[CatalogueAlgorithm]:
     for entry in _simulator.algorithms():
-        yield Listed(
+        yield CatalogueAlgorithm(
             collective=entry["collective"],
             family=entry["family"],
             name=entry["name"],
@@ -57,54 +57,56 @@ def _all() -> Iterator[Listed]:
         )
 
 
-def subject(text: str, family: str = "", collective: str = "") -> Subject:
+def find_algorithm(text: str, family: str = "", collective: str = "") -> InspectedAlgorithm:
     """The algorithm of ``reduce/chain(fanout=2)``, or of ``my_file.py:function`` and its collective.
 
-    Without a family, the first of :data:`FAMILIES` that has the name is taken. Raises :class:`BadInput` for
-    what doesn't exist.
+    Without a family, the first of :data:`FAMILIES` that has the name is used. Raises :class:`BadInput` for an
+    unknown name.
     """
     function = _FUNCTION.fullmatch(text)
     if function:
-        return _written(Path(function["path"]), function["function"], collective)
-    own, slash, name = text.partition("/")
+        return _python_algorithm(Path(function["path"]), function["function"], collective)
+    stated, slash, name = text.partition("/")
     if not slash:
         raise BadInput(
             f"{text!r} names no algorithm; write COLLECTIVE/NAME, such as 'reduce/binomial', or"
             " FILE.py:FUNCTION for one of yours"
         )
-    if collective not in ("", own):
-        raise BadInput(f"{text!r} is an algorithm for {own}, and the collective {collective} is asked for")
-    entries = listed(own, family)
-    for one in FAMILIES:
-        wanted = catalogue.find(own, one, name) if family in ("", one) else None
-        if wanted is not None:
-            return _with_values(entries, wanted)
+    if collective not in ("", stated):
+        raise BadInput(f"{text!r} is an algorithm for {stated}, but the collective {collective} is requested")
+    entries = listed(stated, family)
+    for candidate in FAMILIES:
+        parametrised = catalogue.find(stated, candidate, name) if family in ("", candidate) else None
+        if parametrised is not None:
+            return _with_values(entries, parametrised)
     likely = [entry.family for entry in entries if entry.name == split_name(name)[0]]
     if family or likely:
-        return _with_values(entries, catalogue.named(own, family or likely[0], name))
+        return _with_values(entries, catalogue.named(stated, family or likely[0], name))
     names = list(dict.fromkeys(entry.name for entry in entries))
-    raise BadInput(f"{name!r} is not an algorithm for {own}{hint(name, names)}")
+    raise BadInput(f"{name!r} is not an algorithm for {stated}{hint(name, names)}")
 
 
-def _with_values(entries: list[Listed], wanted: catalogue.Wanted) -> Listed:
-    known, given = wanted.known, dict(wanted.parameters)
+def _with_values(
+    entries: list[CatalogueAlgorithm], parametrised: catalogue.ParametrisedAlgorithm
+) -> CatalogueAlgorithm:
+    known, given = parametrised.algorithm, dict(parametrised.parameters)
     (entry,) = (each for each in entries if (each.family, each.name) == (known.family, known.name))
     for (name, _), smallest in zip(entry.parameters, entry.smallest, strict=True):
         if given.get(name, smallest) < smallest:
             raise BadInput(f"{known.name}: {name} is {given[name]}; it must be at least {smallest}")
-    return Listed(
+    return CatalogueAlgorithm(
         collective=entry.collective,
         family=entry.family,
         name=entry.name,
         parameters=tuple((name, given.get(name, value)) for name, value in entry.parameters),
         smallest=entry.smallest,
-        given=tuple(given),
+        explicit=tuple(given),
         ordered=entry.ordered,
         scales=entry.scales,
     )
 
 
-def _written(path: Path, name: str, collective: str) -> Written:
+def _python_algorithm(path: Path, name: str, collective: str) -> PythonAlgorithm:
     if not collective:
         raise BadInput(f"which collective does {path}:{name} compute? Say it with --collective")
     if collective not in COLLECTIVES:
@@ -114,7 +116,9 @@ def _written(path: Path, name: str, collective: str) -> Written:
     if not inspect.isfunction(function):
         names = [key for key, value in vars(module).items() if inspect.isfunction(value)]
         raise BadInput(f"{path} has no function {name!r}{hint(name, names)}")
-    return Written(collective=collective, name=f"{path.name}:{name}", write=_told(function, path))
+    return PythonAlgorithm(
+        collective=collective, name=f"{path.name}:{name}", write=_wrap_errors(function, path)
+    )
 
 
 def _load(path: Path) -> ModuleType:
@@ -124,28 +128,28 @@ def _load(path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None  # the suffix is .py
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))  # its own neighbours, as with python FILE.py
+    sys.path.insert(0, str(path.resolve().parent))  # for imports of its own folder
     try:
-        with _faults_of(path):
+        with _user_errors(path):
             spec.loader.exec_module(module)
     finally:
         sys.path.pop(0)
     return module
 
 
-def _told(function: Callable[[Any], object], path: Path) -> Callable[[Any], object]:
-    """The function, with its exceptions as sentences; NotImplementedError is how it refuses a call."""
+def _wrap_errors(function: Callable[[Any], object], path: Path) -> Callable[[Any], object]:
+    """The function with its exceptions turned into messages; NotImplementedError refuses a call."""
 
     def write(rank: Any) -> None:
-        with _faults_of(path, f" (rank {rank.id} of {rank.p})"):
+        with _user_errors(path, f" (rank {rank.id} of {rank.p})"):
             function(rank)
 
     return write
 
 
 @contextmanager
-def _faults_of(path: Path, where: str = "") -> Iterator[None]:
-    """Exceptions of the user's own code name the line of his file that was running."""
+def _user_errors(path: Path, where: str = "") -> Iterator[None]:
+    """Turn exceptions of the user's code into messages with the line of the user's file."""
     try:
         with limited():
             yield
@@ -153,14 +157,14 @@ def _faults_of(path: Path, where: str = "") -> Iterator[None]:
         raise
     except SyntaxError as error:
         raise BadInput(f"{error.filename}:{error.lineno}: {error.msg}") from None
-    except StoppedByLimit as error:
+    except LimitExceeded as error:
         raise RunFailed(f"{_line_in(path, error)}{where}: {error}") from None
     except Exception as error:
         raise RunFailed(f"{_line_in(path, error)}: {type(error).__name__}: {error}{where}") from None
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """The line of a file that an exception comes from, as far as it is there."""
-    own = path.resolve()
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == own]
+    """``FILE:LINE`` where an exception was raised, or FILE if its traceback has no line of the file."""
+    file = path.resolve()
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
     return f"{path}:{frames[-1].lineno}" if frames else str(path)

@@ -1,11 +1,11 @@
 """The samples of cases on disk: a stream of records while a session measures, Parquet afterwards.
 
-A session appends Arrow record batches, with one row a repetition and the ranks' times as lists, to a
-stream ``samples/session-NNNN.records``; each has its length and checksum (:mod:`offbeat.results.frames`), and
-only bytes that fit them are handed to Arrow. When it ends (or when the next one starts) the stream becomes
-the two Parquet files ``repetitions/part-NNNN.parquet`` and ``ranks/part-NNNN.parquet``, and is deleted. While
-the stream exists it is what counts, and Parquet files of its number are ignored: so a kill at any moment
-loses nothing.
+A session appends Arrow record batches, with a row for each repetition and the ranks' times as lists, to the
+stream ``samples/session-NNNN.records``. Each batch has its length and checksum
+(:mod:`offbeat.results.records`), and only bytes that match them are passed to Arrow. When the session ends,
+or when the next one starts, the stream is converted to the Parquet files ``repetitions/part-NNNN.parquet``
+and ``ranks/part-NNNN.parquet`` and then deleted. As long as the stream exists, Parquet files of its number
+are ignored, so that a kill at any moment loses nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from offbeat.results import layout
+from offbeat.results.blocks import Samples, delays
 from offbeat.results.checksum import Damaged
-from offbeat.results.frames import framed, read_records, split
-from offbeat.results.parts import read_part, shaped
-from offbeat.results.repetitions import Samples
-from offbeat.results.row_checksums import added, of_rows
+from offbeat.results.parts import add_checksums, read_part, row_checksums, with_schema
+from offbeat.results.records import encode_record, read_records, record_contents
 from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
 
 STREAM = pa.schema(
@@ -43,28 +42,28 @@ STREAM = pa.schema(
         "exits_s": pa.list_(pa.float64()),
     }
 )
-"""The stream's columns; the lists are empty where the ranks' times are not known (imports), and there is no
-call where the case is no replay."""
+"""The stream's columns; the lists are empty if the ranks' times are unknown (imports); only replays have
+calls."""
 
 _GROUP_ROWS = 1_000_000
 
 
 class Damage(NamedTuple):
-    """A file of samples of which something is left out, and why."""
+    """A file of samples with a damaged part, and the reason."""
 
     path: Path
-    why: str
+    reason: str
 
 
 def encode(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     """The records of blocks, as bytes to append to a stream.
 
-    Each block comes as its case, how many repetitions of that case were measured before, and its samples.
-    Neighbours of the same p share a batch; there is nothing for blocks without repetitions.
+    A block is (id of its case, number of repetitions of that case before it, samples). Successive blocks of
+    the same p share a batch; blocks without repetitions have none.
     """
     measured = [block for block in blocks if len(block[2].arrivals_s)]
     by_p = groupby(measured, key=lambda block: block[2].arrivals_s.shape[1])
-    return b"".join(_encode_same_p(list(some)) for _, some in by_p)
+    return b"".join(_encode_same_p(list(group)) for _, group in by_p)
 
 
 def _encode_same_p(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
@@ -72,8 +71,8 @@ def _encode_same_p(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     exits = np.concatenate([samples.exits_s for _, _, samples in blocks])
     counts = [len(samples.valid) for _, _, samples in blocks]
     valid = np.concatenate([samples.valid for _, _, samples in blocks])
-    every = Samples(arrivals_s=arrivals, exits_s=exits, valid=valid)
-    last_s, total_s = delays(every)
+    joined = Samples(arrivals_s=arrivals, exits_s=exits, valid=valid)
+    last_s, total_s = delays(joined)
     names = [case for (case, _, _), count in zip(blocks, counts, strict=True) for _ in range(count)]
     numbers = np.concatenate(
         [first + np.arange(count) for (_, first, _), count in zip(blocks, counts, strict=True)]
@@ -90,26 +89,16 @@ def encode_delays(
     calls: NDArray[np.int64] | None = None,
     block_numbers: Sequence[int] | None = None,
 ) -> bytes:
-    """The record batch of a case of which only the delays are known, one a repetition, all valid."""
+    """The record batch of a case of which only the delays are known; every repetition is valid."""
     count = len(last_delay_s)
     if count == 0:
         return b""
-    nothing = pa.array([[]] * count, type=pa.list_(pa.float64()))
+    empty = pa.array([[]] * count, type=pa.list_(pa.float64()))
     valid = np.ones(count, dtype=np.bool_)
     numbers = np.arange(count)
     blocks = pa.nulls(count, pa.int64()) if block_numbers is None else pa.array(block_numbers, pa.int64())
     of_calls = _calls(calls, count)
-    return _batch(
-        [case] * count, numbers, blocks, of_calls, valid, last_delay_s, total_delay_s, nothing, nothing
-    )
-
-
-def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Last delay d̂ and total delay d* of each repetition, in seconds (paper: equations 1 and 2)."""
-    if len(samples.arrivals_s) == 0:
-        return np.zeros(0), np.zeros(0)
-    last_exit = samples.exits_s.max(axis=1)
-    return last_exit - samples.arrivals_s.max(axis=1), last_exit - samples.arrivals_s.min(axis=1)
+    return _batch([case] * count, numbers, blocks, of_calls, valid, last_delay_s, total_delay_s, empty, empty)
 
 
 def _batch(
@@ -134,7 +123,7 @@ def _batch(
         arrivals,
         exits,
     ]
-    return framed(bytes(pa.record_batch(columns, schema=STREAM).serialize()))
+    return encode_record(bytes(pa.record_batch(columns, schema=STREAM).serialize()))
 
 
 def _calls(calls: NDArray[np.int64] | None, count: int) -> pa.Array:
@@ -148,24 +137,24 @@ def _lists(times_s: NDArray[np.float64]) -> pa.Array:
 
 
 def read_batches(stream: Path, damage: list[Damage] | None = None) -> Iterator[pa.RecordBatch]:
-    """The sound record batches of a stream; a last one that is cut off is left out.
+    """The valid record batches of a stream, without a truncated last one.
 
-    Damaged records are left out too, and noted in ``damage``. Raises FileNotFoundError if the stream has
-    become Parquet in the meantime.
+    Damaged records are skipped and added to ``damage``. Raises FileNotFoundError if the stream has been
+    converted to Parquet meanwhile.
     """
     for record in read_records(stream):
-        why = record.why
+        reason = record.reason
         if record.content is not None:
             try:
-                yield _decoded(record.content)
+                yield _decode(record.content)
                 continue
             except (pa.ArrowException, OSError, ValueError) as error:
-                why = str(error)
+                reason = str(error)
         if damage is not None:
-            damage.append(Damage(stream, f"the record at byte {record.start}: {why}"))
+            damage.append(Damage(stream, f"the record at byte {record.start}: {reason}"))
 
 
-def _decoded(content: bytes) -> pa.RecordBatch:
+def _decode(content: bytes) -> pa.RecordBatch:
     """One record batch of a stream; every offset and length in it is checked."""
     batch = pa.ipc.read_record_batch(pa.py_buffer(content), STREAM)
     batch.validate(full=True)
@@ -175,20 +164,19 @@ def _decoded(content: bytes) -> pa.RecordBatch:
     return batch
 
 
-def checksums_of(records: bytes) -> dict[str, tuple[int, int]]:
-    """The checksums of each case's rows, of repetitions and of ranks, in records as :func:`encode` makes
-    them."""
+def stream_checksums(records: bytes) -> dict[str, tuple[int, int]]:
+    """Case → checksums of its rows of repetitions and of ranks, in records of :func:`encode`."""
     repetitions: dict[str, int] = {}
     ranks: dict[str, int] = {}
-    for record in split(records):
-        batch = _decoded(record)
-        repetitions = added(repetitions, of_rows(_frame(repetition_table(batch), REPETITIONS)))
-        ranks = added(ranks, of_rows(_frame(rank_table(batch), RANKS)))
+    for record in record_contents(records):
+        batch = _decode(record)
+        repetitions = add_checksums(repetitions, row_checksums(_frame(repetition_table(batch), REPETITIONS)))
+        ranks = add_checksums(ranks, row_checksums(_frame(rank_table(batch), RANKS)))
     return {case: (value, ranks.get(case, 0)) for case, value in repetitions.items()}
 
 
 def _frame(table: pa.Table, columns: dict[str, tuple[type[pl.DataType], str]]) -> pl.DataFrame:
-    return shaped(pl.DataFrame(pl.from_arrow(table)), polars_schema(columns))
+    return with_schema(pl.DataFrame(pl.from_arrow(table)), polars_schema(columns))
 
 
 def repetition_table(batch: pa.RecordBatch) -> pa.Table:
@@ -197,7 +185,7 @@ def repetition_table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def rank_table(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the ranks table: one a repetition and rank."""
+    """The rows of a batch for the ranks table: one for each repetition and rank."""
     lengths = batch["arrivals_s"].value_lengths().to_numpy(zero_copy_only=False)
     row = np.repeat(np.arange(len(lengths)), lengths)
     start = np.cumsum(lengths) - lengths
@@ -212,25 +200,25 @@ def rank_table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def stream_path(directory: Path, number: int) -> Path:
-    """Where the session of this number appends its samples."""
+    """The stream of the session with this number."""
     return directory / layout.SAMPLES / f"session-{number:04d}.records"
 
 
 def next_number(directory: Path) -> int:
-    """A session number that no stream and no Parquet file has."""
-    found = [
+    """A session number that no stream and no Parquet file uses."""
+    files = [
         *_numbered(directory / layout.SAMPLES),
         *_numbered(directory / layout.RANKS),
         *_numbered(directory / layout.REPETITIONS),
     ]
-    return max((number for number, _ in found), default=0) + 1
+    return max((number for number, _ in files), default=0) + 1
 
 
 def convert_streams(directory: Path, committed: Mapping[str, int]) -> None:
-    """Turn every stream into Parquet files, without what belongs to no committed block; raises RunFailed.
+    """Convert every stream to Parquet files of its committed repetitions; raises RunFailed.
 
-    ``committed`` maps a case to the number of its repetitions that count: the first ones. A stream with
-    damaged records is kept in the folder for damaged files.
+    ``committed`` maps a case to the number of its committed repetitions: the first ones. A stream with
+    damaged records is moved to the folder for damaged files.
     """
     for number, stream in _numbered(directory / layout.SAMPLES):
         part = f"part-{number:04d}.parquet"
@@ -243,7 +231,7 @@ def convert_streams(directory: Path, committed: Mapping[str, int]) -> None:
                     (table_of(_committed(batch, committed)) for batch in read_batches(stream, damage)),
                 )
             if damage:
-                layout.set_aside(directory, stream)
+                layout.move_to_damaged(directory, stream)
             else:
                 stream.unlink()
             layout.sync_directory(stream.parent)
@@ -254,14 +242,14 @@ def convert_streams(directory: Path, committed: Mapping[str, int]) -> None:
 def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
     """Write one Parquet file; none if there are no rows. Raises OSError."""
     unfinished = part.with_name(part.name + layout.UNFINISHED)
-    filled = (table for table in tables if table.num_rows)
-    first = next(filled, None)
+    nonempty = (table for table in tables if table.num_rows)
+    first = next(nonempty, None)
     if first is None:
         return
     try:
         with unfinished.open("wb") as file:
             with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
-                for group in _grouped(first, filled):
+                for group in _grouped(first, nonempty):
                     writer.write_table(group)
             file.flush()
             os.fsync(file.fileno())
@@ -272,14 +260,14 @@ def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
 
 
 def _committed(batch: pa.RecordBatch, committed: Mapping[str, int]) -> pa.RecordBatch:
-    """The rows of committed blocks; a killed writer may have left a batch of which only some are."""
+    """The committed rows; a killed writer may have left a batch of which only some are committed."""
     rows = zip(batch["case"].to_pylist(), batch["repetition"].to_pylist(), strict=True)
     keep = [repetition < committed.get(case, 0) for case, repetition in rows]
     return batch if all(keep) else batch.filter(pa.array(keep, type=pa.bool_()))
 
 
 def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Tables put together until a row group is worth writing; bounds the memory that converting takes."""
+    """Tables joined into row groups of at least _GROUP_ROWS; bounds the memory of the conversion."""
     waiting, rows = [first], first.num_rows
     for table in rest:
         if rows >= _GROUP_ROWS:
@@ -290,23 +278,24 @@ def _grouped(first: pa.Table, rest: Iterator[pa.Table]) -> Iterator[pa.Table]:
     yield pa.concat_tables(waiting)
 
 
-def read_repetitions(directory: Path, most_rows: int, damage: list[Damage]) -> pl.DataFrame:
-    """Every repetition on disk, of committed cases or not, as a frame with the columns of REPETITIONS.
+def read_repetitions(directory: Path, max_rows: int, damage: list[Damage]) -> pl.DataFrame:
+    """All repetitions on disk, committed or not, as a frame with the columns of REPETITIONS.
 
-    Damaged records and files are left out and noted in ``damage``; a file with more than ``most_rows`` rows
+    Damaged records and files are skipped and added to ``damage``; a file with more than ``max_rows`` rows
     counts as damaged.
     """
-    found = _read(directory, layout.REPETITIONS, repetition_table, polars_schema(REPETITIONS), most_rows)
-    damage += found[1]
-    return found[0]
+    frame, new_damage = _read(
+        directory, layout.REPETITIONS, repetition_table, polars_schema(REPETITIONS), max_rows
+    )
+    damage += new_damage
+    return frame
 
 
-def read_ranks(directory: Path, most_rows: int, damage: list[Damage]) -> pl.DataFrame:
-    """Every rank's times on disk, of committed cases or not, as a frame with the columns of RANKS; as
-    :func:`read_repetitions`."""
-    found = _read(directory, layout.RANKS, rank_table, polars_schema(RANKS), most_rows)
-    damage += found[1]
-    return found[0]
+def read_ranks(directory: Path, max_rows: int, damage: list[Damage]) -> pl.DataFrame:
+    """All ranks' times on disk, as a frame with the columns of RANKS; as :func:`read_repetitions`."""
+    frame, new_damage = _read(directory, layout.RANKS, rank_table, polars_schema(RANKS), max_rows)
+    damage += new_damage
+    return frame
 
 
 def _read(
@@ -314,9 +303,9 @@ def _read(
     folder: str,
     table_of: Callable[[pa.RecordBatch], pa.Table],
     schema: dict[str, type[pl.DataType]],
-    most_rows: int,
+    max_rows: int,
 ) -> tuple[pl.DataFrame, list[Damage]]:
-    """Streams and Parquet files together; starts anew when a stream becomes Parquet meanwhile."""
+    """The rows of streams and Parquet files; starts over if a stream is converted meanwhile."""
     while True:
         damage: list[Damage] = []
         streams = _numbered(directory / layout.SAMPLES)
@@ -329,20 +318,20 @@ def _read(
         frames = [pl.DataFrame(schema=schema)]
         for part in (part for number, part in parts if number not in in_streams):
             try:
-                frames.append(read_part(part, schema, most_rows))
+                frames.append(read_part(part, schema, max_rows))
             except Damaged as error:
                 damage.append(Damage(part, str(error)))
-        frames += [shaped(pl.DataFrame(pl.from_arrow(table)), schema) for table in tables]
+        frames += [with_schema(pl.DataFrame(pl.from_arrow(table)), schema) for table in tables]
         return pl.concat(frames), damage
 
 
 def parts_of(directory: Path, folder: str) -> list[Path]:
-    """The Parquet files of a folder, in their order."""
+    """The Parquet files of a folder by number."""
     return [part for _, part in _numbered(directory / folder)]
 
 
 def _numbered(folder: Path) -> list[tuple[int, Path]]:
-    """The sessions' files in a folder, in their order; a folder that is missing holds none."""
+    """The sessions' files in a folder by number; empty if there is no folder."""
     files = [*folder.glob("session-*.records"), *folder.glob("part-*.parquet")]
     numbered = [(file.stem.rpartition("-")[2], file) for file in files]
     return sorted((int(number), file) for number, file in numbered if number.isdecimal())

@@ -1,0 +1,91 @@
+"""The time of a single message by the platform model.
+
+Without contention, a message of b bytes takes send overhead + latency × factor + (b + header) / (share ×
+factor) + receive overhead, if its receiver is ready (``simulator/platform/network.hpp``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from offbeat.platform.network import inside_factors, topology
+from offbeat.platform.schema import PlatformFile
+
+Times = NDArray[np.float64]
+
+
+class MessagePath(Struct, frozen=True, kw_only=True):
+    """A path of messages: its latency, and the bandwidth of a single message in bytes per second."""
+
+    name: str
+    hops: int
+    latency_s: float
+    bandwidth: float
+
+
+def inside(platform: PlatformFile) -> MessagePath:
+    """The path between ranks of one node."""
+    return MessagePath(
+        name="inside a node",
+        hops=0,
+        latency_s=platform.inside.latency,
+        bandwidth=platform.inside.bandwidth,
+    )
+
+
+def message_paths(platform: PlatformFile) -> list[MessagePath]:
+    """The path inside a node, and from node 0 one path of each length and latency."""
+    nodes = topology(platform)
+    bandwidths = nodes.bandwidths
+    by_length: dict[tuple[int, float], MessagePath] = {}
+    for target in range(1, platform.nodes):
+        latency_s, hops = nodes.routes(0, target)
+        links = [link for link, weight in hops if weight == 1]
+        key = (len(links), latency_s)
+        if key not in by_length:
+            alone = min(bandwidths[link] for link in links)
+            cap = platform.messages.flow_bandwidth
+            by_length[key] = MessagePath(
+                name=f"over {len(links)} links",
+                hops=len(links),
+                latency_s=latency_s,
+                bandwidth=min(alone, cap) if cap else alone,
+            )
+    return [inside(platform), *sorted(by_length.values(), key=lambda path: (path.hops, path.latency_s))]
+
+
+def message_s(platform: PlatformFile, path: MessagePath, sizes: Sequence[int] | Times) -> Times:
+    """The seconds of single messages of these sizes in bytes: same shape as ``sizes``."""
+    carried = np.asarray(sizes, dtype=np.float64) + platform.messages.header
+    section = platform.messages if path.hops else inside_factors(platform)
+    latency = path.latency_s * factors_at(section.from_sizes, section.latency_factors, carried)
+    moving = carried / (path.bandwidth * factors_at(section.from_sizes, section.bandwidth_factors, carried))
+    overheads_s = platform.messages.send_overhead + platform.messages.receive_overhead
+    return overheads_s + latency + moving
+
+
+def concurrent_message_s(platform: PlatformFile, path: MessagePath, size_bytes: int, flows: int) -> float:
+    """The seconds of simultaneous messages between ``flows`` pairs of processes.
+
+    Between nodes, all are between the same two nodes and share their links.
+    """
+    alone_s = float(message_s(platform, path, [size_bytes])[0])
+    if not path.hops:
+        return alone_s
+    share = min(path.bandwidth, platform.link.bandwidth / flows)
+    carried = np.array([float(size_bytes + platform.messages.header)])
+    messages = platform.messages
+    factor = float(factors_at(messages.from_sizes, messages.bandwidth_factors, carried)[0])
+    return alone_s + float(carried[0]) / factor * (1 / share - 1 / path.bandwidth)
+
+
+def factors_at(from_sizes: Sequence[int], factors: Sequence[float], carried: Times) -> Times:
+    """The factor at each size; 1 below the first."""
+    if not from_sizes:
+        return np.ones_like(carried)
+    steps = np.array([1.0, *factors])
+    return steps[np.searchsorted(np.asarray(from_sizes), carried, side="right")]

@@ -1,0 +1,99 @@
+"""What simulating threads share: a cache of schedules, and a budget of memory."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Generic, Protocol, TypeVar
+
+CACHE_BYTES = 128 * 2**20
+"""Memory that cached schedules may take."""
+
+
+class Sized(Protocol):
+    """A value that can be cached."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory that it takes."""
+        ...
+
+
+Value = TypeVar("Value", bound=Sized)
+
+
+class LruCache(Generic[Value]):
+    """Values by key, each created once even if several threads request it at the same time.
+
+    The least recently used values are evicted while all together take more than ``limit_bytes``, but never
+    the last one; a value that a thread still uses lives until the thread releases it.
+    """
+
+    def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
+        self._limit_bytes = limit_bytes
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Hashable, Future[Value]] = OrderedDict()
+
+    def get(self, key: Hashable, create: Callable[[], Value]) -> Value:
+        """The value of a key, created if it is missing; if ``create`` raises, nothing is stored."""
+        with self._lock:
+            future = self._entries.get(key)
+            is_new = future is None
+            if future is None:
+                future = self._entries[key] = Future()
+            self._entries.move_to_end(key)
+        if is_new:
+            self._create(key, create, future)
+        return future.result()
+
+    def _create(self, key: Hashable, create: Callable[[], Value], future: Future[Value]) -> None:
+        try:
+            future.set_result(create())
+        except BaseException as error:
+            with self._lock:
+                self._entries.pop(key, None)
+            future.set_exception(error)
+            return
+        with self._lock:
+            self._evict()
+
+    def _evict(self) -> None:
+        """Evict the least recently used values; those that are still being created are skipped."""
+        sizes = {
+            key: future.result().memory_bytes
+            for key, future in self._entries.items()
+            if future.done() and not future.exception()
+        }
+        total = sum(sizes.values())
+        for key, size in list(sizes.items())[:-1]:
+            if total <= self._limit_bytes:
+                return
+            del self._entries[key]
+            total -= size
+
+
+class MemoryBudget:
+    """Memory that threads reserve: a thread waits until enough is left, unless no other has a reservation."""
+
+    def __init__(self, limit_bytes: float) -> None:
+        self._available = limit_bytes
+        self._reservations = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def reserved(self, size_bytes: float) -> Iterator[None]:
+        """Reserve this many bytes while the block runs."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._reservations == 0 or size_bytes <= self._available)
+            self._reservations += 1
+            self._available -= size_bytes
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._reservations -= 1
+                self._available += size_bytes
+                self._changed.notify_all()
