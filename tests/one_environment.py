@@ -18,12 +18,13 @@ import numpy as np
 from msgspec import Struct
 
 from offbeat.engines.launches import Launches, Where
-from offbeat.engines.mpi import STEERING, MpiEngine
+from offbeat.engines.mpi import MpiEngine
 from offbeat.engines.ran import Ran, different_runs, different_variables, what_ran
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 from offbeat.results.read import read_study
 from offbeat.study.case import Case
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
@@ -73,7 +74,7 @@ def everywhere(
     """Launch four times and look at a rule's call; ``section`` names a host file of ``folder``, if any."""
     section = section or MpiSection()
     case = cell(results, rule)
-    steering = STEERING[installation.family]()
+    steering = library_of(installation).steering()
     with launches_of(installation, section, folder, "measured") as launches:
         proof, measurement = proved_and_measured(installation, section, launches, rule, case)
     with launches_of(installation, section, folder, "verified") as launches:
@@ -163,7 +164,7 @@ def used(
         environment["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{environment['PATH']}"
     driver = Driver(argv, environment, folder / "user.log")
     try:
-        return what_ran(driver, case, STEERING[installation.family](), PATIENCE_S)
+        return what_ran(driver, case, library_of(installation).steering(), PATIENCE_S)
     finally:
         driver.close()
 

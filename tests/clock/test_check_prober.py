@@ -71,7 +71,7 @@ class MadeEngine:
     def environment(self, installation: object) -> dict[str, str]:
         return {"STEER": "1"}
 
-    def switch(self, algorithm: Algorithm, variables: object) -> list[str] | None:
+    def force_arguments(self, algorithm: Algorithm, variables: object) -> list[str] | None:
         if algorithm.name in self._own_launch:
             return None
         return [f"{algorithm.collective}={algorithm.name}"] if algorithm.name != "default" else []

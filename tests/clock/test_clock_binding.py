@@ -78,14 +78,14 @@ def test_python_loads_what_was_built_beside_the_driver(
 ) -> None:
     library = mpi_installation.library
     version = probe.ask_library(library)
-    place = build.native_place(version.family, version.numbers, identity(library, version))
+    place = build.build_folder(version.family, version.numbers, identity(library, version))
     assert place.parent == mpi_driver.parents[2]
     assert _library(place) == _library(mpi_driver.parents[1])
     assert build.harmonize_library(mpi_driver.parents[1]) is not None
 
 
 def test_an_installation_is_found_by_its_library(mpi_installation: Installation) -> None:
-    found = find.of_library(mpi_installation.library.resolve())
+    found = find.installation_of_library(mpi_installation.library.resolve())
     assert found.library.resolve() == mpi_installation.library.resolve()
     assert found.identity == mpi_installation.identity
 
@@ -94,7 +94,7 @@ def test_a_library_of_no_installation_is_told(tmp_path: Path) -> None:
     with pytest.raises(
         RunFailed, match=r"no MPI installation that offbeat knows belongs to .*libmpi\.so\.40"
     ):
-        find.of_library(tmp_path / "libmpi.so.40")
+        find.installation_of_library(tmp_path / "libmpi.so.40")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from fake_launches import SOUND
 from scripted_library import case, observed
 
 from offbeat.engines.ran import Ran, different_runs, different_variables, what_ran
-from offbeat.mpi.steer_mpich import MpichSteering
+from offbeat.mpi.mpich import MpichSteering
 
 FLAT = Ran(functions=["MPIR_Reduce_intra_binomial"], messages="messages:aa", variables={"NOLOCAL": "0"})
 

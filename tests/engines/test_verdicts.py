@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.engines.verdicts import Observation, judge, rename
-from offbeat.mpi.steer_intelmpi import IntelMpiSteering
-from offbeat.mpi.steer_mpich import MpichSteering
-from offbeat.mpi.steer_openmpi import OpenMpiSteering
+from offbeat.mpi.intelmpi import IntelMpiSteering
+from offbeat.mpi.mpich import MpichSteering
+from offbeat.mpi.openmpi import OpenMpiSteering
 from offbeat.study.algorithm import Algorithm, Verdict
 
 CHAIN = "functions:ompi_coll_base_reduce_intra_chain"

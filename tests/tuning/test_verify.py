@@ -13,7 +13,7 @@ from made_plans import installation, made_plan
 from offbeat.engines.launches import Where
 from offbeat.errors import BadInput
 from offbeat.mpi.driver import DriverLost
-from offbeat.mpi.steer_openmpi import OpenMpiSteering
+from offbeat.mpi.openmpi import OpenMpiSteering
 from offbeat.results.read import Results
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case

@@ -14,7 +14,7 @@ from offbeat.units import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from offbeat.mpi.examine import Examination, Findings, Node
+    from offbeat.mpi.diagnose import Diagnosis, Node, TriedInstallation
     from offbeat.mpi.find import Survey
     from offbeat.mpi.installation import Installation
     from offbeat.study.algorithm import Algorithm
@@ -46,7 +46,7 @@ def command(
 
     from offbeat.engines.catalogue import catalogue
     from offbeat.mpi import find
-    from offbeat.mpi.examine import Findings, examine, look_at_node
+    from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
 
     if every and mpi != "auto":
         raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
@@ -58,19 +58,20 @@ def command(
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
     echo = Console(stderr=True, highlight=False, soft_wrap=True)
-    findings = Findings(
+    diagnosis = Diagnosis(
         survey=survey,
-        node=look_at_node(),
+        node=inspect_node(),
         examined=[
-            examine(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile) for entry in tried
+            try_installation(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile)
+            for entry in tried
         ],
     )
     if is_wanted(json):
-        _show(findings)
-    write_json(json, lambda: encoded(findings))
+        _show(diagnosis)
+    write_json(json, lambda: encoded(diagnosis))
     if not tried:
-        find.first(survey)
-    if not findings.works:
+        find.preferred(survey)
+    if not diagnosis.works:
         raise typer.Exit(1)
 
 
@@ -93,22 +94,22 @@ def _show_algorithms(found: dict[str, list[Algorithm]], json: str) -> None:
         )
 
 
-def _show(findings: Findings) -> None:
+def _show(diagnosis: Diagnosis) -> None:
 
     console = stdout()
-    _show_survey(console, findings.survey, [entry.installation for entry in findings.examined])
-    _show_node(console, findings.node)
-    for entry in findings.examined:
+    _show_survey(console, diagnosis.survey, [entry.installation for entry in diagnosis.examined])
+    _show_node(console, diagnosis.node)
+    for entry in diagnosis.examined:
         _show_examination(console, entry)
-    limits = [*findings.node.limits, *(limit for entry in findings.examined for limit in entry.limits)]
-    failed = [entry.installation.name for entry in findings.examined if entry.failure]
+    limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
+    failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
     if failed:
         console.print(f"\nNothing can be measured here with {' and '.join(failed)}: see above.")
-    if limits or not findings.examined:
+    if limits or not diagnosis.examined:
         console.print("\nWhat will not work here:")
     elif not failed:
         console.print("\nNothing stands in the way here.")
-    if not findings.examined:
+    if not diagnosis.examined:
         console.print("  - Nothing can be measured: no usable MPI library was found.")
     for limit in dict.fromkeys(limits):
         console.print(f"  - {limit}", markup=False)
@@ -157,7 +158,7 @@ def _show_node(console: Console, node: Node) -> None:
         )
 
 
-def _show_examination(console: Console, entry: Examination) -> None:
+def _show_examination(console: Console, entry: TriedInstallation) -> None:
     console.print(f"\n{entry.installation.name}: {'does not work' if entry.failure else 'works'}")
     console.print(
         f"  launcher {entry.installation.mpirun}, library {entry.installation.library}", markup=False

@@ -67,9 +67,9 @@ def _load(mpi: Any) -> ctypes.CDLL:
     file = loaded_mpi()
     try:
         version = probe.read_library_version(mpi.Get_library_version(), str(file))
-    except probe.Stranger as reason:
+    except probe.UnknownLibrary as reason:
         raise RunFailed(f"mpi4py has loaded an MPI library that offbeat does not know: {reason}") from None
-    place = build.native_place(version.family, version.numbers, identity(file, version))
+    place = build.build_folder(version.family, version.numbers, identity(file, version))
     path = build.harmonize_library(place) or _built(file)
     try:
         loaded = ctypes.CDLL(str(path))
@@ -81,7 +81,7 @@ def _load(mpi: Any) -> ctypes.CDLL:
 
 
 def _built(file: Path) -> Path:
-    driver = build.build_native(find.of_library(file))
+    driver = build.build_native(find.installation_of_library(file))
     path = build.harmonize_library(driver.parents[1])
     if path is None:
         raise RunFailed(f"{driver.parents[1]} holds no {build.HARMONIZE}; delete that folder, and try again")

@@ -78,7 +78,7 @@ class LaunchedProber:
         forced = self._forced_algorithms(step)
         driver = self._launches.get(self.where(step))
         steering, variables = self._engine.steering, self._engine.variables()
-        words = [word for one in forced for word in steering.switch(one, variables) or []]
+        words = [word for one in forced for word in steering.force_arguments(one, variables) or []]
         self._launches.force(driver, words, PATIENCE_S)
         return driver
 
@@ -117,7 +117,7 @@ def where(engine: MpiEngine, wanted: Wanted, forced: Sequence[Algorithm], *, pla
     steering = engine.steering
     environment = dict(steering.environment(engine.installation))
     for one in forced:
-        if steering.switch(one, engine.variables()) is None:
+        if steering.force_arguments(one, engine.variables()) is None:
             environment |= steering.launch_environment(one)
     steerable = Where(
         p=wanted.p,

@@ -183,5 +183,5 @@ def _steps(engine: MpiEngine, wanted: Wanted, found: Found, *, bent: bool) -> li
     if wanted.algorithms:
         sound = [one for one in sound if one.name in wanted.algorithms]
     else:
-        sound = [one for one in sound if engine.steering.switch(one, engine.variables()) is not None]
+        sound = [one for one in sound if engine.steering.force_arguments(one, engine.variables()) is not None]
     return asked.steps(wanted, found.measured(BARRIER), sound, bent=bent)

@@ -22,23 +22,14 @@ from offbeat.mpi import launch
 from offbeat.mpi.allocation import current
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steer_intelmpi import IntelMpiSteering
-from offbeat.mpi.steer_mpich import MpichSteering
-from offbeat.mpi.steer_openmpi import OpenMpiSteering
-from offbeat.mpi.steering import Steering, default_algorithm
-from offbeat.mpi.variables import Variable, decode
+from offbeat.mpi.libraries import library_of
+from offbeat.mpi.library import Steering, Variable, decode, default_algorithm
 from offbeat.results.repetitions import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, group_of
 from offbeat.study.evidence import functions, is_fingerprint, with_fingerprint
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
-
-STEERING: dict[str, type[Steering]] = {
-    "openmpi": OpenMpiSteering,
-    "mpich": MpichSteering,
-    "intelmpi": IntelMpiSteering,
-}
 
 START_TOLERANCE_S = 2e-6
 CROWDED_START_TOLERANCE_S = 200e-6
@@ -81,7 +72,7 @@ class MpiEngine:
     ) -> None:
         self.installation = installation
         self.launches = launches
-        self.steering: Steering = STEERING[installation.family]()
+        self.steering: Steering = library_of(installation).steering()
         self._section = section
         self._start = start
         self._hang_after_s = hang_after_s
@@ -317,7 +308,7 @@ class MpiEngine:
     def _as_tuned(self, algorithm: Algorithm, case: Case) -> tuple[Where, list[str]]:
         """The launch that treats a forced algorithm as it treats one from a tuning file, and what to force in
         it."""
-        return self._where(algorithm, case, self.steering.tuned_environment()), self._words(algorithm)
+        return self._where(algorithm, case, self.steering.fallback_environment()), self._words(algorithm)
 
     def _observe_once(self, algorithm: Algorithm, case: Case) -> Observation:
         losses = self._losses.setdefault((algorithm.collective, algorithm.name, case.p), [])
@@ -364,14 +355,16 @@ class MpiEngine:
     def _named_by_proof(self, algorithms: Iterable[Algorithm], verdicts: list[Verdict]) -> Proved:
         """Give algorithms that the library only numbers the name of what ran at the largest size that ran."""
         ran = {
-            verdict.algorithm: self.steering.what_ran(verdict.collective, functions(verdict.evidence))
+            verdict.algorithm: self.steering.identify_executed(
+                verdict.collective, functions(verdict.evidence)
+            )
             for verdict in sorted(verdicts, key=lambda verdict: verdict.bytes)
             if verdict.evidence
         }
         renamed: dict[tuple[str, str], str] = {}
         final: list[Algorithm] = []
         for algorithm in {one.name: one for one in algorithms}.values():
-            named = self.steering.named_by_proof(algorithm, ran.get(algorithm.name, ""))
+            named = self.steering.named_by_function(algorithm, ran.get(algorithm.name, ""))
             renamed[algorithm.collective, algorithm.name] = named.name
             self._rename(named)
             final.append(named)
@@ -385,7 +378,7 @@ class MpiEngine:
                 self._renamed[algorithm.collective, algorithm.name] = named.name
 
     def _switches(self, algorithm: Algorithm) -> list[str] | None:
-        return self.steering.switch(algorithm, self.variables())
+        return self.steering.force_arguments(algorithm, self.variables())
 
     def _words(self, algorithm: Algorithm) -> list[str]:
         """What to force in the running launch; nothing where the launch itself forces it."""

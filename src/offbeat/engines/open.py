@@ -53,7 +53,7 @@ def installation_of(loaded: LoadedStudy, mpi: str | None) -> Installation | None
         return None
     if mpi is not None:
         return choose(mpi)
-    return choose(loaded.study.mpi.prefix, where=loaded.where(PREFIX))
+    return choose(loaded.study.mpi.prefix, origin=loaded.where(PREFIX))
 
 
 def check_simulator_options(loaded: LoadedStudy, said: Mapping[str, object]) -> None:

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from offbeat.engines.prove import call_of
 from offbeat.mpi.driver import Driver
-from offbeat.mpi.steering import Steering
-from offbeat.mpi.variables import decode
+from offbeat.mpi.library import Steering, decode
 from offbeat.study import evidence
 from offbeat.study.case import Case
 
@@ -32,7 +31,7 @@ class Ran(Struct, frozen=True, kw_only=True):
 def what_ran(driver: Driver, case: Case, steering: Steering, timeout_s: float) -> Ran:
     """Make one call in a launch and look at it. Raises what :meth:`Driver.ask` raises."""
     seen = evidence.from_observation(driver.ask("observe", timeout_s=timeout_s, **call_of(case)))
-    listed = driver.ask("variables", timeout_s=timeout_s, regex=steering.deciding_regex)["variables"]
+    listed = driver.ask("variables", timeout_s=timeout_s, regex=steering.selection_regex)["variables"]
     return Ran(
         functions=evidence.functions(seen),
         messages=evidence.identity(evidence.part(seen, evidence.MESSAGES)),

@@ -16,7 +16,7 @@ from offbeat.mpi.build import (
     BuildFailed,
     build_once,
     cache_folder,
-    generator_words,
+    generator_options,
     last_errors,
     native_sources,
     source_digest,
@@ -47,7 +47,7 @@ def build_program(
     """
     program = program_path(cache, environ)
     try:
-        return build_once(program, _sources(), generator_words(), "the program for SimGrid", echo, environ)
+        return build_once(program, _sources(), generator_options(), "the program for SimGrid", echo, environ)
     except BuildFailed as failed:
         said = failed.log.read_text(encoding="utf-8", errors="replace")
         if _ABSENT in said:
@@ -61,7 +61,7 @@ def build_program(
             ) from None
         raise RunFailed(
             f"the program for SimGrid could not be built: {last_errors(failed.log)}"
-            f" (the whole log: {failed.log})"
+            f" (complete log: {failed.log})"
         ) from None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from offbeat.mpi.steering import Steering
+from offbeat.mpi.library import Steering
 from offbeat.study import evidence
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 
@@ -134,7 +134,7 @@ def _status(
         return "proved", "", ""
     if not seen.evidence:
         return "unproved", "the library lets nobody see what runs", ""
-    ran = steering.what_ran(seen.algorithm.collective, evidence.functions(seen.evidence))
+    ran = steering.identify_executed(seen.algorithm.collective, evidence.functions(seen.evidence))
     if evidence.shows_identity(seen.evidence):
         return _status_by_functions(seen, steering, owners, ran)
     if seen.algorithm.hierarchical:
@@ -147,7 +147,7 @@ def _status(
 def _status_by_functions(
     seen: Observation, steering: Steering, owners: dict[str, str], ran: str
 ) -> tuple[str, str, str]:
-    if not steering.is_by_name(seen.algorithm, ran):
+    if not steering.name_matches(seen.algorithm, ran):
         instead = ran or evidence.functions(seen.evidence)[-1]
         return "fell_back", f"{instead} ran instead", owners.get(_code(seen), "")
     owner = owners[_code(seen)]
@@ -165,8 +165,8 @@ def _owners(observations: Sequence[Observation], steering: Steering) -> dict[str
         sound = seen.is_sound and seen.algorithm.name != DEFAULT
         if not sound or not evidence.shows_identity(seen.evidence):
             continue
-        ran = steering.what_ran(seen.algorithm.collective, evidence.functions(seen.evidence))
-        if steering.is_by_name(seen.algorithm, ran):
+        ran = steering.identify_executed(seen.algorithm.collective, evidence.functions(seen.evidence))
+        if steering.name_matches(seen.algorithm, ran):
             owners.setdefault(_code(seen), seen.algorithm.name)
     return owners
 

@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from offbeat.engines.launches import Launches
-from offbeat.engines.mpi import STEERING
 from offbeat.engines.told import Told
 from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.build import build_native
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study_toml
 from offbeat.study.evidence import kind
@@ -63,7 +63,7 @@ def prove_files(
                 tuning,
                 installation,
                 launches,
-                STEERING[installation.family](),
+                library_of(installation).steering(),
                 results.verdicts,
                 study.repetitions.hang_after,
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,

@@ -10,8 +10,7 @@ from offbeat.engines.launches import Launches, Where
 from offbeat.engines.prove import call_of, fingerprint, seen_evidence
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steering import Steering
-from offbeat.mpi.variables import Variable, decode
+from offbeat.mpi.library import Steering, Variable, decode
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.evidence import (
@@ -174,7 +173,7 @@ class Verifier:
         """
         if not functions(evidence):
             return identity(evidence)
-        own = self._steering.own(case.collective, functions(evidence))
+        own = self._steering.functions_of(case.collective, functions(evidence))
         return " ".join(own) or part(evidence, FUNCTIONS)
 
     def _otherwise(self, probe: Probe) -> str:
@@ -201,7 +200,7 @@ class Verifier:
             regex = self._steering.variables_regex
             environment = self._steering.environment(self._installation)
             self._variables = decode(self._launches.variables(regex, environment, self._timeout_s))
-        return self._steering.switch(self._algorithm(probe), self._variables)
+        return self._steering.force_arguments(self._algorithm(probe), self._variables)
 
     def _algorithm(self, probe: Probe) -> Algorithm:
         return next(
