@@ -12,7 +12,7 @@ from made_checks import found, wanted
 from offbeat.clock.measure import LaunchedProber
 from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
 from offbeat.clock.wanted import Step
-from offbeat.engines.launches import Where
+from offbeat.engines.launches import LaunchSpec
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.study.algorithm import Algorithm
@@ -56,13 +56,13 @@ class MadeEngine:
     def __init__(
         self, act: Callable[[str], None] = lambda verb: None, own_launch: Sequence[str] = (), sick: str = ""
     ) -> None:
-        self.asked: list[tuple[str, Where, tuple[str, ...], dict[str, Any]]] = []
+        self.asked: list[tuple[str, LaunchSpec, tuple[str, ...], dict[str, Any]]] = []
         self.dropped = 0
         self.installation = SimpleNamespace(name="made-1.0")
         self.launches = self
         self.steering = self
         self._act, self._own_launch, self._sick = act, own_launch, sick
-        self._where: Where | None = None
+        self._where: LaunchSpec | None = None
         self._forced: tuple[str, ...] = ()
 
     def variables(self) -> list[object]:
@@ -79,10 +79,10 @@ class MadeEngine:
     def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
         return {f"FORCE_{algorithm.collective}": algorithm.name}
 
-    def command(self, where: Where) -> object:
+    def command(self, where: LaunchSpec) -> object:
         return SimpleNamespace(argv=["run", str(where.steerable)], environment=dict(where.environment))
 
-    def get(self, where: Where) -> MadeEngine:
+    def get(self, where: LaunchSpec) -> MadeEngine:
         self._where = where
         return self
 
@@ -98,7 +98,7 @@ class MadeEngine:
     def drop(self) -> None:
         self.dropped += 1
 
-    def failure(self, where: Where, timeout_s: float) -> str:
+    def failure(self, where: LaunchSpec, timeout_s: float) -> str:
         return self._sick
 
 

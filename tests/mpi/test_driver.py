@@ -160,7 +160,7 @@ def test_death_by_a_signal_is_told_with_its_number(start, number):
 @pytest.mark.parametrize("verb", ["garbage", "list"])
 def test_an_answer_that_is_no_json_object_loses_the_launch(start, verb):
     driver = start()
-    with pytest.raises(DriverLost, match=r"^answered what is no JSON"):
+    with pytest.raises(DriverLost, match=r"^sent an answer that is not JSON"):
         ask(driver, verb)
     assert is_gone(driver)
 

@@ -263,6 +263,6 @@ def test_made_up_installations_cover_every_family() -> None:
 
 def test_a_refusal_says_where_the_installation_was_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"^s\.toml:3: mpi\.prefix: /nowhere/mpi: there is no such folder"):
-        find.choose("/nowhere/mpi", where="s.toml:3: mpi.prefix:")
+        find.choose("/nowhere/mpi", origin="s.toml:3: mpi.prefix:")
     with pytest.raises(BadInput, match=r"^--mpi is empty"):
         find.choose(" ")

@@ -44,7 +44,7 @@ def command(
     """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
     from rich.console import Console
 
-    from offbeat.engines.catalogue import catalogue
+    from offbeat.engines.open import list_algorithms
     from offbeat.mpi import find
     from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
 
@@ -53,7 +53,7 @@ def command(
     if every and algorithms:
         raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
-        _show_algorithms(catalogue(find.choose(mpi)), json)
+        _show_algorithms(list_algorithms(find.choose(mpi)), json)
         return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
@@ -145,8 +145,8 @@ def _show_node(console: Console, node: Node) -> None:
         " oversubscribed and not bound"
     )
     console.print(
-        f"  governor: {cores.governor or 'not told'}; the kernel's time source:"
-        f" {node.kernel_clock or 'not told'}"
+        f"  governor {cores.governor or 'unknown'}; the kernel's clock source:"
+        f" {node.kernel_clock or 'unknown'}"
     )
     job = node.allocation
     if job:

@@ -10,7 +10,7 @@ import numpy as np
 
 from offbeat.clock.rows import HARMONIZE, Accuracy, Found, Row, Start, Sync
 from offbeat.clock.wanted import AGE_ROUNDS, BARRIER, SYNCS, Step, Wanted, is_default, repetitions_of
-from offbeat.engines.launches import Launches, Where
+from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.mpi import MpiEngine
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import Driver, DriverLost, Refused
@@ -69,7 +69,7 @@ class LaunchedProber:
         losses = self._losses.get(_subject(step), [])
         return losses[-1] if len(losses) >= LOSSES else ""
 
-    def where(self, step: Step) -> Where:
+    def where(self, step: Step) -> LaunchSpec:
         """The launch that a step needs."""
         return where(self._engine, self._wanted, self._forced_algorithms(step), plain=_is_plain(step))
 
@@ -112,14 +112,14 @@ class LaunchedProber:
             )
 
 
-def where(engine: MpiEngine, wanted: Wanted, forced: Sequence[Algorithm], *, plain: bool) -> Where:
+def where(engine: MpiEngine, wanted: Wanted, forced: Sequence[Algorithm], *, plain: bool) -> LaunchSpec:
     """The launch that forces some algorithms; ``plain`` is that of the library's users, who force nothing."""
     steering = engine.steering
     environment = dict(steering.environment(engine.installation))
     for one in forced:
         if steering.force_arguments(one, engine.variables()) is None:
             environment |= steering.launch_environment(one)
-    steerable = Where(
+    steerable = LaunchSpec(
         p=wanted.p,
         nodes=wanted.nodes,
         ppn=wanted.p // wanted.nodes if wanted.nodes else 0,
@@ -127,7 +127,7 @@ def where(engine: MpiEngine, wanted: Wanted, forced: Sequence[Algorithm], *, pla
     )
     if not plain:
         return steerable
-    free = Where(p=steerable.p, nodes=steerable.nodes, ppn=steerable.ppn, steerable=False)
+    free = LaunchSpec(p=steerable.p, nodes=steerable.nodes, ppn=steerable.ppn, steerable=False)
     here, there = engine.launches.command(free), engine.launches.command(steerable)
     return steerable if (here.argv, here.environment) == (there.argv, there.environment) else free
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from offbeat.engines.launches import Launches
-from offbeat.engines.told import Told
+from offbeat.engines.progress import ProgressListener
 from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.build import build_native
@@ -33,7 +33,7 @@ from offbeat.tuning.write import measured_library
 
 
 def prove_files(
-    results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told
+    results: Results, manifest: Manifest, mpi: str, folder: Path, told: ProgressListener
 ) -> tuple[Proofs, TriedCalls]:
     """Launch the library with its tuning files: look at every cell that they change, and try legal calls.
 
@@ -101,7 +101,7 @@ def with_kept_hostfile(section: MpiSection, directory: Path) -> MpiSection:
     )
 
 
-def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: Told) -> list[Proof]:
+def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: ProgressListener) -> list[Proof]:
     told.begin(0, len(looked_at))
     proofs = []
     for proof in verifier.prove(looked_at, told.say):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from offbeat.engines.launches import Launches, Where
-from offbeat.engines.prove import call_of, fingerprint, seen_evidence
+from offbeat.engines.launches import Launches, LaunchSpec
+from offbeat.engines.prove import call_arguments, fingerprint, observe_evidence
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Steering, Variable, decode
@@ -186,13 +186,13 @@ class Verifier:
             return proof
         return self._judge(probe, forced, Seen(proof.evidence))
 
-    def _where_forced(self, probe: Probe) -> Where:
+    def _where_forced(self, probe: Probe) -> LaunchSpec:
         environment = self._steering.environment(self._installation)
         if self._force_words(probe) is None:
             environment = environment | self._steering.launch_environment(self._algorithm(probe))
         case = probe.case
         variables = tuple(sorted(environment.items()))
-        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
+        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
 
     def _force_words(self, probe: Probe) -> list[str] | None:
         """The words that force a rule's algorithm in a running launch; None where the launch forces it."""
@@ -209,9 +209,9 @@ class Verifier:
             if (rule.collective, rule.algorithm.name) == (probe.case.collective, probe.expected)
         )
 
-    def _look(self, probe: Probe, where: Where, force: list[str] | None = None) -> Seen:
+    def _look(self, probe: Probe, where: LaunchSpec, force: list[str] | None = None) -> Seen:
         """One call, and evidence of the kinds that were seen when the algorithm was forced."""
-        call = call_of(probe.case)
+        call = call_arguments(probe.case)
         try:
             driver = self._launches.get(where)
             if force is not None:
@@ -232,16 +232,16 @@ class Verifier:
         p = probe.case.p
         if is_fingerprint(probe.evidence):
             return fingerprint(driver, call, p, self._timeout_s)
-        seen, _ = seen_evidence(driver, call, p, self._timeout_s)
+        seen, _ = observe_evidence(driver, call, p, self._timeout_s)
         if part(probe.evidence, LATE) and not is_fingerprint(seen):
             return with_fingerprint(seen, fingerprint(driver, call, p, self._timeout_s))
         return seen
 
-    def _where(self, probe: Probe, environment: dict[str, str]) -> Where:
+    def _where(self, probe: Probe, environment: dict[str, str]) -> LaunchSpec:
         """The launch of a user, with these variables."""
         case = probe.case
         variables = tuple(sorted(environment.items()))
-        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
+        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
 
 
 def _may_fall_back(probe: Probe, proof: Proof) -> bool:
