@@ -127,15 +127,15 @@ def what_cannot_be_used_is_refused_on_all_processes() -> None:
 
 def structures_are_as_large_as_the_library_s() -> None:
     """What is behind a structure stays untouched, and what is in it is filled in to its end."""
-    from offbeat.clock import functions, loaded
+    from offbeat.clock import native
 
     class Guarded(ctypes.Structure):
-        _fields_ = [("start", functions.StartC), ("behind", ctypes.c_int64)]
+        _fields_ = [("start", native.StartC), ("behind", ctypes.c_int64)]
 
     guarded = Guarded(behind=0x5A5A5A5A)
     guarded.start.verdict = -1
-    handle = functions.handle(MPI, COMM)
-    assert loaded.library().MPIX_Harmonize_delayed(handle, ctypes.c_int64(0), ctypes.byref(guarded)) == 0
+    handle = native.handle(MPI, COMM)
+    assert native.library().MPIX_Harmonize_delayed(handle, ctypes.c_int64(0), ctypes.byref(guarded)) == 0
     assert guarded.behind == 0x5A5A5A5A and guarded.start.verdict in (0, 1, 2)
 
 

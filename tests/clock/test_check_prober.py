@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from made_checks import found, wanted
 
+from offbeat.clock.check_plan import Step
 from offbeat.clock.measure import LaunchedProber
 from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
-from offbeat.clock.wanted import Step
 from offbeat.engines.launches import LaunchSpec
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import DriverLost, Refused
@@ -157,10 +157,10 @@ def test_the_library_s_own_choices_are_measured_in_the_launch_of_its_users(
 
 def test_syncs_and_comparisons_are_asked_with_bent_clocks_where_they_are_bent() -> None:
     engine = MadeEngine()
-    for bent in (True, False):
-        row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, bent=bent))
-        assert isinstance(row, Sync) and row.bent == bent and row.method == "jk"
-        compared = prober(engine).do(Step(id="a", kind="accuracy", bent=bent))
+    for distorted in (True, False):
+        row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, distorted=distorted))
+        assert isinstance(row, Sync) and row.distorted == distorted and row.method == "jk"
+        compared = prober(engine).do(Step(id="a", kind="accuracy", distorted=distorted))
         assert isinstance(compared, Accuracy) and compared.names == ["constraints", "offset"]
     sources = [str(values.get("source", "")).split(":")[0] for *_, values in engine.asked]
     assert sources == ["virtual", "virtual", "", ""]

@@ -32,7 +32,7 @@ def command(
         Path | None,
         typer.Option(
             "--hostfile",
-            help="Look at each of these nodes, too; in a batch job at each of its nodes without this.",
+            help="Also check each of these nodes; in a batch job its nodes are checked without this option.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
@@ -100,7 +100,7 @@ def _show(diagnosis: Diagnosis) -> None:
     _show_survey(console, diagnosis.survey, [entry.installation for entry in diagnosis.examined])
     _show_node(console, diagnosis.node)
     for entry in diagnosis.examined:
-        _show_examination(console, entry)
+        _show_tried(console, entry)
     limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
     failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
     if failed:
@@ -108,7 +108,7 @@ def _show(diagnosis: Diagnosis) -> None:
     if limits or not diagnosis.examined:
         console.print("\nWhat will not work here:")
     elif not failed:
-        console.print("\nNothing stands in the way here.")
+        console.print("\nAll checks passed.")
     if not diagnosis.examined:
         console.print("  - Nothing can be measured: no usable MPI library was found.")
     for limit in dict.fromkeys(limits):
@@ -158,7 +158,7 @@ def _show_node(console: Console, node: Node) -> None:
         )
 
 
-def _show_examination(console: Console, entry: TriedInstallation) -> None:
+def _show_tried(console: Console, entry: TriedInstallation) -> None:
     console.print(f"\n{entry.installation.name}: {'does not work' if entry.failure else 'works'}")
     console.print(
         f"  launcher {entry.installation.mpirun}, library {entry.installation.library}", markup=False
@@ -168,17 +168,17 @@ def _show_examination(console: Console, entry: TriedInstallation) -> None:
     if entry.driver:
         console.print(f"  driver {entry.driver}", markup=False)
     for node in entry.nodes:
-        said = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')} to run on"
-        console.print(f"  node {node.host}: {said}", markup=False)
+        status = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')}"
+        console.print(f"  node {node.host}: {status}", markup=False)
     answer = entry.check
     if answer:
-        shared = "read by all" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
+        shared = "shared by all ranks" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
         console.print(
             f"  {answer.p} processes on {', '.join(answer.hosts)},"
             f" bound to cores {' | '.join(answer.binding)}",
             markup=False,
         )
         console.print(
-            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared}; latest"
-            f" start {answer.overshoot_ns / 1000:.1f} µs after its time"
+            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared};"
+            f" maximum start error {answer.overshoot_ns / 1000:.1f} µs"
         )
