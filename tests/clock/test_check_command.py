@@ -81,7 +81,7 @@ def test_a_report_alone_is_written_without_pictures(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-n", "1"], "one process is always in time"),
+        (["-n", "1"], "a start needs at least 2 processes"),
         (["--collective", "barrier"], "--collective barrier: known are"),
         (["--size", "12"], "elements are doubles"),
         (["--size", "many"], "is not a size"),

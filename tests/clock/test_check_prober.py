@@ -192,6 +192,6 @@ def test_where_nothing_can_be_launched_any_more_the_check_ends_with_a_sentence()
         raise DriverLost("it crashed")
 
     with pytest.raises(
-        RunFailed, match=r"made-1\.0 cannot be launched with 4 processes: no cores left; mend it"
+        RunFailed, match=r"made-1\.0 cannot be launched with 4 processes: no cores left; remove the cause"
     ):
         prober(MadeEngine(die, sick="no cores left")).do(a_start())

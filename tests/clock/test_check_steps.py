@@ -97,7 +97,7 @@ def test_steps_of_one_launch_stand_together_in_their_round() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"p": 1}, "-n 1: one process is always in time"),
+        ({"p": 1}, "-n 1: a start needs at least 2 processes"),
         ({"repetitions": 3}, "give at least 4"),
         ({"collective": "barrier"}, "--collective barrier: known are allreduce"),
         ({"collective": "reduced"}, "--collective reduced"),

@@ -117,7 +117,7 @@ def test_a_ratio_is_the_time_behind_the_barrier_over_the_harmonised_one() -> Non
 def test_barriers_that_make_another_algorithm_look_fastest_are_named() -> None:
     ratios = summary(rows(), 4).ratios[0]
     assert ratios.fastest(HARMONIZE) == "binomial" and ratios.fastest("double_ring") == "linear"
-    assert ranking(ratios).endswith("after barriers another one seems so: linear after double_ring.")
+    assert ranking(ratios).endswith("after barriers another one seems fastest: linear after double_ring.")
 
 
 def test_differences_that_mean_nothing_make_no_other_algorithm_the_fastest() -> None:
