@@ -75,7 +75,7 @@ def test_a_base_gives_what_one_node_cannot(tmp_path: Path) -> None:
     measurements.write(taken, tmp_path / "one.json")
     output = tmp_path / "based.toml"
     done = run("--refit", str(tmp_path / "one.json"), "-o", str(output), "--base", "griffon")
-    assert "is that of griffon" in done.stdout
+    assert "are those of griffon" in done.stdout
     assert machine.load(output).file.fat_tree == machine.load("griffon").file.fat_tree
 
 
