@@ -167,7 +167,7 @@ def test_one_node_and_a_base_make_a_platform_with_the_bases_network() -> None:
     assert (found.nodes, found.fat_tree, found.link) == (528, base.file.fat_tree, base.file.link)
     assert found.messages == base.file.messages
     assert found.inside.bandwidth == pytest.approx(8e9, rel=0.01)
-    assert "is that of islands" in " ".join(written.text.replace("\n#", "").split())
+    assert "are those of islands" in " ".join(written.text.replace("\n#", "").split())
     assert all(abs(residual.error) < 0.05 for residual in written.residuals)
 
 
