@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 from scipy import stats
 from studies import lines, offbeat
 
-from offbeat.engines.mpi import STEERING
 from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.find import choose
 from offbeat.mpi.launch import command
+from offbeat.mpi.libraries import library_of
 from offbeat.pattern.file import shape_pattern
 from offbeat.platform.machine import load
 from offbeat.simulation.catalogue import algorithms
@@ -179,7 +179,7 @@ def real(folder: Path, mpi: str) -> None:
     size = 64**3 * 16 // 4
     found = predicted(folder, 2, size, "mpi", "openmpi", *where)
     measured = [Algorithm(**one) for one in lines(folder / "results", "algorithms.jsonl")]  # type: ignore[arg-type]
-    steering = STEERING[installation.family]()
+    steering = library_of(installation).steering()
     expected = {one["name"] for one in found["expected"]}  # type: ignore[attr-defined]
     runs: dict[str, list[float]] = {one.name: [] for one in measured if one.name in expected}
     for _ in range(REAL_RUNS):

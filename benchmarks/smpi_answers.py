@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.smpi_program import Call, Oracle, build_program
+from offbeat.engines.smpi_program import Call, SimGridProcess, build_program
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.platform.machine import Platform
 from offbeat.platform.network import Nodes
@@ -40,7 +40,7 @@ class Answers:
         self._keep = keep
         self._patience_s = patience_s
         self._program = build_program()
-        self._oracles: dict[str, Oracle] = {}
+        self._oracles: dict[str, SimGridProcess] = {}
         self._placed: bytes = b""
         self._launches = 0
         self._kept: dict[str, Answer] = {}
@@ -120,14 +120,14 @@ class Answers:
             return Answer(lost=str(lost))
         return Answer(last_delay_s=float(exits.max() - delays_s.max()), cpu_s=cpu_s)
 
-    def _on(self, placed: Nodes, setting: str = "") -> Oracle:
+    def _on(self, placed: Nodes, setting: str = "") -> SimGridProcess:
         """SMPI with these ranks, and with one setting more."""
         if self._placed != placed.tobytes():
             self.close()
             self._placed = placed.tobytes()
         if setting not in self._oracles:
             self._launches += 1
-            self._oracles[setting] = Oracle(
+            self._oracles[setting] = SimGridProcess(
                 self._program,
                 smpi_platform.xml(self._platform, placed),
                 [smpi_platform.host(int(node)) for node in placed],

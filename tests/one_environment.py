@@ -17,13 +17,14 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from offbeat.engines.launches import Launches, Where
-from offbeat.engines.mpi import STEERING, MpiEngine
-from offbeat.engines.ran import Ran, different_runs, different_variables, what_ran
+from offbeat.engines.launches import Launches, LaunchSpec
+from offbeat.engines.mpi import MpiEngine
+from offbeat.engines.prove import ExecutedCall, execution_differences, observe_executed, variable_differences
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 from offbeat.results.read import read_study
 from offbeat.study.case import Case
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
@@ -46,20 +47,20 @@ SITE = {
 class Everywhere(Struct, frozen=True, kw_only=True):
     """What the same call ran in four launches."""
 
-    proof: Ran
-    measurement: Ran
-    verification: Ran
-    use: Ran
+    proof: ExecutedCall
+    measurement: ExecutedCall
+    verification: ExecutedCall
+    use: ExecutedCall
 
 
 def expect_the_same(found: Everywhere) -> None:
     """Functions and messages are the same in all four launches, and variables where they must be."""
     assert found.proof.functions, "nothing was seen to run"
-    assert different_runs(found.proof, found.measurement) == []
-    assert different_runs(found.measurement, found.verification) == []
-    assert different_runs(found.verification, found.use) == []
-    assert different_variables(found.proof, found.measurement) == []
-    assert different_variables(found.verification, found.use) == []
+    assert execution_differences(found.proof, found.measurement) == []
+    assert execution_differences(found.measurement, found.verification) == []
+    assert execution_differences(found.verification, found.use) == []
+    assert variable_differences(found.proof, found.measurement) == []
+    assert variable_differences(found.verification, found.use) == []
 
 
 def everywhere(
@@ -73,13 +74,13 @@ def everywhere(
     """Launch four times and look at a rule's call; ``section`` names a host file of ``folder``, if any."""
     section = section or MpiSection()
     case = cell(results, rule)
-    steering = STEERING[installation.family]()
+    steering = library_of(installation).steering()
     with launches_of(installation, section, folder, "measured") as launches:
         proof, measurement = proved_and_measured(installation, section, launches, rule, case)
     with launches_of(installation, section, folder, "verified") as launches:
         variables = tuple(sorted(files.environment_for(case.p).items()))
-        where = Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
-        verification = what_ran(launches.get(where), case, steering, PATIENCE_S)
+        where = LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
+        verification = observe_executed(launches.get(where), case, steering, PATIENCE_S)
     use = used(installation, files, case, folder, placing_words(installation, section, case))
     return Everywhere(proof=proof, measurement=measurement, verification=verification, use=use)
 
@@ -116,18 +117,18 @@ def launches_of(
 
 def proved_and_measured(
     installation: Installation, section: MpiSection, launches: Launches, rule: Rule, case: Case
-) -> tuple[Ran, Ran]:
+) -> tuple[ExecutedCall, ExecutedCall]:
     """What ran in the launch that proved the algorithm, and in the launch that measured it."""
     engine = MpiEngine(installation, launches, section, StartSection(), PATIENCE_S)
-    engine.adopt([rule.algorithm])
+    engine.restore_names([rule.algorithm])
     (proved,) = engine.prove([(rule.algorithm, case)])
     assert [verdict.status for verdict in proved.verdicts] == ["proved"]
-    proof = what_ran(running(launches), case, engine.steering, PATIENCE_S)
+    proof = observe_executed(running(launches), case, engine.steering, PATIENCE_S)
     launches.close()
     few = RepetitionsSection(minimum=2, maximum=2, time_cap=0.1)
     samples = engine.measure(rule.algorithm, case, np.zeros(case.p), few)
     assert not samples.failure
-    return proof, what_ran(running(launches), case, engine.steering, PATIENCE_S)
+    return proof, observe_executed(running(launches), case, engine.steering, PATIENCE_S)
 
 
 def running(launches: Launches) -> Driver:
@@ -151,7 +152,7 @@ def placing_words(installation: Installation, section: MpiSection, case: Case) -
 
 def used(
     installation: Installation, files: TuningFiles, case: Case, folder: Path, placing: Sequence[str] = ()
-) -> Ran:
+) -> ExecutedCall:
     """What runs in a launch by the very line that ``offbeat export`` prints."""
     line = next(line for line in files.usage if line.startswith(("mpirun", "mpiexec")))
     words = [str(case.p) if word == "P" else word for word in shlex.split(line)]
@@ -163,7 +164,7 @@ def used(
         environment["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{environment['PATH']}"
     driver = Driver(argv, environment, folder / "user.log")
     try:
-        return what_ran(driver, case, STEERING[installation.family](), PATIENCE_S)
+        return observe_executed(driver, case, library_of(installation).steering(), PATIENCE_S)
     finally:
         driver.close()
 

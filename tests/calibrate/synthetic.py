@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.calibrate.measure import Machine, Ranks
-from offbeat.calibrate.measurements import LatePoint, Point, StreamPoint, point
+from offbeat.calibrate.measurements import LateReceiverPoint, Point, StreamPoint, point
 from offbeat.platform.machine import Platform
 from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
 
@@ -28,7 +28,7 @@ class SyntheticProbe:
         self.asked.append(("pingpong", size_bytes))
         return self._disturbed(np.full(5, message_s(self._file, self._way(ranks), [size_bytes])[0]))
 
-    def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LatePoint:
+    def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LateReceiverPoint:
         self.asked.append(("late", size_bytes))
         messages, delay_s = self._file.messages, max(5e-4, 20 * shortest_s)
         alone_s = float(message_s(self._file, self._way(ranks), [size_bytes])[0])
@@ -37,7 +37,9 @@ class SyntheticProbe:
         else:
             both = (delay_s + alone_s, alone_s)
         send_s, receive_s = self._disturbed(np.maximum(both, 1e-9))
-        return LatePoint(bytes=size_bytes, delay_s=delay_s, send_s=float(send_s), receive_s=float(receive_s))
+        return LateReceiverPoint(
+            bytes=size_bytes, delay_s=delay_s, send_s=float(send_s), receive_s=float(receive_s)
+        )
 
     def stream(self, flows: Sequence[Ranks], size_bytes: int) -> StreamPoint:
         self.asked.append(("stream", size_bytes))

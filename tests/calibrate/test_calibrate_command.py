@@ -10,7 +10,7 @@ from real_libraries import real_installation
 from synthetic import SyntheticProbe, machine_of
 from typer.testing import CliRunner, Result
 
-from offbeat.calibrate import launched, measurements
+from offbeat.calibrate import driver_probe, measurements
 from offbeat.calibrate.calibration import parse_largest
 from offbeat.calibrate.measure import Machine, measure
 from offbeat.cli.platform import app
@@ -42,7 +42,7 @@ def test_two_processes_of_a_real_library_make_a_platform_of_one_node(
     words = ["--mpi", prefix, "--ppn", "2", "--largest", "64 KiB", "-o", str(output)]
     done = run(*words, "--picture", str(picture), "--measurements", str(kept))
     assert done.exit_code == 0, done.exception
-    assert "the model is off by" in done.stdout and "Only one node was measured" in done.stdout
+    assert "the model's median error is" in done.stdout and "Only one node was measured" in done.stdout
     assert picture.stat().st_size > 1000
 
     found = machine.load(output).file
@@ -75,7 +75,7 @@ def test_a_base_gives_what_one_node_cannot(tmp_path: Path) -> None:
     measurements.write(taken, tmp_path / "one.json")
     output = tmp_path / "based.toml"
     done = run("--refit", str(tmp_path / "one.json"), "-o", str(output), "--base", "griffon")
-    assert "is that of griffon" in done.stdout
+    assert "are those of griffon" in done.stdout
     assert machine.load(output).file.fat_tree == machine.load("griffon").file.fat_tree
 
 
@@ -134,13 +134,13 @@ def test_processes_are_paired_inside_a_node_and_between_two() -> None:
 def test_processes_fill_a_node_unless_a_number_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SLURM_JOB_ID", "PBS_JOBID"):
         monkeypatch.delenv(name, raising=False)
-    nodes, ppn = launched.placement(0, 0, None)
+    nodes, ppn = driver_probe.placement(0, 0, None)
     assert nodes == 1 and 2 <= ppn <= 16
-    assert launched.placement(3, 5, None) == (3, 5)
+    assert driver_probe.placement(3, 5, None) == (3, 5)
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "4")
     monkeypatch.setenv("SLURM_JOB_CPUS_PER_NODE", "48(x4)")
-    assert launched.placement(0, 0, None) == (2, 16)
+    assert driver_probe.placement(0, 0, None) == (2, 16)
 
 
 def test_the_largest_size_may_have_a_unit() -> None:

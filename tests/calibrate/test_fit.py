@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import SyntheticProbe, machine_of
 
-from offbeat.calibrate import write
+from offbeat.calibrate import calibration
 from offbeat.calibrate.calibration import calibrate
-from offbeat.calibrate.fit import NEVER, fit
+from offbeat.calibrate.fit import NEVER, fit, residuals
 from offbeat.calibrate.measure import measure
 from offbeat.calibrate.measurements import Measurements
-from offbeat.calibrate.residuals import residuals
 from offbeat.platform import machine
 from offbeat.platform.message_times import message_paths, message_s
 
@@ -144,7 +143,7 @@ def test_where_every_sender_is_done_at_once_all_messages_are_eager() -> None:
     text = SATURATED + 'eager_below = "1 GiB"\n'
     taken = measured(machine.loads(text, "x.toml"))
     assert fit(taken).messages.eager_below == NEVER
-    assert write.ALL_EAGER in write.notes(taken, "")
+    assert calibration.ALL_EAGER in calibration.notes(taken, "")
 
 
 def test_where_every_sender_waits_there_are_no_overheads() -> None:
@@ -156,7 +155,7 @@ def test_where_every_sender_waits_there_are_no_overheads() -> None:
 def test_one_node_makes_a_platform_of_one_node_that_says_so() -> None:
     written = calibrate(measured(machine.loads(SATURATED, "x.toml"), nodes=1))
     assert written.platform.file.nodes == 1
-    assert write.ONE_NODE in written.notes
+    assert calibration.ONE_NODE in written.notes
     assert "# Only one node was measured, so nothing is known between nodes" in written.text
     assert any("Only one node" in line for line in written.words())
 
@@ -168,7 +167,7 @@ def test_one_node_and_a_base_make_a_platform_with_the_bases_network() -> None:
     assert (found.nodes, found.fat_tree, found.link) == (528, base.file.fat_tree, base.file.link)
     assert found.messages == base.file.messages
     assert found.inside.bandwidth == pytest.approx(8e9, rel=0.01)
-    assert "is that of islands" in " ".join(written.text.replace("\n#", "").split())
+    assert "are those of islands" in " ".join(written.text.replace("\n#", "").split())
     assert all(abs(residual.error) < 0.05 for residual in written.residuals)
 
 
@@ -176,7 +175,7 @@ def test_processes_on_different_nodes_alone_make_inside_as_between() -> None:
     taken = measured(machine.loads(SATURATED, "x.toml"), ppn=1)
     assert taken.inside is None
     written = calibrate(taken)
-    assert write.NO_INSIDE in written.notes
+    assert calibration.NO_INSIDE in written.notes
     inside, between = message_paths(written.platform.file)
     assert message_s(written.platform.file, inside, [2**20]) == pytest.approx(
         message_s(written.platform.file, between, [2**20]), rel=0.01

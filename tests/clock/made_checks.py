@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from offbeat.clock.directory import Kept
-from offbeat.clock.rows import HARMONIZE, Accuracy, Found, Machine, Row, Start, Sync
-from offbeat.clock.wanted import Wanted
+from offbeat.clock.check_plan import CheckSettings
+from offbeat.clock.directory import CheckDirectory
+from offbeat.clock.rows import HARMONIZE, Accuracy, CheckedAlgorithms, Machine, Row, Start, Sync
 from offbeat.study.algorithm import Algorithm, Verdict
 
 US = 1000
 """Nanoseconds."""
 
 
-def wanted(**changes: object) -> Wanted:
-    return Wanted(**({"library": "Open MPI 5.0.11", "p": 4, "methods": ["constraints", "offset"]} | changes))
+def wanted(**changes: object) -> CheckSettings:
+    return CheckSettings(
+        **({"library": "Open MPI 5.0.11", "p": 4, "methods": ["constraints", "offset"]} | changes)
+    )
 
 
 def machine(**changes: object) -> Machine:
@@ -26,7 +28,7 @@ def machine(**changes: object) -> Machine:
         "hosts": ["n1"],
         "clock": "CLOCK_MONOTONIC",
         "shared": True,
-        "crowded": False,
+        "oversubscribed": False,
         "cores": 8,
         "command": "mpirun -n 4 offbeat-driver",
         "time": "2026-01-02T03:04:05+00:00",
@@ -35,10 +37,10 @@ def machine(**changes: object) -> Machine:
     return Machine(**(usual | changes))
 
 
-def found(*refused: str) -> Found:
+def found(*refused: str) -> CheckedAlgorithms:
     names = [("barrier", "default"), ("barrier", "tree"), ("barrier", "double_ring")]
     names += [("reduce", "default"), ("reduce", "binomial"), ("reduce", "linear")]
-    return Found(
+    return CheckedAlgorithms(
         algorithms=[Algorithm(collective=collective, name=name) for collective, name in names],
         verdicts=[
             Verdict(
@@ -88,13 +90,13 @@ def starts(
 
 
 def comparisons(
-    *about: tuple[int, float, float, float], bent: bool = True, width_us: float = 0.1
+    *about: tuple[int, float, float, float], distorted: bool = True, width_us: float = 0.1
 ) -> Accuracy:
     """Comparisons: (method, age in seconds, error in µs, bound in µs) each."""
     methods, ages_s, errors_us, bounds_us = zip(*about, strict=True)
     return Accuracy(
-        step="accuracy bent" if bent else "accuracy real",
-        bent=bent,
+        step="accuracy bent" if distorted else "accuracy real",
+        distorted=distorted,
         names=["constraints", "offset"],
         methods=list(methods),
         rounds=[0] * len(about),
@@ -108,12 +110,12 @@ def comparisons(
     )
 
 
-def sync(method: str, processes: int, taken_us: Sequence[float], *, bent: bool = True) -> Sync:
+def sync(method: str, processes: int, taken_us: Sequence[float], *, distorted: bool = True) -> Sync:
     return Sync(
-        step=f"sync {bent} {method} {processes}",
+        step=f"sync {distorted} {method} {processes}",
         method=method,
         processes=processes,
-        bent=bent,
+        distorted=distorted,
         taken_ns=[round(taken * US) for taken in taken_us],
         exchanges=[10] * len(taken_us),
         bound_ns=[300] * len(taken_us),
@@ -151,8 +153,8 @@ def rows() -> list[Row]:
 
 def keep(directory: Path, kept_rows: Sequence[Row] | None = None, **changes: object) -> Path:
     """A directory with a check; ``changes`` are of its machine."""
-    with Kept(directory, wanted()) as kept:
-        kept.describe(machine=machine(**changes), found=found("tree"))
+    with CheckDirectory(directory, wanted()) as kept:
+        kept.describe(machine=machine(**changes), algorithms=found("tree"))
         for row in rows() if kept_rows is None else kept_rows:
             kept.append(row)
     return directory

@@ -43,11 +43,11 @@ def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
     accuracy = [row for row in kept.rows if isinstance(row, Accuracy)]
     assert len(accuracy) == 1 and accuracy[0].bent and accuracy[0].physical
     assert sum(aged.broken for aged in found.aged) == 0
-    assert {aged.method for aged in found.aged} == set(kept.head.wanted.methods)
+    assert {aged.method for aged in found.aged} == set(kept.head.settings.methods)
 
     assert kept.head.machine is not None and kept.head.machine.p == 3
     assert ("share" in done.stdout) == (cores.available().logical < 3)
-    assert "can be trusted here" in done.stdout and "harmonised" in done.stdout
+    assert "95th percentile of start skew" in done.stdout and "harmonised" in done.stdout
     assert (directory / "report.html").stat().st_size > 10_000
     assert len(list((directory / "pictures").iterdir())) == 18
 
@@ -65,7 +65,7 @@ def test_a_check_is_shown_again_without_measuring(tmp_path: Path) -> None:
         "harmonised",
         "double_ring",
         "0.05",
-        "Skews of 240 ns and more can be trusted here",
+        "95th percentile of start skew: 240 ns",
         "refused",
     ):
         assert words in shown.stdout, words
@@ -81,7 +81,7 @@ def test_a_report_alone_is_written_without_pictures(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-n", "1"], "one process is always in time"),
+        (["-n", "1"], "a start needs at least 2 processes"),
         (["--collective", "barrier"], "--collective barrier: known are"),
         (["--size", "12"], "elements are doubles"),
         (["--size", "many"], "is not a size"),

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from made_checks import found, keep, machine, rows, starts, wanted
 
-from offbeat.clock.directory import CHECK, ROWS, Kept, read
+from offbeat.clock.check_plan import Step, steps
+from offbeat.clock.directory import CHECK, ROWS, CheckDirectory, read
 from offbeat.clock.measure import failed
 from offbeat.clock.rows import HARMONIZE, Row
-from offbeat.clock.run import go_on
-from offbeat.clock.wanted import Step, steps
+from offbeat.clock.run import run_steps
 from offbeat.errors import BadInput, RunFailed, SignalExit
 
 
@@ -49,26 +49,26 @@ class MadeProber:
 
 
 def all_steps() -> list[Step]:
-    return steps(wanted(), found().measured("barrier"), found().measured("reduce"), bent=True)
+    return steps(wanted(), found().measured("barrier"), found().measured("reduce"), distorted=True)
 
 
 def test_what_is_kept_reads_as_it_was_written(tmp_path: Path) -> None:
     check = read(keep(tmp_path / "check"))
     assert check.rows == rows()
     assert (
-        check.head.wanted == wanted()
+        check.head.settings == wanted()
         and check.head.machine == machine()
-        and check.head.found == found("tree")
+        and check.head.algorithms == found("tree")
     )
 
 
 def test_a_check_that_died_goes_on_where_it_stood_and_measures_nothing_twice(tmp_path: Path) -> None:
     todo, first, second = all_steps(), MadeProber(most=7), MadeProber()
-    with pytest.raises(RunFailed, match="power"), Kept(tmp_path, wanted()) as kept:
-        go_on(kept, todo, first, Silent())
+    with pytest.raises(RunFailed, match="power"), CheckDirectory(tmp_path, wanted()) as kept:
+        run_steps(kept, todo, first, Silent())
     told = Silent()
-    with Kept(tmp_path, wanted()) as kept:
-        go_on(kept, todo, second, told)
+    with CheckDirectory(tmp_path, wanted()) as kept:
+        run_steps(kept, todo, second, told)
     assert first.done + second.done == [step.id for step in todo]
     assert told.begun == (7, len(todo)) and told.ids == second.done
     assert [row.step for row in read(tmp_path).rows] == [step.id for step in todo]
@@ -77,8 +77,8 @@ def test_a_check_that_died_goes_on_where_it_stood_and_measures_nothing_twice(tmp
 def test_a_finished_check_does_nothing_more(tmp_path: Path) -> None:
     for _ in range(2):
         prober = MadeProber()
-        with Kept(tmp_path, wanted()) as kept:
-            go_on(kept, all_steps(), prober, Silent())
+        with CheckDirectory(tmp_path, wanted()) as kept:
+            run_steps(kept, all_steps(), prober, Silent())
     assert prober.done == []
 
 
@@ -88,7 +88,7 @@ def test_a_row_that_was_cut_off_does_not_count(tmp_path: Path, cut: int) -> None
     data = (tmp_path / ROWS).read_bytes()
     (tmp_path / ROWS).write_bytes(data[:-cut])
     assert read(tmp_path).rows == rows()[:-1]
-    with Kept(tmp_path, wanted()) as kept:
+    with CheckDirectory(tmp_path, wanted()) as kept:
         assert kept.rows == rows()[:-1]
         kept.append(rows()[-1])
     assert (tmp_path / ROWS).read_bytes() == data
@@ -106,27 +106,27 @@ def test_a_damaged_row_in_the_middle_is_named(tmp_path: Path) -> None:
 def test_other_settings_need_another_directory(tmp_path: Path) -> None:
     keep(tmp_path)
     with pytest.raises(BadInput, match=r"other settings \(p: 4 there, 8 here; seed: 1 there, 2 here\)"):
-        Kept(tmp_path, wanted(p=8, seed=2))
+        CheckDirectory(tmp_path, wanted(p=8, seed=2))
     assert read(tmp_path).rows == rows()
 
 
 def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(BadInput, match="does not hold a check of the clock"):
-        Kept(tmp_path, wanted())
+        CheckDirectory(tmp_path, wanted())
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     with pytest.raises(BadInput, match=r"has no check\.json"):
         read(tmp_path)
     with pytest.raises(BadInput, match="is a file"):
-        Kept(tmp_path / "mine.txt", wanted())
+        CheckDirectory(tmp_path / "mine.txt", wanted())
     with pytest.raises(BadInput, match="there is no directory"):
         read(tmp_path / "nowhere")
 
 
 def test_two_checks_at_once_in_one_directory_are_refused(tmp_path: Path) -> None:
-    with Kept(tmp_path, wanted()), pytest.raises(RunFailed, match="is being written by process"):
-        Kept(tmp_path, wanted())
-    with Kept(tmp_path, wanted()):
+    with CheckDirectory(tmp_path, wanted()), pytest.raises(RunFailed, match="is being written by process"):
+        CheckDirectory(tmp_path, wanted())
+    with CheckDirectory(tmp_path, wanted()):
         pass
 
 
@@ -145,7 +145,7 @@ def test_a_head_that_cannot_be_read_is_told(tmp_path: Path, content: str, senten
     with pytest.raises(BadInput, match=sentence):
         read(tmp_path)
     with pytest.raises(BadInput, match=sentence):
-        Kept(tmp_path, wanted())
+        CheckDirectory(tmp_path, wanted())
 
 
 def test_a_row_is_on_disk_before_the_next_step_begins(tmp_path: Path) -> None:
@@ -156,8 +156,8 @@ def test_a_row_is_on_disk_before_the_next_step_begins(tmp_path: Path) -> None:
             seen.append(len(read(tmp_path).rows))
             return super().do(step)
 
-    with Kept(tmp_path, wanted()) as kept:
-        go_on(kept, all_steps()[:5], Looking(), Silent())
+    with CheckDirectory(tmp_path, wanted()) as kept:
+        run_steps(kept, all_steps()[:5], Looking(), Silent())
     assert seen == [0, 1, 2, 3, 4]
 
 
@@ -167,10 +167,10 @@ def test_starts_are_kept_whole(tmp_path: Path) -> None:
 
 
 def test_a_stop_is_told_whether_anything_was_kept(tmp_path: Path) -> None:
-    with pytest.raises(SignalExit) as stop, Kept(tmp_path, wanted()):
+    with pytest.raises(SignalExit) as stop, CheckDirectory(tmp_path, wanted()):
         raise SignalExit(15)
     assert stop.value.progress == "; nothing was measured yet"
     keep(tmp_path)
-    with pytest.raises(SignalExit) as stop, Kept(tmp_path, wanted()):
+    with pytest.raises(SignalExit) as stop, CheckDirectory(tmp_path, wanted()):
         raise SignalExit(15)
     assert stop.value.progress == "; what was measured is kept"

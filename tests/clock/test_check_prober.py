@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from made_checks import found, wanted
 
+from offbeat.clock.check_plan import Step
 from offbeat.clock.measure import LaunchedProber
 from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
-from offbeat.clock.wanted import Step
-from offbeat.engines.launches import Where
+from offbeat.engines.launches import LaunchSpec
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.study.algorithm import Algorithm
@@ -56,13 +56,13 @@ class MadeEngine:
     def __init__(
         self, act: Callable[[str], None] = lambda verb: None, own_launch: Sequence[str] = (), sick: str = ""
     ) -> None:
-        self.asked: list[tuple[str, Where, tuple[str, ...], dict[str, Any]]] = []
+        self.asked: list[tuple[str, LaunchSpec, tuple[str, ...], dict[str, Any]]] = []
         self.dropped = 0
         self.installation = SimpleNamespace(name="made-1.0")
         self.launches = self
         self.steering = self
         self._act, self._own_launch, self._sick = act, own_launch, sick
-        self._where: Where | None = None
+        self._where: LaunchSpec | None = None
         self._forced: tuple[str, ...] = ()
 
     def variables(self) -> list[object]:
@@ -71,7 +71,7 @@ class MadeEngine:
     def environment(self, installation: object) -> dict[str, str]:
         return {"STEER": "1"}
 
-    def switch(self, algorithm: Algorithm, variables: object) -> list[str] | None:
+    def force_arguments(self, algorithm: Algorithm, variables: object) -> list[str] | None:
         if algorithm.name in self._own_launch:
             return None
         return [f"{algorithm.collective}={algorithm.name}"] if algorithm.name != "default" else []
@@ -79,10 +79,10 @@ class MadeEngine:
     def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
         return {f"FORCE_{algorithm.collective}": algorithm.name}
 
-    def command(self, where: Where) -> object:
+    def command(self, where: LaunchSpec) -> object:
         return SimpleNamespace(argv=["run", str(where.steerable)], environment=dict(where.environment))
 
-    def get(self, where: Where) -> MadeEngine:
+    def get(self, where: LaunchSpec) -> MadeEngine:
         self._where = where
         return self
 
@@ -98,7 +98,7 @@ class MadeEngine:
     def drop(self) -> None:
         self.dropped += 1
 
-    def failure(self, where: Where, timeout_s: float) -> str:
+    def failure(self, where: LaunchSpec, timeout_s: float) -> str:
         return self._sick
 
 
@@ -157,10 +157,10 @@ def test_the_library_s_own_choices_are_measured_in_the_launch_of_its_users(
 
 def test_syncs_and_comparisons_are_asked_with_bent_clocks_where_they_are_bent() -> None:
     engine = MadeEngine()
-    for bent in (True, False):
-        row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, bent=bent))
-        assert isinstance(row, Sync) and row.bent == bent and row.method == "jk"
-        compared = prober(engine).do(Step(id="a", kind="accuracy", bent=bent))
+    for distorted in (True, False):
+        row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, distorted=distorted))
+        assert isinstance(row, Sync) and row.distorted == distorted and row.method == "jk"
+        compared = prober(engine).do(Step(id="a", kind="accuracy", distorted=distorted))
         assert isinstance(compared, Accuracy) and compared.names == ["constraints", "offset"]
     sources = [str(values.get("source", "")).split(":")[0] for *_, values in engine.asked]
     assert sources == ["virtual", "virtual", "", ""]
@@ -192,6 +192,6 @@ def test_where_nothing_can_be_launched_any_more_the_check_ends_with_a_sentence()
         raise DriverLost("it crashed")
 
     with pytest.raises(
-        RunFailed, match=r"made-1\.0 cannot be launched with 4 processes: no cores left; mend it"
+        RunFailed, match=r"made-1\.0 cannot be launched with 4 processes: no cores left; remove the cause"
     ):
         prober(MadeEngine(die, sick="no cores left")).do(a_start())

@@ -7,16 +7,25 @@ from itertools import pairwise
 import pytest
 from made_checks import found, wanted
 
-from offbeat.clock.measure import bent_source, ordered, start_words
+from offbeat.clock.check_plan import (
+    ROUNDS,
+    CheckSettings,
+    Step,
+    check,
+    choose,
+    processes_of,
+    repetitions_of,
+    steps,
+)
+from offbeat.clock.measure import distorted_source, ordered, start_words
 from offbeat.clock.rows import HARMONIZE
-from offbeat.clock.wanted import ROUNDS, Step, Wanted, check, choose, processes_of, repetitions_of, steps
 from offbeat.errors import BadInput
 
 BARRIERS, ALGORITHMS = found().measured("barrier"), found().measured("reduce")
 
 
-def all_steps(asked: Wanted, *, bent: bool = True) -> list[Step]:
-    return steps(asked, BARRIERS, ALGORITHMS, bent=bent)
+def all_steps(asked: CheckSettings, *, distorted: bool = True) -> list[Step]:
+    return steps(asked, BARRIERS, ALGORITHMS, distorted=distorted)
 
 
 def test_every_start_is_measured_in_every_round_with_nothing_and_with_every_algorithm_behind_it() -> None:
@@ -56,13 +65,13 @@ def test_syncs_are_measured_on_powers_of_two_and_on_all_processes() -> None:
     assert processes_of(8) == [2, 4, 8] and processes_of(12) == [2, 4, 8, 12]
 
 
-@pytest.mark.parametrize("bent", [True, False])
-def test_methods_are_tried_on_bent_clocks_where_all_processes_read_one(bent: bool) -> None:
-    listed = all_steps(wanted(), bent=bent)
-    syncs = {(step.method, step.bent) for step in listed if step.kind == "sync"}
-    expected = {("constraints", bent), ("offset", bent), ("constraints", False)}
+@pytest.mark.parametrize("distorted", [True, False])
+def test_methods_are_tried_on_bent_clocks_where_all_processes_read_one(distorted: bool) -> None:
+    listed = all_steps(wanted(), distorted=distorted)
+    syncs = {(step.method, step.distorted) for step in listed if step.kind == "sync"}
+    expected = {("constraints", distorted), ("offset", distorted), ("constraints", False)}
     assert syncs == expected
-    assert [step.bent for step in listed if step.kind == "accuracy"] == [bent]
+    assert [step.distorted for step in listed if step.kind == "accuracy"] == [distorted]
 
 
 @pytest.mark.parametrize("repetitions", [4, 5, 7, 100])
@@ -88,7 +97,7 @@ def test_steps_of_one_launch_stand_together_in_their_round() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"p": 1}, "-n 1: one process is always in time"),
+        ({"p": 1}, "-n 1: a start needs at least 2 processes"),
         ({"repetitions": 3}, "give at least 4"),
         ({"collective": "barrier"}, "--collective barrier: known are allreduce"),
         ({"collective": "reduced"}, "--collective reduced"),
@@ -131,10 +140,10 @@ def test_words_for_the_driver_name_what_the_collective_takes() -> None:
 
 
 def test_bent_clocks_differ_on_every_process_but_the_first_and_can_be_made_again() -> None:
-    text = bent_source(4, seed=3, epoch_ns=17)
+    text = distorted_source(4, seed=3, epoch_ns=17)
     parts = text.removeprefix("virtual:").split(";")
     assert text.startswith("virtual:") and parts[0] == "epoch=17" and len(parts) == 4
     assert [part.split(":")[0] for part in parts[1:]] == ["1", "2", "3"]
     assert len({part.split(":")[1] for part in parts[1:]}) == 3
     assert " " not in text
-    assert text == bent_source(4, seed=3, epoch_ns=17) != bent_source(4, seed=4, epoch_ns=17)
+    assert text == distorted_source(4, seed=3, epoch_ns=17) != distorted_source(4, seed=4, epoch_ns=17)

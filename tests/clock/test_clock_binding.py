@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.clock import functions, loaded
+from offbeat.clock import native
 from offbeat.errors import RunFailed
 from offbeat.mpi import build, find, probe
 from offbeat.mpi.assemble import identity
@@ -51,10 +51,10 @@ def test_promises_hold_under_every_library(
 @pytest.mark.parametrize(
     ("header", "name", "structure"),
     [
-        ("clock.h", "offbeat_instant", functions.InstantC),
-        ("clock.h", "offbeat_clock_options", functions.OptionsC),
-        ("clock.h", "offbeat_sync_facts", functions.FactsC),
-        ("harmonize.h", "offbeat_start", functions.StartC),
+        ("clock.h", "offbeat_instant", native.InstantC),
+        ("clock.h", "offbeat_clock_options", native.OptionsC),
+        ("clock.h", "offbeat_sync_facts", native.FactsC),
+        ("harmonize.h", "offbeat_start", native.StartC),
     ],
 )
 def test_structures_have_the_fields_of_the_headers(
@@ -78,14 +78,14 @@ def test_python_loads_what_was_built_beside_the_driver(
 ) -> None:
     library = mpi_installation.library
     version = probe.ask_library(library)
-    place = build.native_place(version.family, version.numbers, identity(library, version))
+    place = build.build_folder(version.family, version.numbers, identity(library, version))
     assert place.parent == mpi_driver.parents[2]
     assert _library(place) == _library(mpi_driver.parents[1])
     assert build.harmonize_library(mpi_driver.parents[1]) is not None
 
 
 def test_an_installation_is_found_by_its_library(mpi_installation: Installation) -> None:
-    found = find.of_library(mpi_installation.library.resolve())
+    found = find.installation_of_library(mpi_installation.library.resolve())
     assert found.library.resolve() == mpi_installation.library.resolve()
     assert found.identity == mpi_installation.identity
 
@@ -94,7 +94,7 @@ def test_a_library_of_no_installation_is_told(tmp_path: Path) -> None:
     with pytest.raises(
         RunFailed, match=r"no MPI installation that offbeat knows belongs to .*libmpi\.so\.40"
     ):
-        find.of_library(tmp_path / "libmpi.so.40")
+        find.installation_of_library(tmp_path / "libmpi.so.40")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_library_of_no_installation_is_told(tmp_path: Path) -> None:
 )
 def test_a_process_without_one_mpi_library_is_told(tmp_path: Path, files: list[str], sentence: str) -> None:
     with pytest.raises(RunFailed, match=re.escape(sentence)):
-        loaded.loaded_mpi(_maps(tmp_path, files))
+        native.loaded_mpi(_maps(tmp_path, files))
 
 
 @pytest.mark.parametrize("name", ["libmpi.so.40.30.4", "libmpi.so.12", "libmpich.so.12.2.2", "libmpi.so"])
@@ -118,7 +118,7 @@ def test_the_mpi_library_of_a_process_is_found(tmp_path: Path, name: str) -> Non
         f"/opt/with blank/{name}",
         "/x/libmpi_mpifh.so.40",
     ]
-    assert loaded.loaded_mpi(_maps(tmp_path, files)) == Path(f"/opt/with blank/{name}")
+    assert native.loaded_mpi(_maps(tmp_path, files)) == Path(f"/opt/with blank/{name}")
 
 
 def test_without_mpi4py_a_sentence_says_what_to_do() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.clock.measure import bent_source
-from offbeat.clock.wanted import METHODS
+from offbeat.clock.check_plan import METHODS
+from offbeat.clock.measure import distorted_source
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver, Refused
 from offbeat.mpi.installation import Installation
@@ -89,7 +89,7 @@ def test_comparisons_by_messages_alone_hold_the_error_between_their_bounds(apart
 @pytest.mark.parametrize("processes", [1, 2, 3])
 @pytest.mark.parametrize("method", METHODS)
 def test_syncs_are_timed_on_the_first_processes(driver: Driver, method: str, processes: int) -> None:
-    source = bent_source(P, seed=1)
+    source = distorted_source(P, seed=1)
     seen = ask(driver, "sync", method=method, processes=processes, repetitions=4, source=source)
     assert len(seen["taken_ns"]) == 4 and min(seen["taken_ns"]) > 0
     assert min(seen["exchanges"]) >= processes - 1
@@ -103,12 +103,12 @@ def test_the_methods_that_a_check_knows_are_those_of_the_library(driver: Driver)
 
 def test_a_clock_that_all_share_is_told_from_bent_ones(driver: Driver) -> None:
     assert driver.ask("sync", timeout_s=PATIENCE_S)["shared"] is True
-    assert driver.ask("sync", timeout_s=PATIENCE_S, source=bent_source(P, 1))["shared"] is False
+    assert driver.ask("sync", timeout_s=PATIENCE_S, source=distorted_source(P, 1))["shared"] is False
 
 
 def test_every_method_is_compared_at_every_age_in_every_round(driver: Driver) -> None:
     names = ",".join(METHODS)
-    source = bent_source(P, seed=2)
+    source = distorted_source(P, seed=2)
     seen = ask(driver, "accuracy", methods=names, ages="20000000,50000000", rounds=2, source=source)
     assert {len(column) for column in seen.values()} == {len(METHODS) * 3 * 2 * (P - 1)}
     assert set(seen["methods"]) == set(range(len(METHODS))) and set(seen["ranks"]) == {1, 2}

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Proved
+from offbeat.engines.base import ProofResult
 from offbeat.engines.repeat import block_rule, no_samples
 from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
@@ -71,21 +71,21 @@ class DebugEngine:
         default = Algorithm(collective=collective, name=DEFAULT)
         return [default, *(self._algorithm(collective, name) for name in self.script.names)]
 
-    def named(self, collective: str, name: str) -> Algorithm | None:
+    def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
         names = {one.name: one for one in self.algorithms(collective)}
         return names.get(self._names.get(name, name))
 
     def place(self, group: Group) -> Group:
         return group
 
-    def adopt(self, algorithms: Iterable[Algorithm]) -> None:
+    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
         for one in algorithms:
             if one.settings:
                 self._names[one.settings["algorithm"]] = one.name
 
     def prove(
         self, requests: Iterable[tuple[Algorithm, Case]], told: Callable[[str], None] = lambda what: None
-    ) -> Iterator[Proved]:
+    ) -> Iterator[ProofResult]:
         for _, chunk in groupby(requests, key=lambda request: (request[1].p, request[1].collective)):
             yield self._prove(list(chunk))
 
@@ -131,7 +131,7 @@ class DebugEngine:
         digest = hashlib.sha256(words.encode()).digest()
         return self.script.runtimes_s.get(name, (1 + digest[0]) * 1e-6)
 
-    def _prove(self, requests: list[tuple[Algorithm, Case]]) -> Proved:
+    def _prove(self, requests: list[tuple[Algorithm, Case]]) -> ProofResult:
         first = requests[0][1]
         self._note(("prove", first.p, first.collective, len(requests)))
         for algorithm, _ in requests:
@@ -149,7 +149,7 @@ class DebugEngine:
             )
             for algorithm, case in requests
         ]
-        return Proved(algorithms=final, verdicts=verdicts)
+        return ProofResult(algorithms=final, verdicts=verdicts)
 
     def _note(self, event: tuple) -> None:
         self._before(event)

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 from debug_engine import DebugEngine, Script
 
-from offbeat.engines.outcome import Outcome
+from offbeat.engines.progress import Outcome
 from offbeat.engines.resume import open_store
 from offbeat.engines.run import run
 from offbeat.results.read import read_cases

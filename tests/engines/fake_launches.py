@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from offbeat.engines.launches import Launches, Where
+from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.study.schema import MpiSection
 
-Answer = Callable[[Where, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
+Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
 """(launch, what is forced, verb, values) → the driver's answer; may raise DriverLost or Refused."""
 
 SOUND = {"ok": True, "error": "", "wrong": 0}
@@ -22,7 +22,7 @@ SOUND = {"ok": True, "error": "", "wrong": 0}
 class FakeDriver:
     """One launch."""
 
-    def __init__(self, library: FakeLaunches, where: Where) -> None:
+    def __init__(self, library: FakeLaunches, where: LaunchSpec) -> None:
         self.library, self.where, self.forced = library, where, ()
 
     def ask(self, verb: str, *words: str, timeout_s: float, **values: object) -> dict[str, object]:
@@ -77,12 +77,12 @@ class FakeLaunches(Launches):
             scratch=folder / "scratch",
         )
         self.answer = answer
-        self.asked: list[tuple[Where, tuple[str, ...], str, dict[str, Any]]] = []
-        self.started: list[Where] = []
+        self.asked: list[tuple[LaunchSpec, tuple[str, ...], str, dict[str, Any]]] = []
+        self.started: list[LaunchSpec] = []
         self.closed = 0
         self._variables = variables
 
-    def get(self, where: Where) -> Any:
+    def get(self, where: LaunchSpec) -> Any:
         if self._running is None or self._where != where:
             self.close()
             self.started.append(where)

@@ -9,8 +9,7 @@ import polars as pl
 import psutil
 
 from offbeat.engines.open import engine_of
-from offbeat.engines.outcome import Outcome
-from offbeat.engines.progress import RunProgress
+from offbeat.engines.progress import Outcome, RunProgress
 from offbeat.engines.resume import open_store
 from offbeat.engines.run import run
 from offbeat.mpi.installation import Installation

@@ -7,7 +7,7 @@ from typing import Any
 
 from fake_launches import Answer, FakeLaunches
 
-from offbeat.engines.launches import Where
+from offbeat.engines.launches import LaunchSpec
 from offbeat.engines.mpi import MpiEngine
 from offbeat.mpi.installation import Installation
 from offbeat.study.case import Case
@@ -88,7 +88,7 @@ def observed(functions: str = "", messages: list[list[int]] | None = None) -> di
     return {"ok": True, "functions": functions, "sees_messages": messages is not None, "messages": rows}
 
 
-def preset_of(where: Where) -> str:
+def preset_of(where: LaunchSpec) -> str:
     """Which preset a launch of Intel MPI forces; 0 for none."""
     return dict(where.environment).get("I_MPI_ADJUST_REDUCE", "0")
 

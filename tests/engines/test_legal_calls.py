@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_library import case, number_of, observed
 
-from offbeat.engines.launches import Where
+from offbeat.engines.launches import LaunchSpec
 from offbeat.engines.legal_calls import ELEMENTS, TABLE, LegalCall, legal_calls, smaller_sizes
-from offbeat.engines.legal_outcomes import NOT_TRIED, try_calls, wrong_calls
+from offbeat.engines.legal_checks import NOT_TRIED, try_calls, wrong_calls
 from offbeat.mpi.driver import HUNG, DriverLost
 from offbeat.study.algorithm import KINDS
 from offbeat.study.case import COLLECTIVES, REDUCING
@@ -26,15 +26,15 @@ SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 @given(st.sampled_from(COLLECTIVES), st.integers(1, 70), SIZES)
 def test_every_call_can_be_asked_of_the_driver(collective: str, p: int, sizes: list[int]) -> None:
     found = legal_calls(collective, p, [0] if collective == "barrier" else sizes)
-    assert len({repr(call.asked) for call in found}) == len(found)
+    assert len({repr(call.arguments) for call in found}) == len(found)
     for call in found:
-        ranks = str(call.asked["members"]).split(",")
+        ranks = str(call.arguments["members"]).split(",")
         assert len(set(ranks)) == len(ranks) == call.p and max(map(int, ranks)) < p
-        assert 0 <= int(str(call.asked["root"])) < call.p
-        extent = ELEMENTS[str(call.asked["datatype"])][0]
-        size = int(str(call.asked["bytes"]))
+        assert 0 <= int(str(call.arguments["root"])) < call.p
+        extent = ELEMENTS[str(call.arguments["datatype"])][0]
+        size = int(str(call.arguments["bytes"]))
         assert size == 0 if collective == "barrier" else size >= extent and size % extent == 0
-        assert ("op" in call.asked) == (collective in REDUCING)
+        assert ("op" in call.arguments) == (collective in REDUCING)
         assert set(call.kinds) <= set(KINDS)
 
 
@@ -49,7 +49,7 @@ def test_the_table_has_every_kind_and_communicators_every_small_size() -> None:
 
 
 def one(*kinds: str, p: int = 4, text: str = "a call") -> LegalCall:
-    return LegalCall(kinds=kinds, p=p, text=text, asked={"collective": "reduce", "root": len(text)})
+    return LegalCall(kinds=kinds, p=p, text=text, arguments={"collective": "reduce", "root": len(text)})
 
 
 def test_a_call_of_two_kinds_counts_as_the_one_that_is_wrong_by_itself() -> None:
@@ -89,7 +89,7 @@ def test_a_loss_counts_when_it_happens_again_and_calls_of_its_kinds_are_then_lef
         one("in-place", text="..."),
         one(text="...."),
     ]
-    outcomes = try_calls(launches, Where(p=4, nodes=0, ppn=0), [], calls, 5.0)
+    outcomes = try_calls(launches, LaunchSpec(p=4, nodes=0, ppn=0), [], calls, 5.0)
     assert outcomes[0] == "" and outcomes[1] == "it hangs (no answer within 5 s)"
     assert outcomes[2].startswith(NOT_TRIED) and outcomes[3] == ""
     assert (tries[1], tries[2], tries[3], tries[4]) == (2, 2, 0, 1)

@@ -24,7 +24,7 @@ def make(tmp_path):
 
 
 def measure(engine, name="chain", delays_s=(0.0, 1e-6, 2e-6, 3e-6), rule=RULE):
-    return engine.measure(engine.named("reduce", name), case(), np.array(delays_s), rule)
+    return engine.measure(engine.find_algorithm("reduce", name), case(), np.array(delays_s), rule)
 
 
 def test_measuring_forces_the_algorithm_and_sends_the_delays_in_nanoseconds(make):
@@ -52,7 +52,9 @@ def test_the_running_launch_and_what_is_forced_in_it_are_used_again(make):
 def test_libraries_that_cannot_switch_get_a_launch_for_each_algorithm(make, family, launches):
     engine = make(family, lambda *_: SOUND)
     names = [one.name for one in engine.algorithms("reduce")][1:]
-    assert {len({repr(engine.group_key(engine.named("reduce", n), case())) for n in names})} == {launches}
+    assert {len({repr(engine.group_key(engine.find_algorithm("reduce", n), case())) for n in names})} == {
+        launches
+    }
 
 
 @pytest.mark.parametrize("family", VARIABLES)
@@ -106,7 +108,7 @@ def test_samples_that_rank_0_cannot_write_end_the_run(make):
 def test_a_library_that_cannot_be_asked_for_its_algorithms_fails_with_a_sentence(make):
     engine = make("openmpi", lambda *_: SOUND)
     engine.launches.variables = fake_launches.lost
-    with pytest.raises(RunFailed, match=r"openmpi-9 could not be asked .*signal 11.*offbeat doctor"):
+    with pytest.raises(RunFailed, match=r"openmpi-9 could not list its .*signal 11.*offbeat doctor"):
         engine.algorithms("reduce")
 
 
@@ -124,7 +126,7 @@ def test_how_late_a_start_may_be_goes_by_cores_and_skew_unless_the_study_says(
     make, p, delays_s, tolerance, wanted_s
 ):
     engine = make("openmpi", lambda *_: SOUND, start=StartSection(tolerance=tolerance))
-    where = engine._where(engine.algorithms("reduce")[1], case(p=p))
+    where = engine._spec(engine.algorithms("reduce")[1], case(p=p))
     assert engine.tolerance_s(where, np.array(delays_s)) == pytest.approx(wanted_s)
 
 
@@ -160,7 +162,7 @@ ONCE = RepetitionsSection(minimum=1, maximum=1)
 
 def replay(engine, rule=ONCE, delays_s=CALLS_S):
     one = case(skew_policy="replay", pattern="site", shape="site")
-    return engine.measure(engine.named("reduce", "chain"), one, delays_s, rule)
+    return engine.measure(engine.find_algorithm("reduce", "chain"), one, delays_s, rule)
 
 
 def test_a_replay_goes_to_rank_0_as_a_file_of_nanoseconds_beside_the_samples(make):
@@ -198,7 +200,7 @@ def test_replays_are_written_once_and_each_under_a_name_of_its_own(make):
 
 def test_a_replay_s_starts_may_be_late_by_a_share_of_its_mean_skew(make):
     engine = make("openmpi", lambda *_: SOUND)
-    where = engine._where(engine.algorithms("reduce")[1], case(p=1))
+    where = engine._spec(engine.algorithms("reduce")[1], case(p=1))
     assert engine.tolerance_s(where, np.array([[0.0], [3e-3], [3e-3]])) == pytest.approx(100e-6)
 
 

@@ -65,28 +65,28 @@ def test_a_preset_keeps_the_name_of_its_first_proof_though_it_runs_something_els
 def test_a_preset_is_known_by_its_number_after_it_got_a_name(make):
     engine = make("intelmpi", intel(lambda preset, p: f"a{preset}"))
     prove(engine, case())
-    assert engine.named("reduce", "preset_2").name == "a2_2"
-    assert engine.named("reduce", "a2_2").settings == {"I_MPI_ADJUST_REDUCE": "2"}
-    assert engine.named("reduce", "preset_9") is None
+    assert engine.find_algorithm("reduce", "preset_2").name == "a2_2"
+    assert engine.find_algorithm("reduce", "a2_2").settings == {"I_MPI_ADJUST_REDUCE": "2"}
+    assert engine.find_algorithm("reduce", "preset_9") is None
 
 
 def test_names_of_an_earlier_run_are_taken_over(make):
     first = make("intelmpi", intel(lambda preset, p: f"a{preset}"))
     prove(first, case())
     second = make("intelmpi", intel(lambda preset, p: f"b{preset}"))
-    second.adopt(first.algorithms("reduce"))
+    second.restore_names(first.algorithms("reduce"))
     assert [one.name for one in second.algorithms("reduce")] == ["default", "a1_1", "a2_2", "a3_3"]
-    assert second.named("reduce", "preset_3").name == "a3_3"
+    assert second.find_algorithm("reduce", "preset_3").name == "a3_3"
     assert set(prove(second, case())) == {(name, 4, 8) for name in ("default", "a1_1", "a2_2", "a3_3")}
 
 
 def test_names_with_parameters_are_understood(make):
     engine = make("openmpi", lambda *_: SOUND)
-    one = engine.named("reduce", "chain( segment = 0512 )")
+    one = engine.find_algorithm("reduce", "chain( segment = 0512 )")
     assert one.name == "chain(segment=512)"
-    assert engine.named("reduce", "linear(segment=512)") is None
-    assert engine.named("reduce", "chain(segment)") is None
-    assert engine.named("reduce", "ring") is None
+    assert engine.find_algorithm("reduce", "linear(segment=512)") is None
+    assert engine.find_algorithm("reduce", "chain(segment)") is None
+    assert engine.find_algorithm("reduce", "ring") is None
 
 
 def test_the_proof_asks_for_results_with_both_kinds_of_operation_and_for_what_ran(make):
@@ -164,7 +164,7 @@ def test_an_algorithm_is_proved_in_the_launch_that_measures_it(make):
     assert {verdict.status for verdict in found.values()} == {"proved"}
     assert found["ring", 4, 8].evidence.startswith("messages:")
     proved_in = {where for where, forced, verb, _ in engine.launches.asked if verb == "observe" and forced}
-    engine.measure(engine.named("reduce", "ring"), case(), np.zeros(4), RepetitionsSection())
+    engine.measure(engine.find_algorithm("reduce", "ring"), case(), np.zeros(4), RepetitionsSection())
     assert proved_in == {where for where, forced, verb, _ in engine.launches.asked if verb == "measure"}
     assert (f"{MPICH_REDUCE}=3",) in {
         forced for _, forced, verb, _ in engine.launches.asked if verb == "check"
@@ -209,7 +209,7 @@ def test_algorithms_that_nothing_tells_apart_are_not_proved_and_name_each_other(
     found = prove(make("mpich", twins(lambda number: [[0, 0], [1, 0, 1]])), case())
     assert found["binomial", 4, 8].status == "proved"
     assert (found["mesh", 4, 8].status, found["ring", 4, 8].status) == ("indistinguishable",) * 2
-    assert found["mesh", 4, 8].reason == "not proved: what was seen is the same for ring"
+    assert found["mesh", 4, 8].reason == "not proved: the evidence is the same for ring"
 
 
 def test_who_leaves_late_does_not_count_where_it_keeps_changing(make):
@@ -231,7 +231,7 @@ def test_a_proof_that_saw_nothing_is_tried_again_and_says_so(make):
     found = prove(make("openmpi", answer), case())
     assert (found["chain", 4, 8].status, found["chain", 4, 8].reason) == (
         "proved",
-        "nothing was seen before look 3",
+        "only observation 3 showed functions or messages",
     )
 
 
@@ -250,12 +250,12 @@ def test_a_launch_that_shows_no_functions_is_replaced_by_a_new_one(make):
     engine.launches.answer = answer
     found = prove(engine, case())
     assert (found["linear", 4, 8].status, found["chain", 4, 8].status) == ("proved", "proved")
-    assert found["linear", 4, 8].reason == "nothing was seen before look 2"
+    assert found["linear", 4, 8].reason == "only observation 2 showed functions or messages"
     assert len(engine.launches.started) == 2
 
 
 def before_legal_calls(engine):
-    """The launches before the first that tries legal calls: there MPICH is asked to give way silently."""
+    """The launches before the first that tries legal calls: there MPICH may fall back silently."""
     silent = ("MPIR_CVAR_COLLECTIVE_FALLBACK", "silent")
     return list(itertools.takewhile(lambda where: silent not in where.environment, engine.launches.started))
 

@@ -70,7 +70,7 @@ def test_a_killed_run_leaves_no_process_and_goes_on_where_it_stood(mpi_installat
     said, _ = second.communicate(timeout=PATIENCE_S)
     assert second.returncode == 0, said
     assert f"{10 - len(before)} of 10 cases to measure" in said
-    assert "10 of 10 cases are in results" in said
+    assert "10 of 10 cases done" in said
     assert lines_of(tmp_path)[: len(before)] == before
     cases = real_studies.cases(tmp_path / "results")
     assert len(cases) == cases["case"].n_unique() == 10

@@ -102,7 +102,7 @@ def test_a_truncated_sample_file_is_no_samples(tmp_path, cut):
     zero = np.zeros((4, 2), dtype=np.int64)
     write(path, zero, zero, zero, zero, [True] * 4)
     path.write_bytes(path.read_bytes()[:-cut])
-    with pytest.raises(ValueError, match=r"samples\.bin holds \d+ numbers, which are no whole repetitions"):
+    with pytest.raises(ValueError, match=r"samples\.bin holds \d+ numbers, which is not a multiple of those"):
         read_samples(path, 2)
 
 

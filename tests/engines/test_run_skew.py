@@ -10,7 +10,7 @@ from debug_run import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
+from offbeat.engines.session import NoDelayRuntimes, UnknownSkew
 from offbeat.study.case import Case
 
 RUNTIMES = {"default": 50e-6, "fast": 10e-6, "slow": 30e-6, "odd": 20e-6}
@@ -118,7 +118,7 @@ def test_own_without_a_no_delay_runtime_is_quarantined_and_says_so(tmp_path):
     assert ("slow", "ascending") not in delays
     status, reason = debug_run.status_of(tmp_path / "results")["slow", 8, "ascending"]
     assert status == "quarantined"
-    assert reason == "its skew is unknown: slow has no no-delay runtime, which its skew multiplies"
+    assert reason == "its skew is unknown: slow has no no-delay runtime, on which its skew depends"
 
 
 def test_where_all_no_delay_cases_are_lost_no_skew_is_known(tmp_path):

@@ -11,8 +11,9 @@ from debug_engine import NAMES, DebugEngine, Script
 from debug_run import LARGE, SMALL
 from rich.console import Console
 
-from offbeat.engines import dry_run, progress, time_limit
-from offbeat.engines.outcome import Outcome, closing_words, unproved_words
+from offbeat.engines import dry_run, progress
+from offbeat.engines import run as study_run
+from offbeat.engines.progress import Outcome, closing_message, unproved_message
 from offbeat.errors import BadInput
 
 START_S = time.time()
@@ -28,22 +29,23 @@ def outcome(done, total, now, stopped=False):
 
 
 def test_the_end_says_how_many_cases_there_are_and_what_to_do_next(tmp_path):
-    said = closing_words(outcome(24, 24, 5), {"measured": 4, "quarantined": 1}, tmp_path)
+    said = closing_message(outcome(24, 24, 5), {"measured": 4, "quarantined": 1}, tmp_path)
     assert said == (
-        f"24 of 24 cases are in {tmp_path} (4 measured, 1 quarantined now).\nNext: offbeat select {tmp_path}"
+        f"24 of 24 cases done; new: 4 measured, 1 quarantined; results in {tmp_path}\n"
+        f"Next: offbeat select {tmp_path}"
     )
 
 
 def test_a_run_with_nothing_to_do_says_so(tmp_path):
-    said = closing_words(outcome(24, 24, 0), {}, tmp_path)
-    assert said.splitlines()[0] == f"24 of 24 cases are in {tmp_path} (they already were)."
+    said = closing_message(outcome(24, 24, 0), {}, tmp_path)
+    assert said.splitlines()[0] == f"24 of 24 cases done; nothing to measure; results in {tmp_path}"
 
 
 def test_the_end_counts_what_was_found_out_about_the_algorithms(tmp_path):
     script = Script(verdicts={"slow": "indistinguishable", "odd": "unproved"})
     ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
     assert ended.unproved == []
-    said = closing_words(ended, {}, tmp_path).splitlines()
+    said = closing_message(ended, {}, tmp_path).splitlines()
     assert "algorithms of reduce: 2 proved, 2 indistinguishable, 2 unproved" in said  # at two sizes each
 
 
@@ -52,13 +54,13 @@ def test_a_run_in_which_no_algorithm_of_a_collective_was_proved_says_so_and_keep
     script = Script(verdicts=dict.fromkeys(NAMES, status))
     ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
     assert ended.unproved == ["reduce"] and ended.done == ended.total > 0
-    assert "no algorithm of reduce could be proved to run" in unproved_words(ended, tmp_path)
+    assert "no algorithm of reduce could be proved to run" in unproved_message(ended, tmp_path)
 
 
 def test_a_run_that_stopped_in_time_says_how_to_go_on(tmp_path):
-    said = closing_words(outcome(7, 24, 2, stopped=True), {"measured": 2}, tmp_path)
+    said = closing_message(outcome(7, 24, 2, stopped=True), {"measured": 2}, tmp_path)
     assert "7 of 24 cases" in said
-    assert "the same command goes on" in said
+    assert "the same command resumes" in said
     assert "select" not in said
 
 
@@ -101,14 +103,14 @@ def test_a_resumed_run_counts_from_where_it_stood(tmp_path):
 
 
 def test_outside_a_job_there_is_no_limit():
-    assert not time_limit.time_limit(5.0, environ={})(1e9)
+    assert not study_run.time_limit(5.0, environ={})(1e9)
 
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_case_that_would_end_behind_the_limit_is_not_begun(job):
     """The limit is in ten hours; the test may take one."""
     now_s = [START_S]
-    out_of_time = time_limit.time_limit(60.0, environ=JOBS[job], now_s=lambda: now_s[0])
+    out_of_time = study_run.time_limit(60.0, environ=JOBS[job], now_s=lambda: now_s[0])
     assert not out_of_time(0.0)
     assert not out_of_time(7 * 3600.0)
     assert out_of_time(10 * 3600.0)

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from offbeat.engines.schedule import schedule
+from offbeat.engines.run import schedule
 from offbeat.study.case import Case
 from offbeat.study.cases import group_of, order
 

@@ -23,7 +23,7 @@ from offbeat.engines.open import (
     sim_engine_of,
 )
 from offbeat.engines.resume import open_store
-from offbeat.engines.run import check_names, run
+from offbeat.engines.run import check_algorithm_names, run
 from offbeat.engines.sim import LANES
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study
@@ -186,13 +186,13 @@ def test_a_simulated_study_that_is_really_killed_goes_on_and_ends_as_one_left_al
 def test_a_wrong_name_is_refused_with_its_line_before_anything_is_simulated(tmp_path):
     text = TEXT.replace("sizes = [8, 4096]", 'sizes = [8, 4096]\nalgorithms = ["binomal"]')
     with pytest.raises(BadInput, match=r"study.toml:7: collective\[0\].algorithms: .*'binomal' for reduce"):
-        check_names(study(tmp_path, text), sim_engine_of(study(tmp_path, text)))
+        check_algorithm_names(study(tmp_path, text), sim_engine_of(study(tmp_path, text)))
 
 
 def test_a_collective_that_the_family_lacks_is_refused_with_its_line(tmp_path):
     text = TEXT.replace('"alltoall"', '"alltoallv"')
     with pytest.raises(BadInput, match=r"study.toml:5: collective\[0\].names: .*alltoallv"):
-        check_names(study(tmp_path, text), sim_engine_of(study(tmp_path, text)))
+        check_algorithm_names(study(tmp_path, text), sim_engine_of(study(tmp_path, text)))
 
 
 def test_another_platform_or_family_is_not_mixed_in_and_another_executor_is(tmp_path):
@@ -233,7 +233,7 @@ def test_what_is_simulated_is_no_option_of_a_study_that_measures(tmp_path):
     measuring = study(tmp_path, TEXT.replace('"sim"', '"mpi"').replace("[8, 40]", "[4]"))
     check_simulator_options(measuring, {"--platform": None, "--executor": None})
     check_simulator_options(study(tmp_path), {"--platform": "paper"})
-    with pytest.raises(BadInput, match="--executor says what is simulated, and the engine is mpi"):
+    with pytest.raises(BadInput, match="--executor is for simulated studies, but the engine is mpi"):
         check_simulator_options(measuring, {"--platform": None, "--executor": "dask"})
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.engines.verdicts import Observation, judge, rename
-from offbeat.mpi.steer_intelmpi import IntelMpiSteering
-from offbeat.mpi.steer_mpich import MpichSteering
-from offbeat.mpi.steer_openmpi import OpenMpiSteering
+from offbeat.mpi.intelmpi import IntelMpiSteering
+from offbeat.mpi.mpich import MpichSteering
+from offbeat.mpi.openmpi import OpenMpiSteering
 from offbeat.study.algorithm import Algorithm, Verdict
 
 CHAIN = "functions:ompi_coll_base_reduce_intra_chain"
@@ -53,7 +53,8 @@ def test_one_that_another_component_handled_fell_back_to_nothing_we_know():
 
 
 def test_a_hierarchical_algorithm_is_proved_by_its_function_and_not_by_messages_alone():
-    """Both families let it give way silently, and messages alone do not say what sent them."""
+    """Both libraries may fall back silently, and messages alone do not identify the function that sent
+    them."""
     settings = {"MPIR_CVAR_REDUCE_INTRA_ALGORITHM": "smp", "MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
     smp = Algorithm(collective="reduce", name="smp", settings=settings, hierarchical=True)
     wanted = {
@@ -155,7 +156,7 @@ def test_messages_that_nothing_else_sends_prove_an_algorithm_and_those_of_two_pr
         "b": "indistinguishable",
         "c": "proved",
     }
-    assert found["a"].reason == "not proved: what was seen is the same for b"
+    assert found["a"].reason == "not proved: the evidence is the same for b"
 
 
 def test_an_algorithm_that_looks_like_the_default_is_proved():
@@ -185,7 +186,7 @@ def test_a_setting_that_changes_nothing_visible_is_unproved(evidence):
     )
     assert found["default"].status == "proved"
     assert {found[name].status for name in "abc"} == {"unproved"}
-    assert "nothing shows that they are obeyed" in found["a"].reason
+    assert "the library may ignore them" in found["a"].reason
 
 
 def test_a_setting_that_makes_a_call_fail_is_obeyed():

@@ -15,7 +15,7 @@ import msgspec
 from made_installations import described
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.variables import Variable, decode
+from offbeat.mpi.library import Variable, decode
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import COLLECTIVES
 

@@ -35,7 +35,7 @@ def sanitized(some_mpi_installation: Installation, tmp_path_factory: pytest.Temp
     for sanitizer in ("address,undefined", "thread"):
         if run("cc", f"-fsanitize={sanitizer}", probe, "-o", folder / "probe").returncode:
             lacking(f"the compiler's runtime for -fsanitize={sanitizer}")
-    words = build.configure_words(some_mpi_installation)
+    words = build.configure_options(some_mpi_installation)
     options = [
         "-DOFFBEAT_BUILD_TESTING=ON",
         "-DOFFBEAT_SANITIZERS=ON",

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from offbeat.mpi import ending
+from offbeat.mpi import process_cleanup
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 
 FAKE = [sys.executable, "-S", str(Path(__file__).with_name("fake_driver.py"))]
@@ -34,8 +34,8 @@ def start(tmp_path):
     yield begin
     for driver in started:
         driver.close(patience_s=0.5)
-        assert ending.processes(driver._watch.mark) == []
-        for process in (driver._process, driver._watch._process):
+        assert process_cleanup.marked_processes(driver._watchdog.mark) == []
+        for process in (driver._process, driver._watchdog._process):
             assert process.returncode is not None
             assert not psutil.pid_exists(process.pid)
     zombies = [one for one in psutil.Process().children() if one.status() == psutil.STATUS_ZOMBIE]
@@ -47,7 +47,7 @@ def ask(driver, verb, timeout_s=SOON_S, **values):
 
 
 def processes_of(driver):
-    return ending.processes(driver._watch.mark)
+    return process_cleanup.marked_processes(driver._watchdog.mark)
 
 
 def is_gone(driver):
@@ -160,7 +160,7 @@ def test_death_by_a_signal_is_told_with_its_number(start, number):
 @pytest.mark.parametrize("verb", ["garbage", "list"])
 def test_an_answer_that_is_no_json_object_loses_the_launch(start, verb):
     driver = start()
-    with pytest.raises(DriverLost, match=r"^answered what is no JSON"):
+    with pytest.raises(DriverLost, match=r"^sent an answer that is not JSON"):
         ask(driver, verb)
     assert is_gone(driver)
 
@@ -217,7 +217,7 @@ from pathlib import Path
 from offbeat.mpi.driver import Driver
 driver = Driver(sys.argv[2:], os.environ, Path(sys.argv[1]))
 driver.ask("children", timeout_s=60)
-print(driver._watch.mark, flush=True)
+print(driver._watchdog.mark, flush=True)
 try:
     driver.ask("silence", timeout_s=300)
 except KeyboardInterrupt:
@@ -236,8 +236,8 @@ def test_a_front_end_that_is_killed_takes_the_launch_with_it(tmp_path, launcher,
     )
     assert front.stdout
     mark = front.stdout.readline().strip()
-    assert len(ending.processes(mark)) >= 3
+    assert len(process_cleanup.marked_processes(mark)) >= 3
     front.send_signal(number)
     front.wait()
     front.stdout.close()
-    wait_until(lambda: ending.processes(mark) == [])
+    wait_until(lambda: process_cleanup.marked_processes(mark) == [])

@@ -89,7 +89,7 @@ def test_a_failed_build_says_the_compilers_error_and_where_the_log_is(
     sources: Path, installation: Installation, tmp_path: Path
 ) -> None:
     (sources / "main.c").write_text("int main(void) { return nonsense; }\n", encoding="utf-8")
-    with pytest.raises(RunFailed, match=r"nonsense.* undeclared.*\(the whole log: (.*\.log)\)") as failure:
+    with pytest.raises(RunFailed, match=r"nonsense.* undeclared.*\(complete log: (.*\.log)\)") as failure:
         build.build_native(installation, tmp_path / "cache")
     log = Path(str(failure.value).rsplit(": ", 1)[1].rstrip(")"))
     assert "cmake" in log.read_text(encoding="utf-8")

@@ -169,7 +169,7 @@ def test_a_header_of_another_library_makes_an_installation_unusable(tmp_path: Pa
 def test_a_library_that_offbeat_does_not_know_is_refused_by_its_own_name(tmp_path: Path) -> None:
     prefix = make(tmp_path / "mpi", "mpich", 4, 0, 2, says="Some Other MPI 7", launcher_says="launcher 7")
     with pytest.raises(
-        BadInput, match="calls itself 'Some Other MPI 7'; offbeat knows Open MPI, MPICH, Intel MPI"
+        BadInput, match="calls itself 'Some Other MPI 7'; offbeat supports Open MPI, MPICH, Intel MPI"
     ):
         find.choose(str(prefix), environ_with(prefix))
 
@@ -194,7 +194,7 @@ def test_a_missing_folder_and_an_unknown_name_are_refused(tmp_path: Path) -> Non
     with pytest.raises(BadInput, match="there is no such folder"):
         find.choose(str(tmp_path / "nowhere"))
     environ = environ_with(make(tmp_path / "mpi", "openmpi", 4, 1, 6))
-    with pytest.raises(BadInput, match=r"no MPI installation of that name.*found here: openmpi-4\.1\.6"):
+    with pytest.raises(BadInput, match=r"no MPI installation of that name.*installed here: openmpi-4\.1\.6"):
         find.choose("lam-7", environ)
 
 
@@ -248,12 +248,12 @@ def test_copies_of_a_library_count_once_under_the_name_that_is_loaded(tmp_path: 
 
 
 def test_library_texts_are_understood_whatever_the_version_looks_like() -> None:
-    from offbeat.mpi.probe import Stranger, read_library_version
+    from offbeat.mpi.probe import UnknownLibrary, read_library_version
 
     assert read_library_version("Open MPI v5.0.3rc1, package", "x").numbers == (5, 0, 3)
     assert read_library_version("Intel(R) MPI Library 2019 Update 9 for Linux* OS", "x").short == "2019.9"
     assert read_library_version("MPICH Version:      4.3.0b1\n", "x").text == "MPICH 4.3.0b1"
-    with pytest.raises(Stranger, match="calls itself 'nothing'"):
+    with pytest.raises(UnknownLibrary, match="calls itself 'nothing'"):
         read_library_version("", "x")
 
 
@@ -263,6 +263,6 @@ def test_made_up_installations_cover_every_family() -> None:
 
 def test_a_refusal_says_where_the_installation_was_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"^s\.toml:3: mpi\.prefix: /nowhere/mpi: there is no such folder"):
-        find.choose("/nowhere/mpi", where="s.toml:3: mpi.prefix:")
+        find.choose("/nowhere/mpi", origin="s.toml:3: mpi.prefix:")
     with pytest.raises(BadInput, match=r"^--mpi is empty"):
         find.choose(" ")

@@ -92,7 +92,7 @@ def test_more_processes_than_cores_yield_and_are_warned_of(name: str, golden: st
     assert made.oversubscribed
     (warning,) = made.warnings
     assert warning.startswith("6 processes share 4 cores here: times include waiting for a core.")
-    assert "at most 4 processes give numbers to trust" in warning
+    assert "at most 4 processes give reliable times" in warning
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_the_driver_may_come_with_arguments() -> None:
         (0, {}, "0 processes cannot be launched"),
         (4, {"nodes": 2}, "nodes = 2 and ppn = 0: give both"),
         (5, {"nodes": 2, "ppn": 2}, "2 nodes × 2 processes per node are 4 processes, not 5"),
-        (4, {"nodes": 2, "ppn": 2}, "nodes = 2, but nothing says which: give a hostfile"),
+        (4, {"nodes": 2, "ppn": 2}, "nodes = 2, but their names are unknown: give a hostfile"),
         (24, {"nodes": 3, "ppn": 8, "allocation": SLURM}, "nodes = 3, but the Slurm job 77 has 2"),
         (2, {"hostfile": Path("/nowhere/hosts")}, "the hostfile /nowhere/hosts cannot be read"),
     ],

@@ -63,7 +63,7 @@ def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installati
     p = len(os.sched_getaffinity(0)) + 3
     launch = command(mpi_installation, Path("program"), p)
     configure = [
-        *build.configure_words(mpi_installation),
+        *build.configure_options(mpi_installation),
         "-DOFFBEAT_BUILD_TESTING=ON",
         "-DOFFBEAT_WERROR=ON",
         f"-DOFFBEAT_TEST_LAUNCHER={launcher_with_a_blank(launch, p)}",
@@ -76,7 +76,7 @@ def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installati
 
 def test_plain_cmake_finds_an_mpi_by_itself(some_mpi_installation: Installation, tmp_path: Path) -> None:
     wrapper = some_mpi_installation.mpicc
-    words = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_words(some_mpi_installation)
+    words = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_options(some_mpi_installation)
     run(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *words])
     run(["cmake", "--build", tmp_path / "build", "--parallel", "2"])
     run(["cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "there"])

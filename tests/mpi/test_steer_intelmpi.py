@@ -5,8 +5,8 @@ from __future__ import annotations
 import captured
 import pytest
 
-from offbeat.mpi.steer_intelmpi import IntelMpiSteering
-from offbeat.mpi.variables import Variable
+from offbeat.mpi.intelmpi import IntelMpiSteering
+from offbeat.mpi.library import Variable
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import COLLECTIVES
 
@@ -25,10 +25,10 @@ def test_every_preset_that_the_library_states_is_found(collective, tmp_path):
 
 def test_a_preset_needs_a_launch_of_its_own_and_the_default_does_not(tmp_path):
     one = captured.found(STEERING, "intelmpi", tmp_path)["reduce"][4]
-    assert STEERING.switch(one, captured.variables("intelmpi")) is None
+    assert STEERING.force_arguments(one, captured.variables("intelmpi")) is None
     assert STEERING.launch_environment(one) == {"I_MPI_ADJUST_REDUCE": "5"}
     default = Algorithm(collective="reduce", name=DEFAULT)
-    assert STEERING.switch(default, captured.variables("intelmpi")) == []
+    assert STEERING.force_arguments(default, captured.variables("intelmpi")) == []
 
 
 @pytest.mark.parametrize("description", ["", "range: 0-5", "@Alias:# I_MPI_ADJUST_REDUCE"])
@@ -56,19 +56,19 @@ def test_a_variable_that_does_not_say_its_presets_has_none(description, tmp_path
 )
 def test_a_preset_is_named_by_what_it_was_seen_to_run(function, name):
     one = Algorithm(collective="reduce", name="preset_5", settings={"I_MPI_ADJUST_REDUCE": "5"})
-    named = STEERING.named_by_proof(one, function)
+    named = STEERING.named_by_function(one, function)
     assert (named.name, named.settings, named.collective) == (name, one.settings, "reduce")
 
 
 def test_a_name_that_was_given_stays():
     one = Algorithm(collective="reduce", name="binomial_5", settings={"I_MPI_ADJUST_REDUCE": "5"})
-    assert STEERING.named_by_proof(one, "MPIR_Reduce_intra_knomial") == one
+    assert STEERING.named_by_function(one, "MPIR_Reduce_intra_knomial") == one
     default = Algorithm(collective="reduce", name=DEFAULT)
-    assert STEERING.named_by_proof(default, "MPIR_Reduce_intra_knomial") == default
+    assert STEERING.named_by_function(default, "MPIR_Reduce_intra_knomial") == default
 
 
 def test_what_ran_is_the_first_function_of_the_collective_itself():
     entered = ["MPIR_Gather_intra_binomial", "MPIR_Reduce_intra_knomial", "MPIR_Reduce_intra_tree"]
-    assert STEERING.what_ran("reduce", entered) == "MPIR_Reduce_intra_knomial"
-    assert STEERING.what_ran("bcast", entered) == ""
-    assert STEERING.what_ran("reduce", ["MPIR_Reduce_scatter_intra_pairwise"]) == ""
+    assert STEERING.identify_executed("reduce", entered) == "MPIR_Reduce_intra_knomial"
+    assert STEERING.identify_executed("bcast", entered) == ""
+    assert STEERING.identify_executed("reduce", ["MPIR_Reduce_scatter_intra_pairwise"]) == ""

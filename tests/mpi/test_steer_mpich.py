@@ -5,8 +5,8 @@ from __future__ import annotations
 import captured
 import pytest
 
-from offbeat.mpi.steer_mpich import MpichSteering, function_words
-from offbeat.mpi.variables import Variable
+from offbeat.mpi.library import Variable
+from offbeat.mpi.mpich import MpichSteering, names_in_functions
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import COLLECTIVES
 
@@ -25,7 +25,7 @@ def variable(collective):
 
 def numbers(library, one):
     """The words of ``force`` as (collective or its nonblocking sibling, number)."""
-    words = STEERING.switch(one, captured.variables(library))
+    words = STEERING.force_arguments(one, captured.variables(library))
     pairs = [word.split("=") for word in words]
     return {name: int(number) for name, number in pairs}
 
@@ -72,8 +72,8 @@ def test_smp_divides_by_nodes_and_its_parts_may_give_way(library, collective, tm
     assert smp.settings == {variable(collective): "smp", "MPIR_CVAR_COLLECTIVE_FALLBACK": "silent"}
     assert smp.fits(2, 2) and not smp.fits(1, 4) and not smp.fits(2, 1) and not smp.fits(0, 0)
     cap = collective.capitalize()
-    assert STEERING.is_by_name(smp, f"MPIR_{cap}_intra_smp")
-    assert not STEERING.is_by_name(smp, f"MPIR_{cap}_intra_binomial"), "it gave way"
+    assert STEERING.name_matches(smp, f"MPIR_{cap}_intra_smp")
+    assert not STEERING.name_matches(smp, f"MPIR_{cap}_intra_binomial"), "it gave way"
 
 
 def test_words_glued_to_the_sentence_before_are_split(tmp_path):
@@ -98,13 +98,13 @@ def test_a_word_that_ends_another_keeps_its_own_number(text, wanted):
     )
     for number, word in enumerate(wanted.split()):
         one = Algorithm(collective="alltoall", name=word, settings={variable("alltoall"): word})
-        assert STEERING.switch(one, [asked]) == [f"{variable('alltoall')}={number}"]
+        assert STEERING.force_arguments(one, [asked]) == [f"{variable('alltoall')}={number}"]
 
 
 def test_a_word_that_the_library_does_not_know_needs_a_launch_of_its_own(library):
     one = Algorithm(collective="reduce", name="magic", settings={variable("reduce"): "magic"})
-    assert STEERING.switch(one, captured.variables(library)) is None
-    assert STEERING.switch(one, []) is None
+    assert STEERING.force_arguments(one, captured.variables(library)) is None
+    assert STEERING.force_arguments(one, []) is None
     assert STEERING.launch_environment(one) == {variable("reduce"): "magic"}
 
 
@@ -120,7 +120,7 @@ def test_words_without_names_in_the_library_are_taken_as_they_stand(tmp_path):
     """A library file of which nothing can be read, such as one without its tuning names."""
     bare = captured.installation("mpich5", tmp_path)
     bare.library.write_bytes(b"\x7fELF")
-    function_words.cache_clear()
+    names_in_functions.cache_clear()
     names = [one.name for one in STEERING.algorithms("reduce", captured.variables("mpich5"), bare)]
     assert {"binomial", "smp", "reduce_scatter_gather", "nb(tsp_tree)"} <= set(names)
 
@@ -138,13 +138,16 @@ def test_a_forced_algorithm_that_cannot_run_says_so(library, tmp_path):
 def test_a_nonblocking_algorithm_is_named_by_its_own_function_and_not_by_what_calls_it():
     passes_on = "MPIR_Reduce_allcomm_nb"
     for inner in ("MPIR_Ireduce_intra_sched_binomial", "MPIR_TSP_Ireduce_sched_intra_tree"):
-        assert STEERING.what_ran("reduce", [passes_on, inner, "MPIR_Bcast_intra_binomial"]) == inner
-        assert STEERING.own("reduce", [passes_on, inner, "MPIR_Bcast_intra_binomial"]) == [passes_on, inner]
-    assert STEERING.own("reduce", ["MPIR_Ireduce_scatter_intra_sched_pairwise"]) == []
+        assert STEERING.identify_executed("reduce", [passes_on, inner, "MPIR_Bcast_intra_binomial"]) == inner
+        assert STEERING.functions_of("reduce", [passes_on, inner, "MPIR_Bcast_intra_binomial"]) == [
+            passes_on,
+            inner,
+        ]
+    assert STEERING.functions_of("reduce", ["MPIR_Ireduce_scatter_intra_sched_pairwise"]) == []
 
 
 def test_a_library_without_symbols_names_nothing_that_ran():
-    assert STEERING.what_ran("reduce", []) == ""
-    assert STEERING.what_ran("reduce", ["MPIR_Bcast_intra_binomial", "MPIR_Reduce_intra_binomial"]) == (
-        "MPIR_Reduce_intra_binomial"
-    )
+    assert STEERING.identify_executed("reduce", []) == ""
+    assert STEERING.identify_executed(
+        "reduce", ["MPIR_Bcast_intra_binomial", "MPIR_Reduce_intra_binomial"]
+    ) == ("MPIR_Reduce_intra_binomial")

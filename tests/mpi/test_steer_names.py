@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.mpi.steering import default_algorithm
+from offbeat.mpi.library import default_algorithm
 from offbeat.study.algorithm import split_name
 
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.mpi.steer_openmpi import KNOBS, KNOBS_OF, OpenMpiSteering
+from offbeat.mpi.openmpi import PARAMETER_VARIABLES, PARAMETERS_OF, OpenMpiSteering
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import COLLECTIVES
 
@@ -85,7 +85,7 @@ def test_open_mpi_4_offers_no_algorithms_of_han(tmp_path):
 
 def test_algorithms_of_han_are_switched_while_running(tmp_path):
     simple = plain("openmpi5", "reduce", "han_simple", tmp_path)
-    words = STEERING.switch(simple, captured.variables("openmpi5"))
+    words = STEERING.force_arguments(simple, captured.variables("openmpi5"))
     assert sorted(words) == [
         "coll_han_reduce_dynamic_global_communicator_module=6",
         "coll_han_use_reduce_algorithm=2",
@@ -99,8 +99,8 @@ def test_the_segments_of_han_are_its_own_parameter(collective, tmp_path):
     one = STEERING.with_parameters(intra, {"segment": "8192"}, variables)
     assert (one.name, one.hierarchical) == ("han_intra(segment=8192)", True)
     assert one.settings == intra.settings | {f"coll_han_{collective}_segsize": "8192"}
-    assert f"coll_han_{collective}_segsize=8192" in STEERING.switch(one, variables)
-    assert STEERING.is_by_name(one, f"mca_coll_han_{collective}_intra")
+    assert f"coll_han_{collective}_segsize=8192" in STEERING.force_arguments(one, variables)
+    assert STEERING.name_matches(one, f"mca_coll_han_{collective}_intra")
     simple = plain("openmpi5", collective, "han_simple", tmp_path)
     assert STEERING.with_parameters(simple, {"segment": "8192"}, variables) is None
 
@@ -111,21 +111,21 @@ def test_what_han_divides_is_its_own_work_whatever_does_the_parts():
         "ompi_coll_base_reduce_intra_basic_linear",
         "ompi_coll_base_reduce_intra_binomial",
     ]
-    assert STEERING.what_ran("reduce", entered) == entered[0]
-    assert STEERING.own("reduce", entered) == entered[:1]
+    assert STEERING.identify_executed("reduce", entered) == entered[0]
+    assert STEERING.functions_of("reduce", entered) == entered[:1]
 
 
 def test_where_han_gives_way_another_component_ran(tmp_path):
     simple = plain("openmpi5", "reduce", "han_simple", tmp_path)
-    ran = STEERING.what_ran("reduce", ["ompi_coll_base_reduce_intra_basic_linear"])
-    assert not STEERING.is_by_name(simple, ran)
+    ran = STEERING.identify_executed("reduce", ["ompi_coll_base_reduce_intra_basic_linear"])
+    assert not STEERING.name_matches(simple, ran)
 
 
 def test_algorithms_of_han_and_tuned_are_not_mistaken_for_each_other():
     tuned = Algorithm(collective="reduce", name="simple", settings={"coll_tuned_reduce_algorithm": "1"})
-    assert not STEERING.is_by_name(tuned, "mca_coll_han_reduce_intra_simple")
+    assert not STEERING.name_matches(tuned, "mca_coll_han_reduce_intra_simple")
     han = Algorithm(collective="reduce", name="han_linear", settings={"coll_han_use_reduce_algorithm": "9"})
-    assert not STEERING.is_by_name(han, "ompi_coll_base_reduce_intra_linear")
+    assert not STEERING.name_matches(han, "ompi_coll_base_reduce_intra_linear")
 
 
 def test_a_collective_that_the_library_does_not_tune_has_no_algorithms(tmp_path):
@@ -135,7 +135,7 @@ def test_a_collective_that_the_library_does_not_tune_has_no_algorithms(tmp_path)
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_each_algorithm_is_recognised_by_exactly_one_of_the_librarys_functions(library, collective, tmp_path):
     owners = {
-        one.name: [name for name in captured.functions(library) if STEERING.is_by_name(one, name)]
+        one.name: [name for name in captured.functions(library) if STEERING.name_matches(one, name)]
         for one in captured.found(STEERING, library, tmp_path)[collective]
     }
     assert {name: len(functions) for name, functions in owners.items()} == dict.fromkeys(owners, 1)
@@ -148,10 +148,10 @@ def test_each_algorithm_is_recognised_by_exactly_one_of_the_librarys_functions(l
 
 def test_an_algorithm_with_parameters_is_recognised_by_the_same_function():
     one = Algorithm(collective="reduce", name="chain(fanout=4, segment=65536)")
-    assert STEERING.is_by_name(one, "ompi_coll_base_reduce_intra_chain")
-    assert not STEERING.is_by_name(one, "ompi_coll_base_reduce_intra_pipeline")
-    assert not STEERING.is_by_name(one, "ompi_coll_base_bcast_intra_chain")
-    assert not STEERING.is_by_name(one, "")
+    assert STEERING.name_matches(one, "ompi_coll_base_reduce_intra_chain")
+    assert not STEERING.name_matches(one, "ompi_coll_base_reduce_intra_pipeline")
+    assert not STEERING.name_matches(one, "ompi_coll_base_bcast_intra_chain")
+    assert not STEERING.name_matches(one, "")
 
 
 def test_what_ran_is_the_last_function_of_the_collective_itself():
@@ -160,16 +160,18 @@ def test_what_ran_is_the_last_function_of_the_collective_itself():
         "ompi_coll_base_allreduce_intra_recursivedoubling",
         "ompi_coll_base_reduce_intra_binomial",
     ]
-    assert STEERING.what_ran("allreduce", entered) == "ompi_coll_base_allreduce_intra_recursivedoubling"
-    assert STEERING.what_ran("bcast", entered) == ""
+    assert (
+        STEERING.identify_executed("allreduce", entered) == "ompi_coll_base_allreduce_intra_recursivedoubling"
+    )
+    assert STEERING.identify_executed("bcast", entered) == ""
 
 
 def test_reduce_is_not_taken_for_reduce_scatter_nor_alltoall_for_alltoallv():
     block = "ompi_coll_base_reduce_scatter_block_basic_linear"
-    assert STEERING.what_ran("reduce_scatter_block", [block]) == block
-    assert STEERING.what_ran("reduce_scatter", [block]) == ""
-    assert STEERING.what_ran("reduce", [block]) == ""
-    assert STEERING.what_ran("alltoall", ["ompi_coll_base_alltoallv_intra_pairwise"]) == ""
+    assert STEERING.identify_executed("reduce_scatter_block", [block]) == block
+    assert STEERING.identify_executed("reduce_scatter", [block]) == ""
+    assert STEERING.identify_executed("reduce", [block]) == ""
+    assert STEERING.identify_executed("alltoall", ["ompi_coll_base_alltoallv_intra_pairwise"]) == ""
 
 
 def test_algorithms_are_switched_while_running_except_those_of_allgatherv(library, tmp_path):
@@ -177,7 +179,7 @@ def test_algorithms_are_switched_while_running_except_those_of_allgatherv(librar
     for collective, algorithms in captured.found(STEERING, library, tmp_path).items():
         for one in of_tuned(algorithms):
             number = one.settings[f"coll_tuned_{collective}_algorithm"]
-            words = STEERING.switch(one, variables)
+            words = STEERING.force_arguments(one, variables)
             constant = collective == "allgatherv"
             assert (words is None) == constant
             assert constant or f"coll_tuned_{collective}_algorithm={number}" in words
@@ -192,7 +194,7 @@ def test_in_the_environment_settings_are_mca_parameters(library, tmp_path):
 
 def test_the_default_is_switched_by_setting_nothing(library):
     default = Algorithm(collective="reduce", name="default")
-    assert STEERING.switch(default, captured.variables(library)) == []
+    assert STEERING.force_arguments(default, captured.variables(library)) == []
     assert STEERING.launch_environment(default) == {}
 
 
@@ -207,7 +209,7 @@ def test_parameters_become_settings_and_the_name_lists_them_in_order(library, tm
         "coll_tuned_reduce_algorithm_chain_fanout": "4",
         "coll_tuned_reduce_algorithm_tree_fanout": "4",
     } | given_to(TUNED, library, "reduce")
-    words = STEERING.switch(one, captured.variables(library))
+    words = STEERING.force_arguments(one, captured.variables(library))
     assert sorted(words) == sorted(f"{name}={value}" for name, value in one.settings.items())
 
 
@@ -226,7 +228,7 @@ def test_each_kind_of_parameter_reaches_its_variable(library, collective, name, 
     one = STEERING.with_parameters(base, parameters, captured.variables(library))
     assert len(one.settings) == len(base.settings) + len(parameters)
     for parameter, value in parameters.items():
-        assert one.settings[f"coll_tuned_{collective}_algorithm{KNOBS[parameter][0]}"] == value
+        assert one.settings[f"coll_tuned_{collective}_algorithm{PARAMETER_VARIABLES[parameter][0]}"] == value
 
 
 @pytest.mark.parametrize(
@@ -265,18 +267,20 @@ def test_one_number_has_one_name(value, zeros):
     assert one.name == f"pipeline(segment={int(written)})"
 
 
-@pytest.mark.parametrize("collective", KNOBS_OF)
+@pytest.mark.parametrize("collective", PARAMETERS_OF)
 def test_every_parameter_that_is_offered_is_one_of_a_known_algorithm_and_variable(
     library, collective, tmp_path
 ):
     names = {one.name for one in captured.found(STEERING, library, tmp_path)[collective]}
     variables = {one.name for one in captured.variables(library)}
-    for name, parameters in KNOBS_OF[collective].items():
+    for name, parameters in PARAMETERS_OF[collective].items():
         if library == "openmpi4" and name.startswith("han_"):
             continue
         assert name in names
         for parameter in parameters:
-            tuned = [f"coll_tuned_{collective}_algorithm{ending}" for ending in KNOBS[parameter]]
+            tuned = [
+                f"coll_tuned_{collective}_algorithm{ending}" for ending in PARAMETER_VARIABLES[parameter]
+            ]
             wanted = [f"coll_han_{collective}_segsize"] if name.startswith("han_") else tuned
             assert not variables.isdisjoint(wanted)
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from real_libraries import real_installation
 from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, compiled, hostfile, launch, offbeat, on_nodes
 
-from offbeat.clock.wanted import METHODS
+from offbeat.clock.check_plan import METHODS
 from offbeat.mpi.installation import Installation
 
 LINE = re.compile(r"rank (\d+) age_ms (\d+) low (-?\d+) high (-?\d+) bound (\d+) shared (\d)")

@@ -12,7 +12,7 @@ import numpy as np
 from real_libraries import lacking
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.smpi_program import PACKAGE, Oracle, build_program
+from offbeat.engines.smpi_program import PACKAGE, SimGridProcess, build_program
 from offbeat.errors import RunFailed
 from offbeat.platform.machine import Platform, load
 from offbeat.platform.network import Nodes
@@ -48,9 +48,9 @@ def placed(p: int, nodes: int) -> Nodes:
 
 
 @contextmanager
-def oracle(machine: Platform, node_of_rank: Nodes, folder: Path) -> Iterator[Oracle]:
+def oracle(machine: Platform, node_of_rank: Nodes, folder: Path) -> Iterator[SimGridProcess]:
     """SMPI with ranks on a platform."""
-    running = Oracle(
+    running = SimGridProcess(
         program(),
         smpi_platform.xml(machine, node_of_rank),
         [smpi_platform.host(int(node)) for node in node_of_rank],

@@ -133,7 +133,7 @@ def test_a_case_that_takes_too_long_is_given_up_with_the_key_that_says_how_long(
 
 
 def test_a_crash_in_a_case_costs_that_case_alone(tmp_path, monkeypatch):
-    from offbeat.engines.smpi_program import Oracle
+    from offbeat.engines.smpi_program import SimGridProcess
 
     def crash(self, call, delays_s, *, copies=False):
         if delays_s.max() > 0 and call.words["algorithm"] == "NTSL":
@@ -141,8 +141,8 @@ def test_a_crash_in_a_case_costs_that_case_alone(tmp_path, monkeypatch):
         return run_call(self, call, delays_s, copies=copies)
 
     smpi_here.program()
-    run_call = Oracle.run
-    monkeypatch.setattr(Oracle, "run", crash)
+    run_call = SimGridProcess.run
+    monkeypatch.setattr(SimGridProcess, "run", crash)
     text = ONE.replace('["binomial"]', '["binomial", "NTSL"]').replace(
         '["no_delay"]', '["no_delay", "random"]'
     )

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from made_plans import installation, made_plan
 
-from offbeat.engines.launches import Where
+from offbeat.engines.launches import LaunchSpec
 from offbeat.errors import BadInput
 from offbeat.mpi.driver import DriverLost
-from offbeat.mpi.steer_openmpi import OpenMpiSteering
+from offbeat.mpi.openmpi import OpenMpiSteering
 from offbeat.results.read import Results
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
@@ -64,7 +64,7 @@ class OneLibrary:
         self.with_files, self.without = with_files, without
         self.dropped = 0
 
-    def get(self, where: Where) -> SimpleNamespace:
+    def get(self, where: LaunchSpec) -> SimpleNamespace:
         answers = self.with_files if dict(where.environment).get("TUNED") else self.without
 
         def ask(verb: str, **_: object) -> dict[str, object]:

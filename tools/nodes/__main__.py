@@ -24,7 +24,7 @@ MOST_NODES = 16
 
 
 def main(words: list[str]) -> int:
-    """Read the options, make the nodes and run the command; returns its exit status."""
+    """Read the options, create the nodes and run the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="tools/nodes", description=str(__doc__).split("\n\n")[1])
     parser.add_argument(
         "--nodes", type=int, default=2, help=f"how many nodes, 1 to {MOST_NODES} (default: 2)"
@@ -101,7 +101,7 @@ def _offsets_ns(text: str, nodes: int) -> list[int]:
 
 
 def _nanoseconds(text: str) -> int:
-    """Seconds as nanoseconds. The kernel takes no clock back before its start, and none beyond 146 years."""
+    """Seconds as nanoseconds. The kernel rejects offsets to before its boot time, and above 146 years."""
     try:
         value = Decimal(text) * 10**9
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""The nodes of one command: making them with the network between them, running the command, ending them."""
+"""The nodes of one command: creating them and their network, running the command, and removing them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from namespaces import (
 from node import NETWORK, SCRATCH, VARIABLE, Node, become, hold, to_text
 
 FORBIDDEN = 77
-"""Exit status where nodes cannot be made here; test suites take it for "skipped"."""
+"""Exit status if nodes cannot be created here; test suites report it as "skipped"."""
 
 SHELL = Path(__file__).resolve().with_name("ssh")
 
@@ -38,11 +38,11 @@ LAUNCHERS = {
     "I_MPI_HYDRA_BOOTSTRAP": "ssh",  # Intel MPI
     "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(SHELL),
 }
-"""What makes each MPI library's launcher use our remote shell instead of ssh."""
+"""Variables that make each MPI library's launcher use ``tools/nodes/ssh`` instead of ssh."""
 
 
 class Forbidden(Exception):
-    """The kernel, or a missing program, forbids nodes here; the text says what and why."""
+    """Nodes cannot be created here, because of the kernel or a missing program; the text gives the reason."""
 
 
 def run(nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mapping[str, str]) -> int:
@@ -75,7 +75,7 @@ def run(nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mappi
 
 
 def _die_with(alive: int) -> None:
-    """End with the parent, also where it ended before this was asked: then its end of the pipe is closed."""
+    """End with the parent, even if it ended before this call: then its end of the pipe is closed."""
     die_with_parent(signal.SIGKILL)
     os.set_blocking(alive, False)
     try:
@@ -89,7 +89,7 @@ def _die_with(alive: int) -> None:
 def _first_process(
     nodes: Sequence[Node], command: Sequence[str], rate: str, environ: Mapping[str, str]
 ) -> int:
-    """Process 1 of the namespaces: makes the nodes, and waits for the command. All others end with it."""
+    """Process 1 of the namespaces: creates the nodes and waits for the command. All processes end with it."""
     try:
         made = _make(nodes, rate)
     except (OSError, Forbidden) as error:
@@ -114,7 +114,7 @@ def _first_process(
 
 
 def _exec_on(node: Node, command: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Become a command on a node, in the folder where this process is; does not return."""
+    """Replace this process by a command on a node, in the same working directory; does not return."""
     folder = Path.cwd()
     try:
         become(node)
@@ -126,7 +126,7 @@ def _exec_on(node: Node, command: Sequence[str], environ: Mapping[str, str]) -> 
 
 
 def _make(nodes: Sequence[Node], rate: str) -> list[Node]:
-    """Make the nodes and their network; returns them with the processes that hold them."""
+    """Create the nodes and their network; returns them with the processes that hold their namespaces."""
     mount("none", "/", flags=MS_REC | MS_PRIVATE)
     mount("proc", "/proc", "proc")
     mount("none", "/dev/shm", "tmpfs", options="mode=1777")

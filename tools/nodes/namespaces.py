@@ -1,4 +1,4 @@
-"""The Linux calls that make and enter namespaces, which Python 3.11 does not have."""
+"""The Linux calls that create and enter namespaces, which Python 3.11 lacks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0
 
 
 def die_with_parent(signal: int) -> None:
-    """Have the kernel send this process a signal when its parent ends, however that ends."""
+    """Make the kernel send this process a signal when its parent ends for any reason."""
     _check(_libc.prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0), "prctl")
 
 

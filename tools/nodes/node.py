@@ -1,4 +1,4 @@
-"""One node: what it is, and how a process makes the namespaces that are this node."""
+"""One node: its description, and the creation of its namespaces."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from namespaces import (
 )
 
 VARIABLE = "OFFBEAT_NODES"
-"""Tells the programs on the nodes, the remote shell among them, which nodes there are."""
+"""The variable that lists the nodes for programs on them, such as the remote shell."""
 
 NETWORK = "10.77.0"
-"""The first three parts of the addresses, which exist inside the namespaces only."""
+"""The first three parts of the addresses, which exist only inside the namespaces."""
 
 SCRATCH = "/dev/shm"
 """Each node's own folder for temporary files, as TMPDIR. In the /tmp that all share, MPI launchers would meet
@@ -79,7 +79,8 @@ def hold(node: Node, hosts: Path, ready: int) -> None:
 
 
 def _make(node: Node, hosts: Path, ready: int) -> int:
-    """Make the namespaces; a clock's offset can be set only before the first process is in its namespace."""
+    """Create the namespaces; a clock's offset can be set only before the first process enters its
+    namespace."""
     unshare(
         CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS, "a network, mount, UTS and IPC namespace"
     )
@@ -132,6 +133,6 @@ def _mount_cores(cores: Sequence[int], folder: Path) -> None:
 
 
 def become(node: Node) -> None:
-    """Make this process one of the node's. Raises OSError."""
+    """Move this process to the node. Raises OSError."""
     enter(node.pid)
     os.sched_setaffinity(0, node.cores)

@@ -1,4 +1,5 @@
-"""What ``tools/nodes/ssh`` does: a command of a shell on another node, or the state of a node's link."""
+"""The program behind ``tools/nodes/ssh``: runs a shell command on another node, or sets the state of its
+link."""
 
 from __future__ import annotations
 
@@ -32,11 +33,11 @@ WITH_VALUE = (
 """Options of ssh that are followed by a value."""
 
 KEPT = ("HOME", "USER", "LOGNAME", "SHELL", "TERM")
-"""What ssh's other end sets for a login, taken from here."""
+"""Variables that sshd sets for a login, copied from this environment."""
 
 
 def main(words: list[str]) -> int:
-    """Run the command; returns only where that is not possible."""
+    """Run the command; returns only if that fails."""
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] in WITH_VALUE else words[1:]
     if len(words) < 2:

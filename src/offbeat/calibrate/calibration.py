@@ -1,32 +1,32 @@
-"""The whole way: measure what is here, fit, and say how good the fit is."""
+"""Calibrating a platform: measure this machine, fit the model, and write the platform file."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from msgspec import Struct
+import tomlkit
+from msgspec import NODEFAULT, Struct, inspect
 
-from offbeat.calibrate import write
-from offbeat.calibrate.driver_probe import DriverProbe
-from offbeat.calibrate.fit import fit
-from offbeat.calibrate.launched import launched, placement
-from offbeat.calibrate.measure import Told, measure
+from offbeat.calibrate.driver_probe import DriverProbe, launched, placement
+from offbeat.calibrate.fit import NEVER, Residual, describe_residuals, fit, residuals
+from offbeat.calibrate.measure import LARGEST, Report, measure
 from offbeat.calibrate.measurements import Measurements
-from offbeat.calibrate.residuals import Residual, in_words, residuals
-from offbeat.calibrate.sizes import LARGEST
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.platform.machine import Platform, loads
+from offbeat.platform.schema import PlatformFile
+from offbeat.toml.template import comment
 from offbeat.units import format_bandwidth, format_size, format_time, parse_size
 
 SMALLEST_LARGEST = 1024
-"""With smaller messages alone no bandwidth can be told."""
+"""With only smaller messages the bandwidth is unknown."""
 
 LARGEST_LARGEST = 2**30
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """Where to measure (0: as it is here), and the largest message in bytes."""
+class CalibrationSettings(Struct, frozen=True, kw_only=True):
+    """Where to measure (0: this machine or batch job), and the largest message in bytes."""
 
     nodes: int = 0
     ppn: int = 0
@@ -35,7 +35,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
-    """A fitted platform: its file, and how far it is from what was measured."""
+    """A fitted platform: its file, and the errors of the model."""
 
     platform: Platform
     notes: list[str]
@@ -53,8 +53,8 @@ class Calibration(Struct, frozen=True, kw_only=True):
         return headings, [_row(residual) for residual in shown]
 
     def words(self) -> list[str]:
-        """How good the fit is, and what must be known about it."""
-        return [*in_words(self.residuals), *(f"note: {note}" for note in self.notes)]
+        """The errors of the fit, and notes about it."""
+        return [*describe_residuals(self.residuals), *(f"note: {note}" for note in self.notes)]
 
 
 def parse_largest(text: str) -> int:
@@ -69,22 +69,23 @@ def parse_largest(text: str) -> int:
     return size
 
 
-def measure_here(installation: Installation, wanted: Wanted, told: Told) -> Measurements:
-    """Launch processes and measure. Raises BadInput for what cannot be launched, RunFailed where it dies."""
-    nodes, ppn = placement(wanted.nodes, wanted.ppn, wanted.hostfile)
+def measure_here(installation: Installation, settings: CalibrationSettings, report: Report) -> Measurements:
+    """Launch processes and measure. Raises BadInput for an impossible launch, RunFailed if the launch
+    dies."""
+    nodes, ppn = placement(settings.nodes, settings.ppn, settings.hostfile)
     if nodes * ppn < 2:
-        raise BadInput("one process has nobody to send to: give --nodes 2, or --ppn 2")
-    with launched(installation, nodes, ppn, hostfile=wanted.hostfile, told=told) as (driver, machine):
-        return measure(DriverProbe(driver), machine, told, wanted.largest)
+        raise BadInput("a single process cannot send to another one: give --nodes 2, or --ppn 2")
+    with launched(installation, nodes, ppn, hostfile=settings.hostfile, report=report) as (driver, machine):
+        return measure(DriverProbe(driver), machine, report, settings.largest)
 
 
 def calibrate(measured: Measurements, base: Platform | None = None) -> Calibration:
-    """Fit a platform; what was not measured is that of ``base``."""
+    """Fit a platform; values that were not measured are taken from ``base``."""
     fitted = fit(measured, base.file if base else None)
-    told = write.notes(measured, base.name if base else "")
+    comments = notes(measured, base.name if base else "")
     found = residuals(measured, fitted)
-    platform = loads(write.text(fitted, told, found), "the calibrated platform")
-    return Calibration(platform=platform, notes=told, residuals=residuals(measured, platform.file))
+    platform = loads(platform_text(fitted, comments, found), "the calibrated platform")
+    return Calibration(platform=platform, notes=comments, residuals=residuals(measured, platform.file))
 
 
 def _row(residual: Residual) -> list[str]:
@@ -98,3 +99,90 @@ def _row(residual: Residual) -> list[str]:
         f"{100 * residual.error:+.1f}%",
         format_bandwidth(moved),
     ]
+
+
+DIGITS = 6
+"""Significant digits of fitted values: far more than the accuracy of measurements."""
+
+ONE_NODE = (
+    "Only one node was measured, so nothing is known between nodes, and this file describes one node. For"
+    " several nodes, set nodes and add a section [link] with bandwidth and latency, or calibrate with"
+    " --base and a"
+    " platform whose network is like yours, or on two nodes."
+)
+
+FROM_BASE = (
+    "Only one node was measured: the costs of messages between nodes, and the topology, are those of {}."
+)
+
+NO_INSIDE = "No two processes were on one node: messages inside a node cost what they cost between two."
+
+ALL_EAGER = "No sender waited for its receiver at any size that was tried."
+
+
+def notes(measured: Measurements, base: str) -> list[str]:
+    """Notes for readers of the file; ``base`` is the name of the platform that supplied the values that were
+    not measured, if any."""
+    sentences = list(measured.warnings)
+    if measured.between is None:
+        sentences.append(FROM_BASE.format(base) if base else ONE_NODE)
+    if measured.inside is None and not base:
+        sentences.append(NO_INSIDE)
+    pair = measured.between or measured.inside
+    if pair is not None and not pair.eager_below and any(point.is_eager for point in pair.late):
+        sentences.append(ALL_EAGER)
+    return sentences
+
+
+def platform_text(platform: PlatformFile, comments: list[str], found: list[Residual]) -> str:
+    """The platform file: notes and the model's errors as comments, then every key that differs from its
+    default."""
+    head = [
+        comment(sentence) for sentence in (*comments, *(f"{line}." for line in describe_residuals(found)))
+    ]
+    document = tomlkit.document()
+    kind = inspect.type_info(PlatformFile)
+    assert isinstance(kind, inspect.StructType)
+    tables = {}
+    for field in kind.fields:
+        value = getattr(platform, field.name)
+        if isinstance(field.type, inspect.StructType):
+            tables[field.name] = _values(field.type, value)
+        elif field.required or value != field.default:
+            document.add(field.name, tomlkit.item(_formatted(field.type, value)))
+    for name, values in tables.items():
+        if values:
+            table = tomlkit.table()
+            for key, value in values.items():
+                table.add(key, value)
+            document.add(name, table)
+    return "\n".join([*head, tomlkit.dumps(document)])
+
+
+def _values(kind: inspect.StructType, section: Any) -> dict[str, Any]:
+    """The keys of a table that differ from their defaults, as TOML has them."""
+    found = {}
+    for field in kind.fields:
+        value = getattr(section, field.name)
+        default = (
+            field.default_factory() if field.default is NODEFAULT and not field.required else field.default
+        )
+        if field.required or value != default:
+            found[field.name] = _formatted(field.type, value)
+    return found
+
+
+def _formatted(kind: inspect.Type, value: Any) -> Any:
+    """A value rounded to DIGITS digits, with its unit if it has one."""
+    unit = (kind.extra or {}).get("unit") if isinstance(kind, inspect.Metadata) else None
+    if isinstance(value, float):
+        if unit == "bytes_per_second":
+            return format_bandwidth(value, DIGITS)
+        if unit == "seconds" or isinstance(kind, inspect.UnionType):
+            return format_time(value, DIGITS).replace("µ", "u")
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, list):
+        return [_formatted(inspect.AnyType(), entry) for entry in value]
+    if unit == "bytes" and value == NEVER:
+        return "2147483647 B"
+    return value

@@ -1,25 +1,32 @@
-"""Asking the driver for point-to-point times: how often, and with how many messages in a repetition."""
+"""Measuring point-to-point times with the driver: the launch, the repetitions, and the messages in each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.calibrate.measure import Ranks
-from offbeat.calibrate.measurements import FASTER_HALF, LatePoint, Point, StreamPoint, point
+from offbeat.calibrate.measure import Machine, Ranks
+from offbeat.calibrate.measurements import FASTER_HALF, LateReceiverPoint, Point, StreamPoint, point
 from offbeat.errors import RunFailed
+from offbeat.mpi import allocation, cores, launch
+from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver, DriverLost, Refused
+from offbeat.mpi.installation import Installation
 
 PATIENCE_S = 120.0
-"""Silence after which a launch is given up."""
+"""How long the driver may take for an answer."""
 
 REPETITION_S = 20e-6
-"""A repetition takes about so long, or one round trip: much longer than reading a clock."""
+"""The approximate duration of a repetition, if a round trip is shorter: much longer than reading a clock."""
 
 SIZE_S = 0.025
-"""The repetitions of one pass over a size take about so long."""
+"""The approximate duration of the repetitions of one pass over a size."""
 
 FEWEST, MOST = 8, 100
 """Repetitions of a pass."""
@@ -29,7 +36,7 @@ STREAM_REPETITIONS = 20
 LATE_REPETITIONS = 15
 
 LATENESS_S = 5e-4
-"""A late receiver comes so much later, or many times the message's time."""
+"""The least delay of a late receiver; more for messages that take long."""
 
 
 class DriverProbe:
@@ -39,15 +46,15 @@ class DriverProbe:
         self._driver = driver
 
     def pingpong(self, ranks: Ranks, size_bytes: int) -> NDArray[np.float64]:
-        """Half round trips; first a few, to know how many are worth their time."""
-        words = {"from": ranks[0], "to": ranks[1], "bytes": size_bytes}
-        first_s = float(self._times("pingpong", "taken_ns", repetitions=3, **words).min())
-        trips, repetitions = _how_often(first_s)
-        times_s = self._times("pingpong", "taken_ns", repetitions=repetitions, messages=trips, **words)
+        """Half round trips; the first three determine the number of repetitions."""
+        arguments = {"from": ranks[0], "to": ranks[1], "bytes": size_bytes}
+        first_s = float(self._times("pingpong", "taken_ns", repetitions=3, **arguments).min())
+        trips, repetitions = _repetitions(first_s)
+        times_s = self._times("pingpong", "taken_ns", repetitions=repetitions, messages=trips, **arguments)
         return times_s / trips / 2
 
-    def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LatePoint:
-        """A few messages whose receiver is late."""
+    def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LateReceiverPoint:
+        """Several messages whose receiver is late."""
         delay_s = max(LATENESS_S, 20 * shortest_s)
         answer = self._ask(
             "late",
@@ -56,7 +63,7 @@ class DriverProbe:
             delay_ns=round(delay_s * 1e9),
             repetitions=LATE_REPETITIONS,
         )
-        return LatePoint(
+        return LateReceiverPoint(
             bytes=size_bytes,
             delay_s=delay_s,
             send_s=_typical(_seconds(answer["send_ns"])),
@@ -77,9 +84,9 @@ class DriverProbe:
         return StreamPoint(flows=len(flows), bytes=size_bytes, time_s=_typical(times_s))
 
     def local(self, work: str, size_bytes: int) -> Point:
-        """Several pieces of work a repetition, as their memory is then as warm as in a collective."""
-        words = {"work": work, "bytes": size_bytes, "messages": 8, "repetitions": STREAM_REPETITIONS}
-        return point(size_bytes, self._times("local", "taken_ns", **words) / 8)
+        """Several operations per repetition, so that caches are as warm as in a collective."""
+        arguments = {"work": work, "bytes": size_bytes, "messages": 8, "repetitions": STREAM_REPETITIONS}
+        return point(size_bytes, self._times("local", "taken_ns", **arguments) / 8)
 
     def _times(self, verb: str, key: str, **values: object) -> NDArray[np.float64]:
         return _seconds(self._ask(verb, **values)[key])
@@ -95,8 +102,8 @@ class DriverProbe:
             raise RunFailed(f"'{verb}' of {values.get('bytes')} bytes was refused: {refused}") from None
 
 
-def _how_often(round_trip_s: float) -> tuple[int, int]:
-    """Round trips of a repetition, and repetitions."""
+def _repetitions(round_trip_s: float) -> tuple[int, int]:
+    """The number of round trips per repetition, and of repetitions."""
     trips = int(np.clip(REPETITION_S / max(round_trip_s, 1e-9), 1, 100))
     return trips, int(np.clip(SIZE_S / (trips * max(round_trip_s, 1e-9)), FEWEST, MOST))
 
@@ -108,3 +115,82 @@ def _typical(times_s: NDArray[np.float64]) -> float:
 def _seconds(times_ns: object) -> NDArray[np.float64]:
     assert isinstance(times_ns, list)
     return np.maximum(np.array(times_ns, dtype=np.float64), 1.0) * 1e-9
+
+
+MOST_PER_NODE = 16
+"""The default limit of processes per node: enough to saturate the node's link."""
+
+PATIENCE_S = 120.0
+
+BUSY_LOAD = 0.5
+"""Load per core above which measurements are disturbed."""
+
+
+def placement(nodes: int, ppn: int, hostfile: Path | None) -> tuple[int, int]:
+    """Nodes and processes per node: the requested numbers, or defaults for 0.
+
+    The defaults are two nodes in a batch job of several nodes, else this node, and one process per core.
+    """
+    job = allocation.current()
+    several = (job is not None and job.nodes > 1) or hostfile is not None
+    per_node = job.cores_per_node if job else cores.available().physical
+    return nodes or (2 if several else 1), ppn or max(2, min(per_node, MOST_PER_NODE))
+
+
+@contextmanager
+def launched(
+    installation: Installation,
+    nodes: int,
+    ppn: int,
+    *,
+    hostfile: Path | None = None,
+    report: Callable[[str], None],
+) -> Iterator[tuple[Driver, Machine]]:
+    """Start the processes; yields the driver and the machine. Raises RunFailed and BadInput."""
+    command = launch.command(
+        installation,
+        build_native(installation, echo=report),
+        nodes * ppn,
+        nodes=nodes if nodes > 1 else 0,
+        ppn=ppn if nodes > 1 else 0,
+        hostfile=hostfile,
+        allocation=allocation.current(),
+        steerable=False,
+    )
+    with TemporaryDirectory() as scratch:
+        try:
+            driver = Driver(command.argv, command.environment, Path(scratch) / "log")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RunFailed(
+                f"{command.argv[0]} could not be started: {reason}; see 'offbeat doctor'"
+            ) from None
+        try:
+            yield driver, _machine(driver, installation, command.warnings)
+        finally:
+            driver.close()
+
+
+def _machine(driver: Driver, installation: Installation, warnings: list[str]) -> Machine:
+    try:
+        answer = driver.ask("hello", timeout_s=PATIENCE_S)
+    except (DriverLost, Refused) as lost:
+        raise RunFailed(f"{installation.name} does not work here: {lost}; see 'offbeat doctor'") from None
+    places = answer["places"]
+    assert isinstance(places, list)
+    return Machine(
+        host_of_rank=[str(place).split(" ")[0] for place in places],
+        cores=cores.available().physical,
+        library=installation.version_text,
+        warnings=[*warnings, *_load()],
+    )
+
+
+def _load() -> list[str]:
+    """A warning if other programs use this node."""
+    load, count = os.getloadavg()[0], cores.available().logical
+    if load < BUSY_LOAD * count:
+        return []
+    return [
+        f"The machine was busy (load {load:.1f} on {count} cores): some times are longer than on an idle one."
+    ]

@@ -1,37 +1,39 @@
-"""From measurements to a platform file's sections.
+"""Fitting a platform to measurements, and the residuals of the fit.
 
 A message takes send overhead + latency × factor + (bytes + header) / (bandwidth × factor) + receive overhead
-(:mod:`offbeat.platform.message_times`). Overheads come from messages whose receiver is late: then the calls
-cost what the processes themselves do. What is left of a half round trip is fitted piece by piece.
+(:mod:`offbeat.platform.message_times`). Overheads come from messages whose receiver is late: then the duration of
+a call is the work of that process. The remainder of a half round trip is fitted piecewise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from offbeat.calibrate.measurements import LatePoint, Measurements, Pair, Point, StreamPoint
+from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint
 from offbeat.calibrate.pieces import Piece, fit_pieces
+from offbeat.platform.message_times import MessagePath, message_s, concurrent_message_s, message_paths
 from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
 
 LARGEST_OVERHEAD = 0.9
-"""Overheads are at most this share of the shortest half round trip: calls that are late find cold caches."""
+"""Overheads are at most this share of the shortest half round trip: late calls find cold caches."""
 
 SATURATED = 0.9
-"""More flows that bring less than this share of their number's worth fill a link."""
+"""A link is saturated if several flows have less than this share of their ideal total bandwidth."""
 
 SAME = 0.95
-"""A message that gets this share of a link is not held back by anything else."""
+"""A message that gets this share of a link is limited only by the link."""
 
 NEVER = 2**31 - 1
-"""A size that no message reaches: where every sender was done before its receiver came."""
+"""A size that no message reaches, for machines on which no sender waited for its receiver."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """The figures of one distance: ``bandwidth`` is that of the largest messages, factors tell the others."""
+    """The figures of one distance: ``bandwidth`` is that of the largest messages; factors give that of
+    smaller ones."""
 
     latency_s: float
     bandwidth: float
@@ -41,14 +43,14 @@ class Curve(Struct, frozen=True, kw_only=True):
 
 
 class Overheads(Struct, frozen=True, kw_only=True):
-    """Seconds that each side of a message is busy."""
+    """The time in seconds that sender and receiver of a message are busy."""
 
     send_s: float
     receive_s: float
 
     @property
     def both_s(self) -> float:
-        """What a half round trip contains of them."""
+        """The sum, which is part of a half round trip."""
         return self.send_s + self.receive_s
 
 
@@ -57,7 +59,7 @@ def fit(
 ) -> PlatformFile:
     """The platform that fits best.
 
-    What was not measured is that of ``base``; without it, the platform has the nodes that were measured.
+    Values that were not measured are taken from ``base``; without it, the platform has the measured nodes.
     """
     pairs = [pair for pair in (measured.between, measured.inside) if pair is not None]
     is_base_between = base is not None and measured.between is None
@@ -80,17 +82,17 @@ def fit(
 
 
 def source(measured: Measurements) -> str:
-    """Where the figures come from, in a line."""
+    """The origin of the values, in one line."""
     hosts = measured.hosts
     where = hosts[0] if len(hosts) == 1 else f"{len(hosts)} nodes, {hosts[0]} to {hosts[-1]}"
     return f"offbeat platform calibrate on {where}, {measured.library}"
 
 
 def overheads(pairs: Sequence[Pair]) -> Overheads:
-    """What sender and receiver do themselves, from small messages to late receivers.
+    """The overheads of sender and receiver, from small messages to late receivers.
 
-    The first of ``pairs`` counts that has such messages; half round trips of all of them must have room
-    for them.
+    The first of ``pairs`` with such messages counts; the overheads are limited by the shortest half round
+    trip of all pairs.
     """
     shortest_s = min(min(point.time_s for point in pair.messages) for pair in pairs)
     small = next((eager for pair in pairs if (eager := _small_eager(pair))), [])
@@ -122,7 +124,7 @@ def curve(points: Sequence[Point], busy: Overheads, header: int) -> Curve:
 
 
 def pieces_of(pair: Pair) -> list[Piece]:
-    """Where a pair's times bend, before anything else is known: for measuring more sizes there."""
+    """A first fit of a pair's times, which shows where further sizes should be measured."""
     sizes = np.array([point.bytes for point in pair.messages], dtype=np.float64)
     times_s = np.array([point.time_s for point in pair.messages])
     return fit_pieces(sizes, times_s, error=error_of(pair.messages))
@@ -134,7 +136,7 @@ def error_of(points: Sequence[Point]) -> float:
 
 
 def link_capacity(streams: Sequence[StreamPoint], latency_s: float) -> tuple[float, bool]:
-    """Bytes per second that the link of a node carries at most, and whether the flows filled it."""
+    """The largest bandwidth of a node's link in bytes per second, and whether the flows saturated it."""
     moved = {
         point.flows: point.flows * point.bytes / max(point.time_s - latency_s, 1e-12) for point in streams
     }
@@ -143,13 +145,13 @@ def link_capacity(streams: Sequence[StreamPoint], latency_s: float) -> tuple[flo
     return capacity, most > 1 and capacity < SATURATED * most * alone
 
 
-def _small_eager(pair: Pair) -> list[LatePoint]:
+def _small_eager(pair: Pair) -> list[LateReceiverPoint]:
     """The measurements of the four smallest sizes whose senders did not wait."""
     return sorted((point for point in pair.late if point.is_eager), key=lambda point: point.bytes)[:4]
 
 
 def _messages(pairs: Sequence[Pair], measured: Measurements) -> MessagesSection:
-    """What does not depend on the distance."""
+    """The parameters that do not depend on the distance."""
     busy = overheads(pairs)
     eager = eager_below(pairs[0])
     return MessagesSection(
@@ -188,7 +190,7 @@ def _inside(found: Curve) -> InsideSection:
 
 
 def _like_link(link: LinkSection, messages: MessagesSection) -> InsideSection:
-    """Messages inside a node that were not measured: as between two."""
+    """Messages inside a node, if they were not measured: the same as between two nodes."""
     return InsideSection(
         bandwidth=messages.flow_bandwidth or link.bandwidth,
         latency=2 * link.latency,
@@ -196,7 +198,7 @@ def _like_link(link: LinkSection, messages: MessagesSection) -> InsideSection:
 
 
 def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[LinkSection, MessagesSection]:
-    """A node's link, and what one message makes of it; the latency is that of two such links."""
+    """A node's link, and the parameters of a message on it; a message passes two such links."""
     found = curve(pair.messages, busy, messages.header)
     capacity = found.bandwidth
     if pair.streams:
@@ -212,3 +214,65 @@ def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[Li
         flow_bandwidth=alone,
     )
     return link, changed
+
+
+class Residual(Struct, frozen=True, kw_only=True):
+    """One measured time and the model's. ``flows`` messages were under way at once."""
+
+    where: str
+    bytes: int
+    flows: int
+    measured_s: float
+    model_s: float
+
+    @property
+    def error(self) -> float:
+        """How much longer the model's time is, relative to the measured one."""
+        return self.model_s / self.measured_s - 1
+
+
+def residuals(measured: Measurements, platform: PlatformFile) -> list[Residual]:
+    """The residual of each size of each distance, then of several messages at once."""
+    return [
+        residual for pair, way in _pairs(measured, platform) for residual in _of_pair(pair, way, platform)
+    ]
+
+
+def describe_residuals(found: list[Residual]) -> list[str]:
+    """A sentence for each distance with the model's median and largest error."""
+    sentences = []
+    for where in dict.fromkeys(residual.where for residual in found):
+        alone = [residual for residual in found if residual.where == where and residual.flows == 1]
+        errors = np.abs([residual.error for residual in alone])
+        worst = alone[int(errors.argmax())]
+        sentences.append(
+            f"{where}: the model's median error is {100 * np.median(errors):.1f}% over"
+            f" {len(alone)} sizes, the largest {100 * errors.max():.1f}% (at {worst.bytes} B)"
+        )
+    return sentences
+
+
+def _pairs(measured: Measurements, platform: PlatformFile) -> Iterator[tuple[Pair, MessagePath]]:
+    listed = message_paths(platform)
+    if measured.inside is not None:
+        yield measured.inside, listed[0]
+    if measured.between is not None:
+        yield measured.between, listed[1]
+
+
+def _of_pair(pair: Pair, way: MessagePath, platform: PlatformFile) -> Iterator[Residual]:
+    where = "between two nodes" if way.hops else way.name
+    model_s = message_s(platform, way, [point.bytes for point in pair.messages])
+    for point, time_s in zip(pair.messages, model_s, strict=True):
+        yield Residual(
+            where=where, bytes=point.bytes, flows=1, measured_s=point.time_s, model_s=float(time_s)
+        )
+    for stream in pair.streams:
+        if stream.flows > 1:
+            yield Residual(
+                where=where,
+                bytes=stream.bytes,
+                flows=stream.flows,
+                measured_s=stream.time_s,
+                model_s=concurrent_message_s(platform, way, stream.bytes, stream.flows),
+            )

@@ -1,7 +1,8 @@
-"""Measuring a machine from point to point: what is asked of the driver, and in which order."""
+"""Point-to-point measurements of a machine: which messages are measured, and in which order."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -10,19 +11,25 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.calibrate.fit import pieces_of
-from offbeat.calibrate.measurements import LatePoint, Measurements, Pair, Point, StreamPoint, point
-from offbeat.calibrate.sizes import LARGEST, between_bends, first_sizes, first_waiting
+from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint, point
+from offbeat.calibrate.pieces import Piece
 from offbeat.units import counted, format_size
 
+LARGEST = 2**23
+"""The default size of the largest message."""
+
+CLOSE = 1.05
+"""A bend in the times is located if it lies between two sizes whose ratio is at most this."""
+
 ROUNDS = 5
-"""So many times sizes are added where times bend."""
+"""How often further sizes are measured near bends."""
 
 PASSES = 4
-"""So many times all sizes are measured."""
+"""How often all sizes are measured."""
 
 TRIES = 3
 DISTURBED = 1.3
-"""A message that takes so many times as long as a larger one is measured again, so many times."""
+"""A message that takes DISTURBED times as long as a larger one is measured again, up to TRIES times."""
 
 LATE_SIZES = [1, 4, 16, 64]
 """Small messages to late receivers, for the overheads."""
@@ -33,27 +40,27 @@ WORK_SIZES = [2**10, 2**12, 2**14, 2**16, 2**18]
 Ranks = tuple[int, int]
 """A sender and its receiver."""
 
-Told = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class Probe(Protocol):
-    """What can be measured; :class:`offbeat.calibrate.driver_probe.DriverProbe` asks the driver."""
+    """The measurements; :class:`offbeat.calibrate.driver_probe.DriverProbe` takes them with the driver."""
 
     def pingpong(self, ranks: Ranks, size_bytes: int) -> NDArray[np.float64]:
-        """Some half round trips between two processes (n,), in seconds."""
+        """Half round trips between two processes (n,), in seconds."""
 
-    def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LatePoint:
-        """A message whose receiver comes much later than ``shortest_s``."""
+    def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LateReceiverPoint:
+        """A message whose receiver is delayed by much more than ``shortest_s``."""
 
     def stream(self, flows: Sequence[Ranks], size_bytes: int) -> StreamPoint:
-        """A message of each flow at once."""
+        """One simultaneous message of each flow."""
 
     def local(self, work: str, size_bytes: int) -> Point:
         """A local ``reduce`` or ``copy``."""
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """Where the processes are: the host of each rank, the cores of a host, and the MPI library."""
+    """The measured machine: the host of each rank, the cores of a host, and the MPI library."""
 
     host_of_rank: list[str]
     cores: int
@@ -70,7 +77,7 @@ class Machine(Struct, frozen=True, kw_only=True):
         return [rank for rank, name in enumerate(self.host_of_rank) if name == host]
 
     def inside(self) -> list[Ranks]:
-        """Pairs of processes on the first host that has two, none in two pairs."""
+        """Disjoint pairs of processes on the first host that has two."""
         for host in self.hosts:
             ranks = self.ranks_of(host)
             if len(ranks) > 1:
@@ -78,31 +85,31 @@ class Machine(Struct, frozen=True, kw_only=True):
         return []
 
     def between(self) -> list[Ranks]:
-        """Pairs of processes on the first two hosts, none in two pairs."""
+        """Disjoint pairs of processes on the first two hosts."""
         if len(self.hosts) < 2:
             return []
         return list(zip(self.ranks_of(self.hosts[0]), self.ranks_of(self.hosts[1]), strict=False))
 
 
-def measure(probe: Probe, machine: Machine, told: Told, largest: int = LARGEST) -> Measurements:
-    """Measure everything that the machine has: inside a node, between two, and local work."""
+def measure(probe: Probe, machine: Machine, report: Report, largest: int = LARGEST) -> Measurements:
+    """Measure all that the machine allows: messages inside a node, between two nodes, and local work."""
     inside, between = machine.inside(), machine.between()
     return Measurements(
         library=machine.library,
         hosts=machine.hosts,
         cores=machine.cores,
-        inside=_pair(probe, inside, "inside a node", told, largest) if inside else None,
-        between=_pair(probe, between, "between two nodes", told, largest) if between else None,
-        reduce=_work(probe, "reduce", told),
-        copy=_work(probe, "copy", told),
+        inside=_pair(probe, inside, "inside a node", report, largest) if inside else None,
+        between=_pair(probe, between, "between two nodes", report, largest) if between else None,
+        reduce=_work(probe, "reduce", report),
+        copy=_work(probe, "copy", report),
         warnings=machine.warnings,
     )
 
 
-def _pair(probe: Probe, pairs: list[Ranks], where: str, told: Told, largest: int) -> Pair:
-    """All figures of one distance."""
+def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest: int) -> Pair:
+    """All measurements of one distance."""
     ranks = pairs[0]
-    taken = _Taken(probe, ranks, where, told)
+    taken = _RoundTripTimes(probe, ranks, where, report)
     taken.add(first_sizes(largest))
     for _ in range(ROUNDS):
         so_far = Pair(messages=taken.points(), late=[], streams=[])
@@ -111,27 +118,27 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, told: Told, largest: int
             break
         taken.add(more)
     messages = taken.points()
-    late, waiting = _late(probe, ranks, messages, where, told)
+    late, waiting = _late(probe, ranks, messages, where, report)
     flows = sorted({min(2**power, len(pairs)) for power in range(len(pairs).bit_length() + 1)})
-    told(f"{where}: up to {counted(flows[-1], 'message')} at once")
+    report(f"{where}: up to {counted(flows[-1], 'message')} at once")
     streams = [probe.stream(pairs[:number], largest) for number in flows]
     return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
 
 
-class _Taken:
+class _RoundTripTimes:
     """Half round trips of a pair of processes: size → every repetition's time (n,) in seconds."""
 
-    def __init__(self, probe: Probe, ranks: Ranks, where: str, told: Told) -> None:
+    def __init__(self, probe: Probe, ranks: Ranks, where: str, report: Report) -> None:
         self.times_s: dict[int, NDArray[np.float64]] = {}
         self._probe = probe
         self._ranks = ranks
         self._where = where
-        self._told = told
+        self._report = report
 
     def add(self, sizes: Sequence[int]) -> None:
-        """Measure sizes, all of them several times over: a machine is not always the same."""
+        """Measure all sizes in several passes, because the state of a machine changes."""
         smallest, largest = format_size(sizes[0]), format_size(sizes[-1])
-        self._told(f"{self._where}: {counted(len(sizes), 'size')}, {smallest} to {largest}")
+        self._report(f"{self._where}: {counted(len(sizes), 'size')}, {smallest} to {largest}")
         for _ in range(PASSES):
             for size in sizes:
                 self._repeat(size)
@@ -140,7 +147,7 @@ class _Taken:
                 self._repeat(size)
 
     def points(self) -> list[Point]:
-        """The figures of every size, ascending."""
+        """The summary of every size, ascending."""
         return [point(size, self.times_s[size]) for size in sorted(self.times_s)]
 
     def _repeat(self, size: int) -> None:
@@ -148,22 +155,22 @@ class _Taken:
         self.times_s[size] = np.concatenate([self.times_s.get(size, np.zeros(0)), times_s])
 
     def _disturbed(self) -> list[int]:
-        """The sizes that took clearly longer than a larger one: something else was using the machine."""
-        found = []
+        """The sizes that took clearly longer than a larger one, because other programs used the machine."""
+        disturbed = []
         shortest_s = float("inf")
         for one in reversed(self.points()):
             if one.time_s > DISTURBED * shortest_s:
-                found.append(one.bytes)
+                disturbed.append(one.bytes)
             shortest_s = min(shortest_s, one.time_s)
-        return found
+        return disturbed
 
 
 def _late(
-    probe: Probe, ranks: Ranks, messages: list[Point], where: str, told: Told
-) -> tuple[list[LatePoint], int]:
-    """Calls whose receiver is late, and the least size whose sender waits for it."""
-    told(f"{where}: which senders wait for their receivers")
-    tried: dict[int, LatePoint] = {}
+    probe: Probe, ranks: Ranks, messages: list[Point], where: str, report: Report
+) -> tuple[list[LateReceiverPoint], int]:
+    """Messages to a late receiver, and the smallest size whose sender waits for its receiver."""
+    report(f"{where}: which senders wait for their receivers")
+    tried: dict[int, LateReceiverPoint] = {}
 
     def is_eager(size: int) -> bool:
         slower = min((one for one in messages if one.bytes >= size), key=lambda one: one.bytes)
@@ -177,6 +184,38 @@ def _late(
     return [tried[size] for size in sorted(tried)], waiting
 
 
-def _work(probe: Probe, work: str, told: Told) -> list[Point]:
-    told(f"local work: {work}")
+def _work(probe: Probe, work: str, report: Report) -> list[Point]:
+    report(f"local work: {work}")
     return [probe.local(work, size) for size in WORK_SIZES]
+
+
+def first_sizes(largest: int = LARGEST) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, ... up to ``largest``, which is one of them."""
+    octaves = range(max(largest, 1).bit_length())
+    sizes = {size for octave in octaves for size in (2**octave, 3 * 2**octave // 2) if size <= largest}
+    return sorted(sizes | {largest})
+
+
+def between_bends(pieces: Sequence[Piece]) -> list[int]:
+    """A size in each gap between one piece and the next, unless the gap is small."""
+    gaps = [(piece.after_bytes, piece.from_bytes) for piece in pieces[1:]]
+    wide = [(low, high) for low, high in gaps if high > low + 1 and high > CLOSE * max(low, 1)]
+    return [round(math.sqrt(max(low, 1) * high)) for low, high in wide]
+
+
+def first_waiting(is_eager: Callable[[int], bool], largest: int) -> int:
+    """The smallest size up to ``largest`` whose sender waits for its receiver, by bisection; 0 if none does.
+
+    All larger sizes must wait, too.
+    """
+    below, size = 0, 1
+    while size <= largest and is_eager(size):
+        below, size = size, size * 4
+    if size > largest:
+        if below == largest or is_eager(largest):
+            return 0
+        size = largest
+    while size > below + 1:
+        middle = (below + size) // 2
+        below, size = (middle, size) if is_eager(middle) else (below, middle)
+    return size

@@ -1,7 +1,7 @@
-"""What was measured between two processes, as figures that can be kept and fitted again.
+"""Point-to-point measurements, summarised so that they can be stored and fitted again.
 
-Every time is the median of the faster half of its repetitions, in seconds: whatever disturbs a message makes
-it longer, never shorter. Low and high are the first decile and the median of all.
+Every time is the median of the faster half of its repetitions, in seconds: disturbances make a message
+slower, never faster. Low and high are the first decile and the median of all repetitions.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Point(Struct, frozen=True, kw_only=True):
         return 1.36 * deviation_s / self.time_s / self.repetitions**0.5
 
 
-class LatePoint(Struct, frozen=True, kw_only=True):
-    """One message whose receiver came ``delay_s`` after its sender: how long both calls took."""
+class LateReceiverPoint(Struct, frozen=True, kw_only=True):
+    """One message whose receiver was ``delay_s`` later than its sender: the durations of both calls."""
 
     bytes: int
     delay_s: float
@@ -48,12 +48,12 @@ class LatePoint(Struct, frozen=True, kw_only=True):
 
     @property
     def is_eager(self) -> bool:
-        """The send was over before the receiver came."""
+        """Whether the send returned before the receiver began."""
         return self.send_s < self.delay_s / 2
 
 
 class StreamPoint(Struct, frozen=True, kw_only=True):
-    """One message from each of several senders to its receiver at once: when the last was there."""
+    """Simultaneous messages from several senders to their receivers: the time until the last one arrived."""
 
     flows: int
     bytes: int
@@ -66,20 +66,20 @@ class StreamPoint(Struct, frozen=True, kw_only=True):
 
 
 class Pair(Struct, frozen=True, kw_only=True):
-    """Everything between two processes of one node, or of two nodes.
+    """All measurements between two processes of one node, or of two nodes.
 
-    ``messages`` are half round trips. ``eager_below`` is the least size whose sender waited for its receiver;
-    0 where none did, as far as was tried.
+    ``messages`` are half round trips. ``eager_below`` is the smallest size whose sender waited for its
+    receiver; 0 if no measured sender waited.
     """
 
     messages: list[Point]
-    late: list[LatePoint]
+    late: list[LateReceiverPoint]
     streams: list[StreamPoint]
     eager_below: int = 0
 
 
 class Measurements(Struct, frozen=True, kw_only=True):
-    """What was measured, and where. ``between`` is missing where there was one node."""
+    """All measurements of a machine. ``between`` is missing if there was only one node."""
 
     library: str
     hosts: list[str]
@@ -92,14 +92,14 @@ class Measurements(Struct, frozen=True, kw_only=True):
 
 
 def point(size_bytes: int, times_s: ArrayLike) -> Point:
-    """The figures of one size from all its repetitions."""
+    """The summary of one size from all its repetitions."""
     times = np.asarray(times_s, dtype=np.float64)
     low, fast, high = (float(time) for time in np.quantile(times, [0.1, FASTER_HALF, 0.5]))
     return Point(bytes=size_bytes, time_s=fast, low_s=low, high_s=high, repetitions=times.size)
 
 
 def write(measured: Measurements, path: Path) -> None:
-    """Keep measurements as JSON. Raises :class:`BadInput` where the file cannot be written."""
+    """Write measurements as JSON. Raises :class:`BadInput` if the file cannot be written."""
     text = msgspec.json.format(msgspec.json.encode(measured), indent=2)
     try:
         write_atomically(path, text + b"\n")
@@ -108,7 +108,7 @@ def write(measured: Measurements, path: Path) -> None:
 
 
 def read(path: Path) -> Measurements:
-    """What :func:`write` wrote. Raises :class:`BadInput`."""
+    """Read a file of :func:`write`. Raises :class:`BadInput`."""
     try:
         measured = decode_json(read_file(path), Measurements)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A calibration as a picture: what was measured, what the model makes of it, and how far both are apart."""
+"""A calibration as a picture: the measured times, those of the model, and the model's errors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from offbeat.atomic_write import write_picture
+from offbeat.calibrate.fit import Residual
 from offbeat.calibrate.measurements import Measurements
-from offbeat.calibrate.residuals import Residual
 from offbeat.platform.picture import COLOURS
 
 
@@ -38,7 +38,7 @@ def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
 
 
 def _draw_alone(times: Axes, errors: Axes, alone: list[Residual], colour: str) -> None:
-    """Half round trips against size, and how wrong the model is."""
+    """Half round trips by size, and the model's errors."""
     sizes = [residual.bytes for residual in alone]
     times.loglog(sizes, [residual.measured_s * 1e6 for residual in alone], "o", markersize=3, color=colour)
     model_us = [residual.model_s * 1e6 for residual in alone]
@@ -50,7 +50,7 @@ def _draw_alone(times: Axes, errors: Axes, alone: list[Residual], colour: str) -
 
 
 def _draw_together(axes: Axes, here: list[Residual], colour: str) -> None:
-    """What several messages get together; of one message alone, the largest."""
+    """The total bandwidth of simultaneous messages; for a single message that of the largest size."""
     largest = max((residual for residual in here if residual.flows == 1), key=lambda residual: residual.bytes)
     rows = [largest, *(residual for residual in here if residual.flows > 1)]
     flows = np.array([residual.flows for residual in rows])

@@ -1,9 +1,9 @@
-"""Times by size as a few straight pieces, as few as the measurements need.
+"""Piecewise linear fit of times by size, with as few pieces as the measurements justify.
 
-Each piece is time = start + bytes × slope, fitted by non-negative least squares of the relative errors. Where
-pieces begin is found by dynamic programming over all partitions (Bellman, On the Approximation of Curves by
-Line Segments Using Dynamic Programming, 1961); pieces need not meet. A further piece must lower the squared
-errors by more than its price, that of the Bayesian information criterion for its three numbers.
+Each piece is time = start + bytes × slope, fitted by non-negative least squares of the relative errors. The
+boundaries of pieces result from dynamic programming over all partitions (Bellman, On the Approximation of
+Curves by Line Segments Using Dynamic Programming, 1961); the fit may be discontinuous. Each piece must reduce
+the squared errors by more than the penalty of the Bayesian information criterion for its three parameters.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from scipy.optimize import nnls
 Array = NDArray[np.float64]
 
 LEAST_POINTS = 3
-"""Sizes of a piece at least."""
+"""The least number of sizes in a piece."""
 
 LEAST_LAST_POINTS = 4
-"""Sizes of the last piece at least: its slope is the bandwidth of everything larger."""
+"""The least number of sizes in the last piece: its slope is the bandwidth of all larger messages."""
 
 FASTEST = 10.0
-"""A piece is at most so many times as fast as the fastest message: it must have a bandwidth."""
+"""The largest bandwidth of a piece relative to the fastest message, so that it is finite."""
 
 
 class Piece(Struct, frozen=True, kw_only=True):
     """From ``from_bytes`` on, a message takes ``start_s`` and ``per_byte_s`` for each byte.
 
-    ``after_bytes`` is the largest measured size that does not belong to it: it begins somewhere between.
+    ``after_bytes`` is the largest measured size before the piece: the true boundary lies between both.
     """
 
     from_bytes: int
@@ -40,12 +40,12 @@ class Piece(Struct, frozen=True, kw_only=True):
 def fit_pieces(sizes: Array, times_s: Array, *, floor_s: float = 0.0, error: float = 0.02) -> list[Piece]:
     """The pieces through times (n,) at ascending sizes (n,).
 
-    No piece starts below ``floor_s``. ``error`` is the relative error that is allowed to measurements and
+    No piece has a start below ``floor_s``. ``error`` is the accepted relative error of measurements and
     model. The first piece begins at 0.
     """
     costs, lines = _all_lines(sizes, times_s, floor_s)
-    price = 3 * np.log(max(len(sizes), 2)) * error**2
-    ends = _best_partition(costs + price)
+    penalty = 3 * np.log(max(len(sizes), 2)) * error**2
+    ends = _best_partition(costs + penalty)
     starts = [0, *ends[:-1]]
     return [
         Piece(
@@ -77,17 +77,17 @@ def _all_lines(
 
 
 def _line(sizes: Array, times_s: Array, floor_s: float, flattest: float) -> tuple[tuple[float, float], float]:
-    """Start and slope of one piece, neither below its least value, and the squared relative errors."""
+    """Start and slope of one piece, each above its lower limit, and the squared relative errors."""
     weights = 1 / times_s
     rest = 1 - (floor_s + flattest * sizes) * weights
     scale = float(sizes.max()) or 1.0  # keeps the two columns comparable
-    found, residual = nnls(np.column_stack([weights, sizes / scale * weights]) * times_s.mean(), rest)
-    found = found * times_s.mean()
-    return (floor_s + float(found[0]), flattest + float(found[1]) / scale), float(residual) ** 2
+    solution, residual = nnls(np.column_stack([weights, sizes / scale * weights]) * times_s.mean(), rest)
+    solution = solution * times_s.mean()
+    return (floor_s + float(solution[0]), flattest + float(solution[1]) / scale), float(residual) ** 2
 
 
 def _best_partition(costs: Array) -> list[int]:
-    """The ends of the runs whose costs are least together."""
+    """The ends of the runs with the smallest total cost."""
     count = costs.shape[0]
     best = np.full(count + 1, np.inf)
     best[0] = 0.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.output import AllNotes, print_notes, stdout
-from offbeat.clock.wanted import METHODS
+from offbeat.clock.check_plan import METHODS
 from offbeat.errors import BadInput
 from offbeat.units import parse_size, parse_time
 
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 Directory = Annotated[
-    Path, typer.Argument(help="The directory that 'offbeat clock check' made.", metavar="DIR")
+    Path, typer.Argument(help="The directory that 'offbeat clock check' created.", metavar="DIR")
 ]
 
 
@@ -33,7 +33,7 @@ def check_clock(
         typer.Option(
             "--output",
             "-o",
-            help="The directory for what is measured; a check goes on in its own.",
+            help="The directory for what is measured; a stopped check resumes in it.",
             metavar="DIR",
         ),
     ] = Path("clock-check"),
@@ -54,7 +54,7 @@ def check_clock(
         Path | None, typer.Option("--hostfile", help="File with the hosts, passed to the launcher.")
     ] = None,
     collective: Annotated[
-        str, typer.Option(help="The collective that is measured behind each start.")
+        str, typer.Option(help="The collective that is measured after each start.")
     ] = "reduce",
     size: Annotated[
         list[str] | None,
@@ -63,12 +63,12 @@ def check_clock(
     algorithm: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this algorithm of it; unless given, all that the library switches to while it runs."
+            help="Only this algorithm of the collective; by default all that need no launch of their own."
             " May be given several times."
         ),
     ] = None,
     repetitions: Annotated[
-        int, typer.Option(help="Starts of each kind, with nothing and with each algorithm behind them.")
+        int, typer.Option(help="Starts of each kind, alone and followed by each algorithm.")
     ] = 100,
     method: Annotated[
         list[str] | None,
@@ -77,26 +77,28 @@ def check_clock(
     longest_age: Annotated[
         str, typer.Option("--longest-age", help="Clocks are compared up to this age of their sync.")
     ] = "3 s",
-    seed: Annotated[int, typer.Option(help="Decides the order of measuring, and how clocks are bent.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the order of measuring and of artificial clock drift.")
+    ] = 1,
     no_pictures: Annotated[
         bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
     ] = False,
     all_notes: AllNotes = False,
 ) -> None:
-    """Measure exit skews, what they do to a collective, the cost of a sync, and how long it lasts.
+    """Measure exit skews, what they do to a collective, the cost of a clock synchronisation, and how long it
+    lasts.
 
-    Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped goes on where
-    it stood when it is asked for again.
+    Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped is resumed by
+    the same command.
     """
-    from offbeat.clock.progress import CheckProgress
-    from offbeat.clock.run import check, here
-    from offbeat.clock.wanted import Wanted
+    from offbeat.clock.check_plan import CheckSettings
+    from offbeat.clock.run import CheckProgress, check, default_processes
     from offbeat.mpi.find import choose
 
     installation = choose(mpi)
-    wanted = Wanted(
+    settings = CheckSettings(
         library=installation.version_text,
-        p=processes or here(nodes).p,
+        p=processes or default_processes(nodes).p,
         nodes=nodes,
         hostfile=str(hostfile.absolute()) if hostfile else "",
         collective=collective,
@@ -107,8 +109,8 @@ def check_clock(
         methods=_methods(method),
         seed=seed,
     )
-    with CheckProgress() as told:
-        done = check(installation, wanted, output, told)
+    with CheckProgress() as progress:
+        done = check(installation, settings, output, progress)
     _show(done, pictures=not no_pictures, all_notes=all_notes)
 
 
@@ -136,9 +138,11 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     from offbeat.table import FittedTable
 
     console = stdout()
-    machine, found = done.head.machine, done.head.found
+    machine, found = done.head.machine, done.head.algorithms
     if machine is None or found is None:
-        raise BadInput(f"nothing was measured in {done.directory} yet; check again to go on")
+        raise BadInput(
+            f"nothing was measured in {done.directory} yet; run 'offbeat clock check' again to resume"
+        )
     summed = summary(done.rows, machine.p)
     for one in [*tables(summed, machine), left_out(found)]:
         if one.rows:

@@ -14,7 +14,7 @@ from offbeat.units import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from offbeat.mpi.examine import Examination, Findings, Node
+    from offbeat.mpi.diagnose import Diagnosis, Node, TriedInstallation
     from offbeat.mpi.find import Survey
     from offbeat.mpi.installation import Installation
     from offbeat.study.algorithm import Algorithm
@@ -32,7 +32,7 @@ def command(
         Path | None,
         typer.Option(
             "--hostfile",
-            help="Look at each of these nodes, too; in a batch job at each of its nodes without this.",
+            help="Also check each of these nodes; in a batch job its nodes are checked without this option.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
@@ -44,33 +44,34 @@ def command(
     """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
     from rich.console import Console
 
-    from offbeat.engines.catalogue import catalogue
+    from offbeat.engines.open import list_algorithms
     from offbeat.mpi import find
-    from offbeat.mpi.examine import Findings, examine, look_at_node
+    from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
 
     if every and mpi != "auto":
         raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
     if every and algorithms:
         raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
-        _show_algorithms(catalogue(find.choose(mpi)), json)
+        _show_algorithms(list_algorithms(find.choose(mpi)), json)
         return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
     echo = Console(stderr=True, highlight=False, soft_wrap=True)
-    findings = Findings(
+    diagnosis = Diagnosis(
         survey=survey,
-        node=look_at_node(),
+        node=inspect_node(),
         examined=[
-            examine(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile) for entry in tried
+            try_installation(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile)
+            for entry in tried
         ],
     )
     if is_wanted(json):
-        _show(findings)
-    write_json(json, lambda: encoded(findings))
+        _show(diagnosis)
+    write_json(json, lambda: encoded(diagnosis))
     if not tried:
-        find.first(survey)
-    if not findings.works:
+        find.preferred(survey)
+    if not diagnosis.works:
         raise typer.Exit(1)
 
 
@@ -93,22 +94,22 @@ def _show_algorithms(found: dict[str, list[Algorithm]], json: str) -> None:
         )
 
 
-def _show(findings: Findings) -> None:
+def _show(diagnosis: Diagnosis) -> None:
 
     console = stdout()
-    _show_survey(console, findings.survey, [entry.installation for entry in findings.examined])
-    _show_node(console, findings.node)
-    for entry in findings.examined:
-        _show_examination(console, entry)
-    limits = [*findings.node.limits, *(limit for entry in findings.examined for limit in entry.limits)]
-    failed = [entry.installation.name for entry in findings.examined if entry.failure]
+    _show_survey(console, diagnosis.survey, [entry.installation for entry in diagnosis.examined])
+    _show_node(console, diagnosis.node)
+    for entry in diagnosis.examined:
+        _show_tried(console, entry)
+    limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
+    failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
     if failed:
         console.print(f"\nNothing can be measured here with {' and '.join(failed)}: see above.")
-    if limits or not findings.examined:
+    if limits or not diagnosis.examined:
         console.print("\nWhat will not work here:")
     elif not failed:
-        console.print("\nNothing stands in the way here.")
-    if not findings.examined:
+        console.print("\nAll checks passed.")
+    if not diagnosis.examined:
         console.print("  - Nothing can be measured: no usable MPI library was found.")
     for limit in dict.fromkeys(limits):
         console.print(f"  - {limit}", markup=False)
@@ -144,8 +145,8 @@ def _show_node(console: Console, node: Node) -> None:
         " oversubscribed and not bound"
     )
     console.print(
-        f"  governor: {cores.governor or 'not told'}; the kernel's time source:"
-        f" {node.kernel_clock or 'not told'}"
+        f"  governor {cores.governor or 'unknown'}; the kernel's clock source:"
+        f" {node.kernel_clock or 'unknown'}"
     )
     job = node.allocation
     if job:
@@ -157,7 +158,7 @@ def _show_node(console: Console, node: Node) -> None:
         )
 
 
-def _show_examination(console: Console, entry: Examination) -> None:
+def _show_tried(console: Console, entry: TriedInstallation) -> None:
     console.print(f"\n{entry.installation.name}: {'does not work' if entry.failure else 'works'}")
     console.print(
         f"  launcher {entry.installation.mpirun}, library {entry.installation.library}", markup=False
@@ -167,17 +168,17 @@ def _show_examination(console: Console, entry: Examination) -> None:
     if entry.driver:
         console.print(f"  driver {entry.driver}", markup=False)
     for node in entry.nodes:
-        said = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')} to run on"
-        console.print(f"  node {node.host}: {said}", markup=False)
+        status = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')}"
+        console.print(f"  node {node.host}: {status}", markup=False)
     answer = entry.check
     if answer:
-        shared = "read by all" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
+        shared = "shared by all ranks" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
         console.print(
             f"  {answer.p} processes on {', '.join(answer.hosts)},"
             f" bound to cores {' | '.join(answer.binding)}",
             markup=False,
         )
         console.print(
-            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared}; latest"
-            f" start {answer.overshoot_ns / 1000:.1f} µs after its time"
+            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared};"
+            f" maximum start error {answer.overshoot_ns / 1000:.1f} µs"
         )

@@ -165,7 +165,7 @@ def calibrate_platform(
     from rich.console import Console
 
     from offbeat.atomic_write import check_new, write_new
-    from offbeat.calibrate.calibration import Wanted, calibrate, measure_here, parse_largest
+    from offbeat.calibrate.calibration import CalibrationSettings, calibrate, measure_here, parse_largest
     from offbeat.calibrate.measurements import read as read_measurements
     from offbeat.calibrate.measurements import write as write_measurements
     from offbeat.mpi.find import choose
@@ -178,7 +178,7 @@ def calibrate_platform(
     told = Console(stderr=True, highlight=False, soft_wrap=True)
     like = machine.load(base) if base else None
     if refit is None:
-        wanted = Wanted(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=parse_largest(largest))
+        wanted = CalibrationSettings(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=parse_largest(largest))
         measured = measure_here(choose(mpi), wanted, lambda line: told.print(line, markup=False))
     else:
         measured = read_measurements(refit)

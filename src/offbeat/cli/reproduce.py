@@ -56,12 +56,12 @@ def figure_4(
 ) -> None:
     """The best algorithm for each arrival pattern and message size, on 32 × 32 simulated processes.
 
-    An ordinary study: killed or out of time, the same command goes on where it stood.
+    An ordinary study: killed or out of time, the same command resumes it.
     """
     from rich.console import Console
 
     from offbeat.engines.progress import RunProgress
-    from offbeat.engines.time_limit import time_limit
+    from offbeat.engines.run import time_limit
     from offbeat.reproduce import figure4
     from offbeat.reproduce.make import make
 
@@ -69,9 +69,9 @@ def figure_4(
     with RunProgress(doing="simulate") as progress:
         made = make(wanted, output, progress, executor, time_limit(stop_before_limit))
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{made.done} of {made.total} cases are in {output}.", markup=False)
+    console.print(f"{made.done} of {made.total} cases done; results in {output}", markup=False)
     if made.done < made.total:
-        console.print("Stopped before the job's time limit; the same command goes on from here.")
+        console.print("Stopped before the job's time limit; the same command resumes.")
         raise typer.Exit(1)
     for path in made.pictures:
         if path.suffix == ".png":

@@ -64,17 +64,16 @@ def command(
 ) -> None:
     """Measure a study.
 
-    Killed or out of time, the same command goes on where it stood and measures nothing twice.
+    A run that was killed or reached the job's time limit is resumed by the same command; nothing is measured
+    twice.
     """
     from rich.console import Console
 
     from offbeat.engines import executors, resume
     from offbeat.engines.dry_run import describe
     from offbeat.engines.open import check_simulator_options, installation_of, open_engine_of, with_mpi
-    from offbeat.engines.outcome import closing_words, summary, unproved_words
-    from offbeat.engines.progress import RunProgress
-    from offbeat.engines.run import run
-    from offbeat.engines.time_limit import time_limit
+    from offbeat.engines.progress import RunProgress, closing_message, summary, unproved_message
+    from offbeat.engines.run import run, time_limit
     from offbeat.results.read import read_study
     from offbeat.results.recorded import moved_damage_note
     from offbeat.select.reliability import reliability
@@ -107,9 +106,9 @@ def command(
     for notice in reliability(read_study(directory)):
         progress.warn(f"{notice.what} {notice.mend}".strip())
     if is_wanted(json):
-        print(closing_words(outcome, progress.counts, directory))
+        print(closing_message(outcome, progress.counts, directory))
     write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))
     if outcome.unproved:
-        raise RunFailed(unproved_words(outcome, directory))
+        raise RunFailed(unproved_message(outcome, directory))
     if outcome.stopped:
         raise typer.Exit(1)

@@ -78,7 +78,7 @@ def command(
 
     Stopped at any moment, the same command goes on where it stood and runs nothing twice.
     """
-    from offbeat.mpi.hand_on import processes
+    from offbeat.mpi.environment import process_count
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
     from offbeat.trial import journal, launch, wording
@@ -108,7 +108,7 @@ def command(
         seed=seed,
         choices=[journal.Setting(name=one.name, same_as=one.same_as, rules=one.words) for one in choices],
     )
-    check_processes(choices, processes(words))
+    check_processes(choices, process_count(words))
     said = stdout()
     if is_wanted(json):
         for line in wording.tried_lines(choices):

@@ -1,4 +1,4 @@
-"""The shared clock from Python, and the check of how well processes start by it here.
+"""The shared clock from Python, and the check of how accurately processes start by it here.
 
 :class:`Clock` and :func:`harmonize` are for programs that use mpi4py::
 
@@ -6,8 +6,8 @@
     from offbeat.clock import Clock, harmonize
 
     with Clock(MPI.COMM_WORLD) as clock:
-        now = clock.now()  # now.global_ns, right to now.bound_ns
-    start = harmonize(MPI.COMM_WORLD)  # all processes go on together
+        now = clock.now()  # now.global_ns, with an error of now.bound_ns at most
+    start = harmonize(MPI.COMM_WORLD)  # all processes return at the same time
     if not start:
         print(f"it {start.verdict}")
 """
@@ -18,23 +18,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from offbeat.clock.harmonized import Harmonized, harmonize
-    from offbeat.clock.shared_clock import Clock, Instant, SyncFacts
+    from offbeat.clock.shared_clock import Clock, Harmonized, Instant, SyncFacts, harmonize
 
 __all__ = ["Clock", "Harmonized", "Instant", "SyncFacts", "harmonize"]
 
-_PLACES = {
-    "Clock": "shared_clock",
-    "Harmonized": "harmonized",
-    "Instant": "shared_clock",
-    "SyncFacts": "shared_clock",
-    "harmonize": "harmonized",
-}
-"""Name → the module that has it."""
-
 
 def __getattr__(name: str) -> object:
-    """Load what a name needs on first use, so that the command line needs nothing of it."""
-    if name in _PLACES:
-        return getattr(importlib.import_module(f"offbeat.clock.{_PLACES[name]}"), name)
+    """Import the shared clock on first use, so that the command line starts without it."""
+    if name in __all__:
+        return getattr(importlib.import_module("offbeat.clock.shared_clock"), name)
     raise AttributeError(f"module 'offbeat.clock' has no attribute {name!r}")

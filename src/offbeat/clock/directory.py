@@ -1,9 +1,9 @@
-"""The directory of a check: whole after a kill at any moment, readable without an MPI library, and resumed.
+"""The directory of a check: valid after a kill at any moment, readable without an MPI library, and resumable.
 
-- ``check.json``: what was asked for, where it was measured, and the algorithms with what was found out about
-  each; its ``check_version`` marks the directory as ours;
-- ``rows.jsonl``: one line a finished step (:mod:`offbeat.clock.rows`), on disk before the next one begins;
-- ``logs/``: what the launched programs printed;
+- ``check.json``: the settings, the machine, and the algorithms with the verdicts on each; its
+``check_version`` marks the directory as that of a check;
+- ``rows.jsonl``: one line per finished step (:mod:`offbeat.clock.rows`), on disk before the next step begins;
+- ``logs/``: the output of the launched programs;
 - ``report.html`` and ``pictures/``: the report;
 - ``offbeat.lock``: held while a check writes here.
 """
@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
-from offbeat.clock.rows import Found, Machine, Row
-from offbeat.clock.wanted import Wanted
+from offbeat.clock.check_plan import CheckSettings
+from offbeat.clock.rows import CheckedAlgorithms, Machine, Row
 from offbeat.errors import BadInput, SignalExit
 from offbeat.reading import decode_json, read_file
 from offbeat.results import layout
@@ -32,43 +32,43 @@ REPORT = "report.html"
 PICTURES = "pictures"
 
 VERSION = 1
-"""Of what ``check.json`` and ``rows.jsonl`` look like."""
+"""The version of the format of ``check.json`` and ``rows.jsonl``."""
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """``check.json``; ``machine`` and ``found`` are missing until they are known."""
+    """``check.json``; ``machine`` and ``algorithms`` are missing until they are known."""
 
     check_version: int
-    wanted: Wanted
+    settings: CheckSettings = field(name="wanted")
     machine: Machine | None = None
-    found: Found | None = None
+    algorithms: CheckedAlgorithms | None = field(default=None, name="found")
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """A directory as it was read; ``rows`` are those of the finished steps, in the order of measuring."""
+    """The content of a directory; ``rows`` are those of the finished steps, in the order of measuring."""
 
     directory: Path
     head: Head
     rows: list[Row]
 
 
-class Kept:
-    """A directory that a check writes to; a context manager that holds its lock."""
+class CheckDirectory:
+    """A directory into which a check writes; a context manager that holds its lock."""
 
-    def __init__(self, directory: Path, wanted: Wanted) -> None:
-        """Make the directory, or go on in it.
+    def __init__(self, directory: Path, settings: CheckSettings) -> None:
+        """Create the directory, or resume in it.
 
-        Raises :class:`BadInput` where it holds anything else, or a check with other settings, and
-        :class:`offbeat.errors.RunFailed` where another check writes to it.
+        Raises :class:`BadInput` if it holds anything else, or a check with other settings, and
+        :class:`offbeat.errors.RunFailed` if another check writes to it.
         """
         self.directory = directory
-        _make(directory)
+        _create(directory)
         try:
             self._lock = Lock(directory)
         except OSError as error:
             raise layout.unwritable(directory, error) from error
         try:
-            self.head = self._head(wanted)
+            self.head = self._head(settings)
             rows, end = read_lines(directory / ROWS, Row)
             self._file = AppendFile(directory / ROWS, end=end)
             (directory / LOGS).mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ class Kept:
 
     @property
     def logs(self) -> Path:
-        """The folder for what the launched programs print."""
+        """The folder for the output of the launched programs."""
         return self.directory / LOGS
 
     @property
@@ -90,17 +90,17 @@ class Kept:
         """The ids of the finished steps."""
         return {row.step for row in self.rows}
 
-    def describe(self, *, machine: Machine, found: Found) -> None:
-        """Keep where it is measured, and the algorithms; raises RunFailed."""
-        self._write(msgspec.structs.replace(self.head, machine=machine, found=found))
+    def describe(self, *, machine: Machine, algorithms: CheckedAlgorithms) -> None:
+        """Write the machine and the algorithms to disk; raises RunFailed."""
+        self._write(msgspec.structs.replace(self.head, machine=machine, algorithms=algorithms))
 
     def append(self, row: Row) -> None:
-        """Keep a finished step; when this returns, it is on disk. Raises RunFailed."""
+        """Write a finished step to disk before returning; raises RunFailed."""
         self._file.append(encode_lines([row]))
         self.rows.append(row)
 
     def check(self) -> Check:
-        """What there is so far."""
+        """The content so far."""
         return Check(directory=self.directory, head=self.head, rows=list(self.rows))
 
     def __enter__(self) -> Self:
@@ -114,16 +114,17 @@ class Kept:
         self._file.close()
         self._lock.release()
 
-    def _head(self, wanted: Wanted) -> Head:
+    def _head(self, settings: CheckSettings) -> Head:
         if not (self.directory / CHECK).exists():
-            head = Head(check_version=VERSION, wanted=wanted)
+            head = Head(check_version=VERSION, settings=settings)
             self._write(head)
             return head
         head = _read_head(self.directory)
-        if head.wanted != wanted:
+        if head.settings != settings:
             raise BadInput(
-                f"{self.directory} holds a check with other settings ({_differences(head.wanted, wanted)});"
-                " give another directory with --output, or the same settings to go on"
+                f"{self.directory} holds a check with other settings"
+                f" ({_differences(head.settings, settings)});"
+                " give another directory with --output, or the same settings to resume"
             )
         return head
 
@@ -139,24 +140,24 @@ class Kept:
 def read(directory: Path) -> Check:
     """Read a directory; raises :class:`BadInput` for one that holds no check, or a damaged one."""
     if not directory.is_dir():
-        raise BadInput(f"there is no directory {directory}; 'offbeat clock check' makes one")
+        raise BadInput(f"there is no directory {directory}; 'offbeat clock check' creates one")
     rows, _ = read_lines(directory / ROWS, Row)
     return Check(directory=directory, head=_read_head(directory), rows=rows)
 
 
-def _make(directory: Path) -> None:
-    """Make a new directory, or take an empty one or one of ours."""
+def _create(directory: Path) -> None:
+    """Create a new directory, or accept an empty one or one that holds a check."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        held = {entry.name for entry in directory.iterdir()}
+        entries = {entry.name for entry in directory.iterdir()}
     except FileExistsError as error:
         raise BadInput(f"{directory} is a file; give another directory with --output") from error
     except OSError as error:
         raise layout.unwritable(directory, error) from error
-    if CHECK not in held and held - {layout.LOCK, CHECK + layout.UNFINISHED}:
+    if CHECK not in entries and entries - {layout.LOCK, CHECK + layout.UNFINISHED}:
         raise BadInput(
             f"{directory} is not empty and does not hold a check of the clock (there is no {CHECK} in it);"
-            " give another directory with --output, so that nothing of yours is touched"
+            " give another directory with --output, so that your files are not changed"
         )
 
 
@@ -167,7 +168,7 @@ def _read_head(directory: Path) -> Head:
     except FileNotFoundError as error:
         raise BadInput(
             f"{directory} does not hold a check of the clock: it has no {CHECK}; give the directory that"
-            " 'offbeat clock check' made"
+            " 'offbeat clock check' created"
         ) from error
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
@@ -181,15 +182,15 @@ def _read_head(directory: Path) -> Head:
         return decode_json(data, Head)
     except msgspec.DecodeError as error:
         raise BadInput(
-            f"{path} is damaged ({error}); put it back from a copy, or check into another directory"
+            f"{path} is damaged ({error}); restore it from a copy, or check into another directory"
         ) from error
 
 
-def _differences(before: Wanted, now: Wanted) -> str:
-    """The settings that differ, as ``p: 4 there, 2 here``."""
+def _differences(before: CheckSettings, now: CheckSettings) -> str:
+    """The settings that differ, as ``p: 4 there, 2 here`` (in the directory, in this command)."""
     pairs = [
         (name, getattr(before, name), getattr(now, name))
-        for name in Wanted.__struct_fields__
+        for name in CheckSettings.__struct_fields__
         if getattr(before, name) != getattr(now, name)
     ]
     return "; ".join(f"{name}: {there} there, {here} here" for name, there, here in pairs)

@@ -1,7 +1,7 @@
 """Pictures of a check: one function a picture, each returning a matplotlib figure of a stated size.
 
 The figures of the paper are named where they are drawn anew. Lines differ in colour, marker and, where there
-are several kinds, dashes, so that nothing is told by colour alone.
+are several kinds, dashes, so that the pictures are readable without colours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from offbeat.clock.rows import HARMONIZE
-from offbeat.clock.summary import Aged, Cost, Skew
+from offbeat.clock.summary import AgedAccuracy, Skew, SyncCost
 from offbeat.clock.tables import label
 from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
 from offbeat.report.sheet import width_of
@@ -103,14 +103,19 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
     return figure
 
 
-def sync_figure(costs: Sequence[Cost], subject: str) -> Figure:
+def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
     """What a sync costs, by processes, a line a method (figure 15)."""
-    kinds = list(dict.fromkeys((one.method, one.bent) for one in costs))
-    are_mixed = len({bent for _, bent in kinds}) > 1
-    names = [f"{method},\nclocks as they are" if are_mixed and not bent else method for method, bent in kinds]
+    kinds = list(dict.fromkeys((one.method, one.distorted) for one in costs))
+    are_mixed = len({artificial for _, artificial in kinds}) > 1
+    names = [
+        f"{method},\nunmodified clocks" if are_mixed and not artificial else method
+        for method, artificial in kinds
+    ]
     figure, axes = _sheet(_INNER, 3.6, "How long a sync takes", subject, right=names)
-    for number, (method, bent) in enumerate(kinds):
-        line = sorted((x for x in costs if (x.method, x.bent) == (method, bent)), key=lambda x: x.processes)
+    for number, (method, distorted) in enumerate(kinds):
+        line = sorted(
+            (x for x in costs if (x.method, x.distorted) == (method, distorted)), key=lambda x: x.processes
+        )
         axes.plot(
             [one.processes for one in line],
             [one.taken_s for one in line],
@@ -118,7 +123,7 @@ def sync_figure(costs: Sequence[Cost], subject: str) -> Figure:
             marker=MARKERS[number % len(MARKERS)],
             markersize=5,
             linewidth=1.3,
-            linestyle=":" if are_mixed and not bent else "-",
+            linestyle=":" if are_mixed and not distorted else "-",
             label=names[number],
         )
     axes.set_xscale("log", base=2)
@@ -133,7 +138,7 @@ def sync_figure(costs: Sequence[Cost], subject: str) -> Figure:
     return figure
 
 
-def age_figure(aged: Sequence[Aged], subject: str) -> Figure:
+def age_figure(aged: Sequence[AgedAccuracy], subject: str) -> Figure:
     """How wrong clocks are by the age of their sync, and what they say of it themselves (figure 16)."""
     methods = list(dict.fromkeys(one.method for one in aged))
     figure, axes = _sheet(_INNER, 4.2, "Accuracy by the age of the sync", subject, right=methods)

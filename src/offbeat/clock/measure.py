@@ -1,4 +1,4 @@
-"""Measuring: which launch each step needs, what the driver is asked, and what its answer becomes."""
+"""Measuring the steps of a check: the launch, the driver's command and the row of each step."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from typing import Protocol
 
 import numpy as np
 
-from offbeat.clock.rows import HARMONIZE, Accuracy, Found, Row, Start, Sync
-from offbeat.clock.wanted import AGE_ROUNDS, BARRIER, SYNCS, Step, Wanted, is_default, repetitions_of
-from offbeat.engines.launches import Launches, Where
+from offbeat.clock.check_plan import (
+    AGE_ROUNDS,
+    BARRIER,
+    SYNCS,
+    CheckSettings,
+    Step,
+    is_default,
+    repetitions_of,
+)
+from offbeat.clock.rows import HARMONIZE, Accuracy, CheckedAlgorithms, Row, Start, Sync
+from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.mpi import MpiEngine
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import Driver, DriverLost, Refused
@@ -18,33 +26,34 @@ from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import REDUCING, ROOTED, Case
 
 PATIENCE_S = 120.0
-"""Silence after which a launch is given up, beside the time that a step takes by itself."""
+"""How long the driver may take for an answer, in addition to the duration of the step."""
 
 WARMUPS = 3
 
 LOSSES = 2
-"""A start or collective with which the launch died so many times is not tried again."""
+"""A start or collective with which the launch died this number of times is not tried again."""
 
 DRIFT_PPM = 20.0
 OFFSET_NS = 1_000_000_000
 WANDER = "wander=0.5/60"
-"""How clocks are bent: each by up to so much, and 0.5 ppm to and fro in a minute, as quartzes do."""
+"""Artificial drift and offset of clocks: each up to these values, plus 0.5 ppm of variation with a period of
+a minute, as in real quartz clocks."""
 
 
 class Prober(Protocol):
-    """Who does a step; :class:`LaunchedProber` asks the driver."""
+    """Measures steps; :class:`LaunchedProber` does it with the driver."""
 
     def do(self, step: Step) -> Row:
-        """Measure one step. What goes wrong is in the row; raises RunFailed where nothing can be launched."""
+        """Measure one step. Failures are part of the row; raises RunFailed if nothing can be launched."""
 
 
 class LaunchedProber:
-    """See :class:`Prober`; ``found`` are the algorithms that steps name."""
+    """See :class:`Prober`; ``algorithms`` has those that steps name."""
 
-    def __init__(self, engine: MpiEngine, wanted: Wanted, found: Found) -> None:
+    def __init__(self, engine: MpiEngine, settings: CheckSettings, found: CheckedAlgorithms) -> None:
         self._engine = engine
         self._launches: Launches = engine.launches
-        self._wanted = wanted
+        self._settings = settings
         self._algorithms = {(one.collective, one.name): one for one in found.algorithms}
         self._losses: dict[tuple[str, ...], list[str]] = {}
 
@@ -52,7 +61,7 @@ class LaunchedProber:
         """Measure one step."""
         failure = self._given_up(step)
         if failure:
-            return failed(step, f"not tried again: {failure}", self._wanted)
+            return failed(step, f"not tried again: {failure}", self._settings)
         try:
             driver = self._forced(step)
             answer = driver.ask(step.kind, timeout_s=self._patience_s(step), **self._words(step))
@@ -60,25 +69,25 @@ class LaunchedProber:
             self._launches.drop()
             self._losses.setdefault(_subject(step), []).append(str(lost))
             self._require_launches()
-            return failed(step, str(lost), self._wanted)
+            return failed(step, str(lost), self._settings)
         except Refused as refusal:
-            return failed(step, str(refusal), self._wanted)
-        return row_of(step, answer, self._wanted)
+            return failed(step, str(refusal), self._settings)
+        return row_of(step, answer, self._settings)
 
     def _given_up(self, step: Step) -> str:
         losses = self._losses.get(_subject(step), [])
         return losses[-1] if len(losses) >= LOSSES else ""
 
-    def where(self, step: Step) -> Where:
+    def where(self, step: Step) -> LaunchSpec:
         """The launch that a step needs."""
-        return where(self._engine, self._wanted, self._forced_algorithms(step), plain=_is_plain(step))
+        return where(self._engine, self._settings, self._forced_algorithms(step), plain=_is_plain(step))
 
     def _forced(self, step: Step) -> Driver:
         """That launch, with the step's algorithms forced."""
         forced = self._forced_algorithms(step)
         driver = self._launches.get(self.where(step))
         steering, variables = self._engine.steering, self._engine.variables()
-        words = [word for one in forced for word in steering.switch(one, variables) or []]
+        words = [word for one in forced for word in steering.force_arguments(one, variables) or []]
         self._launches.force(driver, words, PATIENCE_S)
         return driver
 
@@ -87,53 +96,58 @@ class LaunchedProber:
         return [self._algorithms[pair] for pair in named if not is_default(pair[1])]
 
     def _words(self, step: Step) -> dict[str, object]:
-        """The words of the driver's command."""
+        """The arguments of the driver's command."""
         if step.kind == "start":
-            return start_words(step, repetitions_of(self._wanted, step.round))
-        source = {"source": bent_source(self._wanted.p, self._wanted.seed)} if step.bent else {}
+            return start_words(step, repetitions_of(self._settings, step.round))
+        source = {"source": distorted_source(self._settings.p, self._settings.seed)} if step.distorted else {}
         if step.kind == "sync":
             words = {"method": step.method, "processes": step.processes, "repetitions": SYNCS}
             return words | source
-        ages = ",".join(str(round(age * 1e9)) for age in self._wanted.ages_s)
-        methods = ",".join(self._wanted.methods)
+        ages = ",".join(str(round(age * 1e9)) for age in self._settings.ages_s)
+        methods = ",".join(self._settings.methods)
         return {"methods": methods, "ages": ages, "rounds": AGE_ROUNDS} | source
 
     def _patience_s(self, step: Step) -> float:
-        own_s = AGE_ROUNDS * max(self._wanted.ages_s, default=0.0) if step.kind == "accuracy" else 0.0
+        own_s = AGE_ROUNDS * max(self._settings.ages_s, default=0.0) if step.kind == "accuracy" else 0.0
         return PATIENCE_S + 2 * own_s
 
     def _require_launches(self) -> None:
-        """Raise RunFailed where a launch that forces nothing fails too."""
-        why = self._launches.failure(where(self._engine, self._wanted, [], plain=False), PATIENCE_S)
+        """Raise RunFailed if a launch that forces nothing fails too."""
+        why = self._launches.failure(where(self._engine, self._settings, [], plain=False), PATIENCE_S)
         if why:
             raise RunFailed(
-                f"{self._engine.installation.name} cannot be launched with {self._wanted.p} processes: {why};"
-                " mend it and check again: it goes on where it stood. 'offbeat doctor' shows what works here"
+                f"{self._engine.installation.name} cannot be launched with {self._settings.p} processes:"
+                f" {why};"
+                " remove the cause and check again, which resumes the check. 'offbeat doctor' shows what"
+                " works"
+                " here"
             )
 
 
-def where(engine: MpiEngine, wanted: Wanted, forced: Sequence[Algorithm], *, plain: bool) -> Where:
-    """The launch that forces some algorithms; ``plain`` is that of the library's users, who force nothing."""
+def where(
+    engine: MpiEngine, settings: CheckSettings, forced: Sequence[Algorithm], *, plain: bool
+) -> LaunchSpec:
+    """The launch that forces some algorithms; with ``plain`` the launch as the library's users start it."""
     steering = engine.steering
     environment = dict(steering.environment(engine.installation))
     for one in forced:
-        if steering.switch(one, engine.variables()) is None:
+        if steering.force_arguments(one, engine.variables()) is None:
             environment |= steering.launch_environment(one)
-    steerable = Where(
-        p=wanted.p,
-        nodes=wanted.nodes,
-        ppn=wanted.p // wanted.nodes if wanted.nodes else 0,
+    steerable = LaunchSpec(
+        p=settings.p,
+        nodes=settings.nodes,
+        ppn=settings.p // settings.nodes if settings.nodes else 0,
         environment=tuple(sorted(environment.items())),
     )
     if not plain:
         return steerable
-    free = Where(p=steerable.p, nodes=steerable.nodes, ppn=steerable.ppn, steerable=False)
+    free = LaunchSpec(p=steerable.p, nodes=steerable.nodes, ppn=steerable.ppn, steerable=False)
     here, there = engine.launches.command(free), engine.launches.command(steerable)
     return steerable if (here.argv, here.environment) == (there.argv, there.environment) else free
 
 
 def ordered(todo: Iterable[Step], launch_of: Callable[[Step], object]) -> list[Step]:
-    """The steps of each kind and round in such an order that those of one launch stand together."""
+    """The steps ordered by kind and round, and within a round by launch."""
     places: dict[object, int] = {}
     keys = {}
     for step in todo:
@@ -142,30 +156,30 @@ def ordered(todo: Iterable[Step], launch_of: Callable[[Step], object]) -> list[S
     return [step for *_, step in sorted(keys.values(), key=lambda key: key[:3])]
 
 
-def prove(engine: MpiEngine, wanted: Wanted, told: Callable[[str], None]) -> Found:
-    """The algorithms of MPI_Barrier and of the collective, and what runs when each is forced."""
+def prove(engine: MpiEngine, settings: CheckSettings, report: Callable[[str], None]) -> CheckedAlgorithms:
+    """The algorithms of MPI_Barrier and of the collective, and the verdicts on each."""
     algorithms: list[Algorithm] = []
     verdicts: list[Verdict] = []
-    for collective, sizes in ((BARRIER, [0]), (wanted.collective, wanted.sizes)):
+    for collective, sizes in ((BARRIER, [0]), (settings.collective, settings.sizes)):
         requests = [
-            (one, case_of(one, wanted, size))
-            for one in candidates(engine, wanted, collective)
+            (one, case_of(one, settings, size))
+            for one in candidates(engine, settings, collective)
             for size in sizes
         ]
-        for proved in engine.prove(requests, told):
+        for proved in engine.prove(requests, report):
             algorithms += proved.algorithms
             verdicts += proved.verdicts
-    return Found(algorithms=algorithms, verdicts=verdicts)
+    return CheckedAlgorithms(algorithms=algorithms, verdicts=verdicts)
 
 
-def candidates(engine: MpiEngine, wanted: Wanted, collective: str) -> list[Algorithm]:
+def candidates(engine: MpiEngine, settings: CheckSettings, collective: str) -> list[Algorithm]:
     """The library's algorithms of a collective that suit the placement of the processes."""
-    ppn = wanted.p // wanted.nodes if wanted.nodes else 0
-    return [one for one in engine.algorithms(collective) if one.fits(wanted.nodes, ppn)]
+    ppn = settings.p // settings.nodes if settings.nodes else 0
+    return [one for one in engine.algorithms(collective) if one.fits(settings.nodes, ppn)]
 
 
-def case_of(algorithm: Algorithm, wanted: Wanted, size: int) -> Case:
-    """The call of an algorithm without any pattern, as proofs take it."""
+def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
+    """The call of an algorithm without delays, as a case for proofs."""
     collective = algorithm.collective
     return Case(
         collective=collective,
@@ -175,16 +189,16 @@ def case_of(algorithm: Algorithm, wanted: Wanted, size: int) -> Case:
         shape="no_delay",
         skew_policy="none",
         skew_factor=0.0,
-        p=wanted.p,
-        nodes=wanted.nodes,
-        ppn=wanted.p // wanted.nodes if wanted.nodes else 0,
+        p=settings.p,
+        nodes=settings.nodes,
+        ppn=settings.p // settings.nodes if settings.nodes else 0,
         op="sum" if collective in REDUCING else "",
         datatype="" if collective == BARRIER else "double",
     )
 
 
 def start_words(step: Step, repetitions: int) -> dict[str, object]:
-    """The words of the driver's ``start``."""
+    """The arguments of the driver's ``start``."""
     words: dict[str, object] = {
         "by": "harmonize" if step.start == HARMONIZE else "barrier",
         "repetitions": repetitions,
@@ -198,8 +212,8 @@ def start_words(step: Step, repetitions: int) -> dict[str, object]:
     return words | ({"root": 0} if step.collective in ROOTED else {})
 
 
-def bent_source(p: int, seed: int, epoch_ns: int | None = None) -> str:
-    """A time source with which every process but the first has a clock of its own (see clock.h).
+def distorted_source(p: int, seed: int, epoch_ns: int | None = None) -> str:
+    """A time source in which every process but the first has artificial drift and offset (see clock.h).
 
     Drifts are up to DRIFT_PPM and offsets up to OFFSET_NS, drawn with ``seed``; they begin at ``epoch_ns``
     on CLOCK_MONOTONIC, now unless given.
@@ -213,19 +227,19 @@ def bent_source(p: int, seed: int, epoch_ns: int | None = None) -> str:
     return "virtual:" + ";".join(parts)
 
 
-def row_of(step: Step, answer: dict[str, object], wanted: Wanted) -> Row:
-    """The row that a driver's answer becomes."""
+def row_of(step: Step, answer: dict[str, object], settings: CheckSettings) -> Row:
+    """The row for a driver's answer."""
     kept = {name: value for name, value in answer.items() if name != "ok"}
     if step.kind == "start":
         return Start(**_of_start(step), **kept)  # type: ignore[arg-type]
     if step.kind == "sync":
         return Sync(**_of_sync(step), **kept)  # type: ignore[arg-type]
-    return Accuracy(step=step.id, bent=step.bent, names=list(wanted.methods), **kept)  # type: ignore[arg-type]
+    return Accuracy(step=step.id, distorted=step.distorted, names=list(settings.methods), **kept)  # type: ignore[arg-type]
 
 
-def failed(step: Step, why: str, wanted: Wanted) -> Row:
-    """The row of a step of which nothing came."""
-    return row_of(step, {"failure": why}, wanted)
+def failed(step: Step, why: str, settings: CheckSettings) -> Row:
+    """The row of a step that failed."""
+    return row_of(step, {"failure": why}, settings)
 
 
 def _of_start(step: Step) -> dict[str, object]:
@@ -240,16 +254,16 @@ def _of_start(step: Step) -> dict[str, object]:
 
 
 def _of_sync(step: Step) -> dict[str, object]:
-    return {"step": step.id, "method": step.method, "processes": step.processes, "bent": step.bent}
+    return {"step": step.id, "method": step.method, "processes": step.processes, "distorted": step.distorted}
 
 
 def _subject(step: Step) -> tuple[str, ...]:
-    """What is to blame when the launch dies in a step."""
+    """The subject of a step to which the death of a launch is attributed."""
     return (step.kind, step.start, step.collective, step.algorithm, step.method)
 
 
 def _is_plain(step: Step) -> bool:
-    """Whether a step measures the library's own choices alone."""
+    """Whether a step measures only the library's own choices."""
     named = [step.start] if step.start and step.start != HARMONIZE else []
     named += [step.algorithm] if step.collective else []
     return bool(named) and all(is_default(name) for name in named)

@@ -1,4 +1,4 @@
-"""The report of a check: one HTML file that opens without a network, and its pictures as files.
+"""The report of a check: one self-contained HTML file, and its pictures as files.
 
 Every text that comes from measurements is escaped by the template engine.
 """
@@ -17,10 +17,9 @@ import offbeat
 from offbeat.atomic_write import write_atomically
 from offbeat.clock import draw
 from offbeat.clock.directory import REPORT, ROWS, Check
-from offbeat.clock.grid import latency_grid
-from offbeat.clock.rows import Found, Machine
+from offbeat.clock.rows import CheckedAlgorithms, Machine
 from offbeat.clock.summary import Ratios, Summary
-from offbeat.clock.tables import left_out, proofs, tables
+from offbeat.clock.tables import latency_grid, left_out, proofs, tables
 from offbeat.clock.verdict import sentence
 from offbeat.errors import BadInput
 from offbeat.report.alone import environment, style
@@ -51,18 +50,18 @@ def write_page(check: Check, found: Summary, pictures: Path | None) -> Path:
     :class:`BadInput` when a file cannot be written.
     """
     head = check.head
-    if head.machine is None or head.found is None:
-        raise BadInput(f"nothing was measured in {check.directory} yet; check again to go on")
+    if head.machine is None or head.algorithms is None:
+        raise BadInput(f"nothing was measured in {check.directory} yet; check again to resume")
     path = check.directory / REPORT
     album = Album(pictures, check.directory.absolute())
     try:
-        write_atomically(path, _page(check, head.machine, head.found, found, album).encode())
+        write_atomically(path, _page(check, head.machine, head.algorithms, found, album).encode())
     except OSError as error:
         raise BadInput(f"cannot write the report {path}: {error.strerror or error}") from error
     return path
 
 
-def _page(check: Check, machine: Machine, algorithms: Found, found: Summary, album: Album) -> str:
+def _page(check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary, album: Album) -> str:
     made = tables(found, machine)
     content = {
         "version": offbeat.__version__,
@@ -96,14 +95,16 @@ def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[
             _shown(album, draw.lag_figure(found.skews, subject), "lags", "When each process leaves a start"),
         ]
     if found.costs:
-        clocks = "clocks bent on purpose" if any(one.bent for one in found.costs) else "clocks as they are"
+        clocks = (
+            "clocks bent on purpose" if any(one.distorted for one in found.costs) else "clocks as they are"
+        )
         figure = draw.sync_figure(found.costs, f"{subject}, {clocks}")
         made["sync"] = [_shown(album, figure, "sync", "How long a sync takes, by processes")]
-    for bent in sorted({one.bent for one in found.aged}):
-        aged = [one for one in found.aged if one.bent == bent]
-        clocks = "clocks bent on purpose" if bent else "clocks as they are"
+    for distorted in sorted({one.distorted for one in found.aged}):
+        aged = [one for one in found.aged if one.distorted == distorted]
+        clocks = "clocks bent on purpose" if distorted else "clocks as they are"
         figure = draw.age_figure(aged, f"{subject}, {clocks}")
-        name = "accuracy-bent" if bent else "accuracy"
+        name = "accuracy-bent" if distorted else "accuracy"
         made["accuracy"].append(_shown(album, figure, name, "Error of clocks by the age of their sync"))
     return made
 
@@ -125,16 +126,16 @@ def _behind(ratios: Ratios, found: Summary, album: Album) -> list[Behind]:
 
 
 def _facts(check: Check, machine: Machine) -> list[Fact]:
-    wanted = check.head.wanted
-    clock = "one physical clock, read by all" if machine.shared else "a clock for each node, at least"
+    settings = check.head.settings
+    clock = "one physical clock, shared by all ranks" if machine.shared else "at least one clock per node"
     pairs: Sequence[tuple[str, Any]] = (
         ("library", machine.library),
         ("processes", machine.p),
         ("hosts", ", ".join(machine.hosts)),
         ("time source", f"{machine.clock}: {clock}"),
-        ("starts of each kind", f"{wanted.repetitions} with each collective and with none, in 4 rounds"),
-        ("collective", f"{wanted.collective}, {', '.join(format_size(size) for size in wanted.sizes)}"),
-        ("seed", wanted.seed),
+        ("starts of each kind", f"{settings.repetitions} alone and followed by each collective, in 4 rounds"),
+        ("collective", f"{settings.collective}, {', '.join(format_size(size) for size in settings.sizes)}"),
+        ("seed", settings.seed),
         ("launched by", machine.command),
         ("offbeat", machine.offbeat),
     )

@@ -1,12 +1,12 @@
-"""What a check of the clock keeps: everything that was measured, repetition by repetition.
+"""The rows of a clock check on disk: every repetition that was measured.
 
-Times are whole nanoseconds, as the driver answers them. A row whose ``failure`` is not empty says why there
-is nothing in it.
+Times are integer nanoseconds, as in the driver's answers. A row whose ``failure`` is not empty has no
+measurements.
 """
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from offbeat.study.algorithm import MEASURED, Algorithm, Verdict
 
@@ -14,14 +14,14 @@ HARMONIZE = "harmonize"
 """The start by a harmonised deadline; all others are algorithms of MPI_Barrier."""
 
 NOTHING = ""
-"""In the place of a collective: nothing follows the start."""
+"""Instead of a collective: no collective follows the start."""
 
 ON_TIME = 0
-"""A verdict on a harmonised start: every process left it in time (``offbeat_verdict`` in harmonize.h)."""
+"""A verdict on a harmonised start: every process left it on time (``offbeat_verdict`` in harmonize.h)."""
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
-    """Some starts of one kind, each with the same collective behind it.
+    """Several starts of one kind, each followed by the same collective.
 
     ``start`` is HARMONIZE or an algorithm of MPI_Barrier; ``collective`` may be NOTHING, and is called with
     ``algorithm`` and ``bytes``. The lists have one entry a repetition: ``skew_ns`` is last exit minus first
@@ -50,17 +50,18 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
 
 
 class Sync(Struct, frozen=True, kw_only=True, tag="sync"):
-    """Some syncs of one clock on the first ``processes`` processes, in their order.
+    """Several synchronisations of one clock on the first ``processes`` processes, in their order.
 
-    ``taken_ns`` is from a harmonised start until the last process was done; ``exchanges`` the ping-pongs of
-    all processes together; ``bound_ns`` the largest bound right afterwards. ``shared`` says that all of them
-    were found to read one physical clock. ``bent`` says that clocks were bent on purpose.
+    ``taken_ns`` is the time from a harmonised start until the last process has finished; ``exchanges`` the
+    number of ping-pongs of all processes together; ``bound_ns`` the largest bound immediately afterwards.
+    ``shared`` says that all processes read one physical clock. ``distorted`` says that clocks had artificial
+    drift.
     """
 
     step: str
     method: str
     processes: int
-    bent: bool
+    distorted: bool = field(name="bent")
     taken_ns: list[int] = []
     exchanges: list[int] = []
     bound_ns: list[int] = []
@@ -72,13 +73,13 @@ class Accuracy(Struct, frozen=True, kw_only=True, tag="accuracy"):
     """Comparisons of clocks with rank 0's; the lists have one entry a comparison.
 
     ``names`` are the methods, and ``methods`` indices into it. The error of ``ranks``' clock at ``ages_ns``
-    after its last sync (``planned_ns`` as it was meant, 0 for at once) lies between ``low_ns`` and
-    ``high_ns``; ``bound_ns`` is what the clock itself says. ``physical`` says that a physical clock which all
-    processes read tells the errors, rather than messages.
+    after its last synchronisation (``planned_ns`` is the planned age, 0 for immediately) lies between
+    ``low_ns`` and ``high_ns``; ``bound_ns`` is the clock's own bound. ``physical`` says that errors were
+    determined by a physical clock that all processes read, instead of by messages.
     """
 
     step: str
-    bent: bool
+    distorted: bool = field(name="bent")
     names: list[str]
     methods: list[int] = []
     rounds: list[int] = []
@@ -96,11 +97,11 @@ Row = Start | Sync | Accuracy
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """Where it was measured.
+    """The machine that was measured.
 
-    ``shared`` says that all processes read one physical clock. ``crowded`` says that there are more processes
-    than cores; ``cores`` is how many there are to compare with, 0 where it isn't known. ``warnings`` are the
-    launcher's sentences.
+    ``shared`` says that all processes read one physical clock. ``oversubscribed`` says that there are more
+    processes than cores; ``cores`` is the number of cores, 0 if unknown. ``warnings`` come from the launch
+    command.
     """
 
     host: str
@@ -109,7 +110,7 @@ class Machine(Struct, frozen=True, kw_only=True):
     hosts: list[str]
     clock: str
     shared: bool
-    crowded: bool
+    oversubscribed: bool = field(name="crowded")
     cores: int
     command: str
     time: str
@@ -117,15 +118,14 @@ class Machine(Struct, frozen=True, kw_only=True):
     warnings: list[str] = []
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """The algorithms of MPI_Barrier and of the collective, and what was found out about each before it was
-    measured."""
+class CheckedAlgorithms(Struct, frozen=True, kw_only=True):
+    """The algorithms of MPI_Barrier and of the collective, and the verdicts on each."""
 
     algorithms: list[Algorithm]
     verdicts: list[Verdict]
 
     def measured(self, collective: str) -> list[Algorithm]:
-        """Those that are measured: what ran was proved, or nothing speaks against it; no code twice."""
+        """The algorithms that are measured: those whose verdicts allow it, without duplicates."""
         sound = {
             verdict.algorithm
             for verdict in self.verdicts

@@ -1,4 +1,4 @@
-"""The whole check: find the algorithms, prove them, and do what is not done yet, step by step."""
+"""Running a check: prove the algorithms, then measure the remaining steps, and show progress."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from msgspec import Struct
+from rich.console import Console
 
 import offbeat
-from offbeat.clock import wanted as asked
-from offbeat.clock.directory import Check, Kept
+from offbeat.progress_bar import ProgressBar
+from offbeat.clock import check_plan
+from offbeat.clock.check_plan import BARRIER, CheckSettings, Step
+from offbeat.clock.directory import Check, CheckDirectory
 from offbeat.clock.measure import LaunchedProber, Prober, candidates, ordered, prove, where
-from offbeat.clock.rows import Found, Machine
-from offbeat.clock.wanted import BARRIER, Step, Wanted
+from offbeat.clock.rows import CheckedAlgorithms, Machine
 from offbeat.engines.mpi import MpiEngine, open_engine
 from offbeat.errors import RunFailed
 from offbeat.mpi import allocation, cores, launch
@@ -27,84 +29,91 @@ from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
-BUSY = 0.5
-"""Running processes for each core from which on measurements are disturbed."""
+BUSY_LOAD = 0.5
+"""Load per core above which measurements are disturbed."""
 
 
-class Told(Protocol):
-    """Who hears how a check goes on."""
+class CheckListener(Protocol):
+    """Receives progress events of a check."""
 
-    def say(self, what: str) -> None:
-        """Something that takes its time."""
+    def say(self, activity: str) -> None:
+        """A long activity begins, for example a build."""
 
-    def doing(self, what: str) -> None:
-        """What is being done now, to be replaced by the next."""
+    def doing(self, activity: str) -> None:
+        """A short activity begins, which replaces the previous one."""
 
     def warn(self, sentence: str) -> None:
-        """Something that the user must know to judge the numbers."""
+        """Something limits the reliability of the results."""
 
     def begin(self, done: int, total: int) -> None:
-        """Measuring begins; so many steps of the total are there already."""
+        """Measuring begins; ``done`` of the total number of steps are done already."""
 
     def finished(self, step: Step, failure: str) -> None:
-        """A step is on disk; ``failure`` says what went wrong in it, if anything did."""
+        """A step is on disk; ``failure`` is the reason if the step failed, else empty."""
 
 
-class Here(Struct, frozen=True, kw_only=True):
-    """The processes that this machine or batch job has room for."""
+class DefaultProcesses(Struct, frozen=True, kw_only=True):
+    """The default number of processes and nodes of a check."""
 
     p: int
     nodes: int
 
 
-def here(nodes: int = 0) -> Here:
-    """A process for each core, at least two: of the batch job, or of this node times ``nodes``."""
+def default_processes(nodes: int = 0) -> DefaultProcesses:
+    """One process per core, at least two: of the batch job, or of this node times ``nodes``."""
     job = allocation.current()
     if job is None:
-        return Here(p=max(2, cores.available().physical * max(1, nodes)), nodes=nodes)
+        return DefaultProcesses(p=max(2, cores.available().physical * max(1, nodes)), nodes=nodes)
     if nodes:
-        return Here(p=max(2, nodes * job.cores_per_node), nodes=nodes)
-    return Here(p=max(2, job.cores), nodes=0)
+        return DefaultProcesses(p=max(2, nodes * job.cores_per_node), nodes=nodes)
+    return DefaultProcesses(p=max(2, job.cores), nodes=0)
 
 
-def check(installation: Installation, wanted: Wanted, directory: Path, told: Told) -> Check:
-    """Do what a check asks for and what of it is not done yet in ``directory``.
+def check(
+    installation: Installation, settings: CheckSettings, directory: Path, listener: CheckListener
+) -> Check:
+    """Measure the steps of a check that are not done yet in ``directory``.
 
-    Raises :class:`offbeat.errors.BadInput` for what cannot be measured, and RunFailed where nothing can be
-    launched; what was measured before is kept.
+    Raises :class:`offbeat.errors.BadInput` for settings that cannot be measured, and RunFailed if nothing can
+    be launched; finished steps are kept.
     """
-    asked.check(wanted)
-    with Kept(directory, wanted) as kept, _engine(installation, wanted, kept.logs, told) as engine:
-        machine, found = _described(engine, wanted, kept, told)
+    check_plan.check(settings)
+    with (
+        CheckDirectory(directory, settings) as kept,
+        _engine(installation, settings, kept.logs, listener) as engine,
+    ):
+        machine, found = _described(engine, settings, kept, listener)
         for warning in machine.warnings:
-            told.warn(warning)
-        prober = LaunchedProber(engine, wanted, found)
-        todo = _steps(engine, wanted, found, bent=machine.shared)
-        go_on(kept, ordered(todo, cache(lambda step: prober.where(step))), prober, told)
+            listener.warn(warning)
+        prober = LaunchedProber(engine, settings, found)
+        todo = _steps(engine, settings, found, distorted=machine.shared)
+        run_steps(kept, ordered(todo, cache(lambda step: prober.where(step))), prober, listener)
         return kept.check()
 
 
-def go_on(kept: Kept, todo: Sequence[Step], prober: Prober, told: Told) -> None:
-    """Do the steps that are not done yet, and keep each before the next one begins."""
+def run_steps(kept: CheckDirectory, todo: Sequence[Step], prober: Prober, listener: CheckListener) -> None:
+    """Measure the steps that are not done yet, and write each to disk before the next one begins."""
     done = kept.done
-    told.begin(len(done), len(todo))
+    listener.begin(len(done), len(todo))
     for step in todo:
         if step.id in done:
             continue
-        told.doing(step.id)
+        listener.doing(step.id)
         row = prober.do(step)
         kept.append(row)
-        told.finished(step, row.failure)
+        listener.finished(step, row.failure)
 
 
 @contextmanager
-def _engine(installation: Installation, wanted: Wanted, logs: Path, told: Told) -> Iterator[MpiEngine]:
-    driver = build_native(installation, echo=told.say)
+def _engine(
+    installation: Installation, settings: CheckSettings, logs: Path, listener: CheckListener
+) -> Iterator[MpiEngine]:
+    driver = build_native(installation, echo=listener.say)
     with TemporaryDirectory() as scratch:
         engine = open_engine(
             installation,
             driver,
-            MpiSection(hostfile=wanted.hostfile),
+            MpiSection(hostfile=settings.hostfile),
             StartSection(),
             RepetitionsSection().hang_after,
             Path.cwd(),
@@ -117,30 +126,32 @@ def _engine(installation: Installation, wanted: Wanted, logs: Path, told: Told) 
             engine.close()
 
 
-def _described(engine: MpiEngine, wanted: Wanted, kept: Kept, told: Told) -> tuple[Machine, Found]:
-    """Where it is measured, and the algorithms; as they were found when the check began."""
-    if kept.head.machine is not None and kept.head.found is not None:
-        return kept.head.machine, kept.head.found
-    asked.choose(candidates(engine, wanted, wanted.collective), wanted.algorithms)
-    machine = _machine(engine, wanted)
-    found = prove(engine, wanted, told.doing)
-    kept.describe(machine=machine, found=found)
+def _described(
+    engine: MpiEngine, settings: CheckSettings, kept: CheckDirectory, listener: CheckListener
+) -> tuple[Machine, CheckedAlgorithms]:
+    """The machine and the algorithms, as they were determined when the check began."""
+    if kept.head.machine is not None and kept.head.algorithms is not None:
+        return kept.head.machine, kept.head.algorithms
+    check_plan.choose(candidates(engine, settings, settings.collective), settings.algorithms)
+    machine = _machine(engine, settings)
+    found = prove(engine, settings, listener.doing)
+    kept.describe(machine=machine, algorithms=found)
     return machine, found
 
 
-def _machine(engine: MpiEngine, wanted: Wanted) -> Machine:
-    place = where(engine, wanted, [], plain=False)
+def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
+    place = where(engine, settings, [], plain=False)
     command = engine.launches.command(place)
     try:
         answer = engine.launches.get(place).ask("hello", timeout_s=RepetitionsSection().hang_after)
     except (DriverLost, Refused) as lost:
         raise RunFailed(
-            f"{engine.installation.name} cannot be launched with {wanted.p} processes: {lost}; 'offbeat"
+            f"{engine.installation.name} cannot be launched with {settings.p} processes: {lost}; 'offbeat"
             " doctor' shows what works here"
         ) from None
-    if answer["p"] != wanted.p:
+    if answer["p"] != settings.p:
         raise RunFailed(
-            f"{wanted.p} processes of {engine.installation.name} were launched, but the driver saw"
+            f"{settings.p} processes of {engine.installation.name} were launched, but the driver saw"
             f" {answer['p']}: the launcher {engine.installation.mpirun} and the library"
             f" {engine.installation.library} do not belong together"
         )
@@ -150,11 +161,11 @@ def _machine(engine: MpiEngine, wanted: Wanted) -> Machine:
     return Machine(
         host=hosts[0],
         library=engine.installation.version_text,
-        p=wanted.p,
+        p=settings.p,
         hosts=list(dict.fromkeys(hosts)),
         clock=str(answer["clock_source"]),
         shared=bool(answer["clock_shared"]),
-        crowded=command.oversubscribed,
+        oversubscribed=command.oversubscribed,
         cores=_cores(len(set(hosts))),
         command=launch.shell_line(command),
         time=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -164,24 +175,61 @@ def _machine(engine: MpiEngine, wanted: Wanted) -> Machine:
 
 
 def _cores(hosts: int) -> int:
-    """Cores to compare the processes with."""
+    """The number of cores for the processes."""
     job = allocation.current()
     return job.cores if job else cores.available().logical * hosts
 
 
 def _load() -> list[str]:
-    """Who else uses this node."""
-    load, there = os.getloadavg()[0], cores.available().logical
-    if load < BUSY * there:
+    """A warning if other programs use this node."""
+    load, count = os.getloadavg()[0], cores.available().logical
+    if load < BUSY_LOAD * count:
         return []
-    return [f"The machine was busy (load {load:.1f} on {there} cores): starts and syncs suffer from that."]
+    return [f"The machine was busy (load {load:.1f} on {count} cores): starts and syncs are less accurate."]
 
 
-def _steps(engine: MpiEngine, wanted: Wanted, found: Found, *, bent: bool) -> list[Step]:
-    """The steps for the algorithms that are sound: those asked for, else those that need no own launch."""
-    sound = found.measured(wanted.collective)
-    if wanted.algorithms:
-        sound = [one for one in sound if one.name in wanted.algorithms]
+def _steps(
+    engine: MpiEngine, settings: CheckSettings, found: CheckedAlgorithms, *, distorted: bool
+) -> list[Step]:
+    """The steps for the sound algorithms: the requested ones, else those that need no launch of their own."""
+    sound = found.measured(settings.collective)
+    if settings.algorithms:
+        sound = [one for one in sound if one.name in settings.algorithms]
     else:
-        sound = [one for one in sound if engine.steering.switch(one, engine.variables()) is not None]
-    return asked.steps(wanted, found.measured(BARRIER), sound, bent=bent)
+        sound = [one for one in sound if engine.steering.force_arguments(one, engine.variables()) is not None]
+    return check_plan.steps(settings, found.measured(BARRIER), sound, distorted=distorted)
+
+
+class CheckProgress(ProgressBar):
+    """Displays the progress of a check (a :class:`CheckListener`); a context manager."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__("listing algorithms", console)
+        self._done = self._total = 0
+
+    def say(self, activity: str) -> None:
+        """A long activity begins, for example a build."""
+        self.print(activity)
+
+    def doing(self, activity: str) -> None:
+        """A short activity begins; shown only on a terminal."""
+        self.update(activity=activity)
+
+    def warn(self, sentence: str) -> None:
+        """Something limits the reliability of the results."""
+        self.print(f"warning: {sentence}")
+
+    def begin(self, done: int, total: int) -> None:
+        """Measuring begins."""
+        self._done, self._total = done, total
+        if done:
+            self.print(f"{done} of {total} steps already done")
+        self.restart(done, total)
+
+    def finished(self, step: Step, failure: str) -> None:
+        """A step is on disk."""
+        self._done += 1
+        if failure:
+            self.print(f"failed: {step.id}: {failure}")
+        self.update(done=self._done)
+        self.print_periodically(f"{self._done} of {self._total} steps")

@@ -1,32 +1,33 @@
-"""A clock that all processes of an mpi4py communicator share, with a bound on its error."""
+"""A clock that all processes of an mpi4py communicator share, and the harmonised start by that clock."""
 
 from __future__ import annotations
 
 import ctypes
+import math
 from types import TracebackType
 from typing import Any, Self
 
 from msgspec import Struct
 
-from offbeat.clock import functions
-from offbeat.clock.loaded import library, mpi4py
+from offbeat.clock.native import OptionsC, StartC, handle, library, mpi4py
 from offbeat.errors import BadInput
 
 
 class Instant(Struct, frozen=True):
-    """A moment on the shared clock in nanoseconds, and how wrong that can be."""
+    """A time on the shared clock in nanoseconds, with a bound on its error."""
 
     global_ns: int
     bound_ns: int
 
 
 class SyncFacts(Struct, frozen=True, kw_only=True):
-    """What the last sync of this process was like.
+    """Facts about the last synchronisation of this process.
 
-    ``exchanges`` are its ping-pongs, ``duration_ns`` is from entering to leaving, ``best_round_trip_ns`` is 0
-    where there were none, ``bound_ns`` the bound right afterwards, ``slope_ppb`` the rate of the shared clock
-    against the local one, minus 1, in parts per billion. ``contradictions`` counts how often in the clock's
-    life what it knew was spoken against, as after a step.
+    ``exchanges`` is the number of ping-pongs, ``duration_ns`` the time from entering to leaving,
+    ``best_round_trip_ns`` the minimum round-trip time (0 without ping-pongs), ``bound_ns`` the bound
+    immediately afterwards, ``slope_ppb`` the rate of the shared clock relative to the local one, minus 1, in
+    parts per billion. ``contradictions`` counts how often in the clock's lifetime measurements contradicted
+    its model, as after a step of the time source.
     """
 
     exchanges: int
@@ -38,34 +39,36 @@ class SyncFacts(Struct, frozen=True, kw_only=True):
 
 
 class Clock:
-    """A clock that all processes of a communicator share: that of its rank 0.
+    """A clock that all processes of a communicator share: the clock of its rank 0.
 
-    Times are whole nanoseconds. Making it, :meth:`sync` and :meth:`free` are collective, everything else is
-    local. It stays valid when the communicator is freed, and must be freed before MPI is finalised, by
+    Times are integer nanoseconds. Creation, :meth:`sync` and :meth:`free` are collective, everything else is
+    local. The clock stays valid when the communicator is freed, and must be freed before MPI is finalised, by
     :meth:`free` or as a context manager.
 
     ``method`` is one of ``constraints``, ``hierarchical``, ``offset``, ``hca3``, ``jk`` and ``skampi``;
-    ``source`` is ``CLOCK_MONOTONIC``, ``CLOCK_MONOTONIC_RAW``, ``MPI_Wtime`` or ``virtual:...``; None is what
-    OFFBEAT_CLOCK_METHOD and OFFBEAT_CLOCK_SOURCE say, else the first of each. They are described in
+    ``source`` is ``CLOCK_MONOTONIC``, ``CLOCK_MONOTONIC_RAW``, ``MPI_Wtime`` or ``virtual:...``; None is the
+    value of OFFBEAT_CLOCK_METHOD or OFFBEAT_CLOCK_SOURCE, else the first of each. They are described in
     ``offbeat/clock.h``.
 
-    Raises :class:`offbeat.errors.BadInput` for a method or source that cannot be used, and where mpi4py is
-    missing; :class:`offbeat.errors.RunFailed` where the native library cannot be built or loaded;
-    ``MPI.Exception`` for what MPI refuses.
+    Raises :class:`offbeat.errors.BadInput` for a method or source that cannot be used, and if mpi4py is
+    missing; :class:`offbeat.errors.RunFailed` if the native library cannot be built or loaded;
+    ``MPI.Exception`` for MPI errors.
     """
 
     def __init__(self, comm: Any, *, method: str | None = None, source: str | None = None) -> None:
         self._clock = ctypes.c_void_p()
         self._mpi = mpi4py()
-        handle = functions.handle(self._mpi, comm)
+        comm_handle = handle(self._mpi, comm)
         self._library = library()
-        options = functions.OptionsC(method=_text(method), source=_text(source))
+        options = OptionsC(method=_text(method), source=_text(source))
         self._check(
-            self._library.offbeat_clock_create_with(handle, ctypes.byref(options), ctypes.byref(self._clock))
+            self._library.offbeat_clock_create_with(
+                comm_handle, ctypes.byref(options), ctypes.byref(self._clock)
+            )
         )
 
     def sync(self) -> None:
-        """Learn the shared clock anew; it may jump by as much as the bounds before and after allow.
+        """Synchronise with the shared clock again; the time may jump within the bounds before and after.
         Collective."""
         self._check(self._library.offbeat_clock_sync(self._live()))
 
@@ -84,7 +87,7 @@ class Clock:
         return Instant(instant.global_ns, instant.bound_ns)
 
     def bound(self, local_ns: int | None = None) -> int:
-        """How wrong :meth:`at` can be in nanoseconds; 0 where all processes read one physical clock."""
+        """The error bound of :meth:`at` in nanoseconds; 0 if all processes read one physical clock."""
         time = self.local_ns() if local_ns is None else _time(local_ns)
         return int(self._library.offbeat_clock_bound_ns(self._live(), time))
 
@@ -118,7 +121,7 @@ class Clock:
         return str(self._library.offbeat_clock_method(self._live()).decode())
 
     def facts(self) -> SyncFacts:
-        """What the last sync was like."""
+        """Facts about the last synchronisation."""
         facts = self._library.offbeat_clock_sync_facts(self._live())
         return SyncFacts(**{name: getattr(facts, name) for name in SyncFacts.__struct_fields__})
 
@@ -133,33 +136,33 @@ class Clock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Free the clock; not after an error, which the other processes need not have met: they would be
-        waited for."""
+        """Free the clock; not after an error, because freeing would wait for processes without that error."""
         if error is None:
             self.free()
 
     def _live(self) -> ctypes.c_void_p:
         if not self._clock:
-            raise BadInput("this clock was freed; make another one")
+            raise BadInput("this clock was freed; create another one")
         return self._clock
 
     def _check(self, code: int) -> None:
         raise_for(self._mpi, code, self._library.offbeat_clock_error)
 
 
-def raise_for(mpi: Any, code: int, sentence: Any) -> None:
-    """Raise what an MPI error code means; ``sentence`` gives the library's own words about bad arguments."""
+def raise_for(mpi: Any, code: int, message: Any) -> None:
+    """Raise the exception for an MPI error code; ``message`` returns the library's message about bad
+    arguments."""
     if code == mpi.SUCCESS:
         return
-    said = sentence().decode() if mpi.Get_error_class(code) == mpi.ERR_ARG else ""
-    if said:
-        raise BadInput(said)
+    text = message().decode() if mpi.Get_error_class(code) == mpi.ERR_ARG else ""
+    if text:
+        raise BadInput(text)
     raise mpi.Exception(code)
 
 
 def _text(text: str | None) -> bytes | None:
     if text is not None and "\0" in text:
-        raise BadInput(f"{text!r} names no method and no source: it has a zero byte")
+        raise BadInput(f"{text!r} is not a method or source: it contains a zero byte")
     return None if text is None else text.encode()
 
 
@@ -168,5 +171,100 @@ def _time(time_ns: int) -> int:
     if isinstance(time_ns, bool) or not isinstance(time_ns, int):
         raise TypeError(f"times are whole nanoseconds, not {time_ns!r}")
     if not -(2**63) <= time_ns < 2**63:
-        raise BadInput(f"{time_ns} ns is no time that a clock can show")
+        raise BadInput(f"{time_ns} ns is outside the range of a clock")
     return time_ns
+
+
+LONGEST_S = 1e6
+"""The longest delay."""
+
+
+class Harmonized:
+    """The outcome of a harmonised start for this process; true if it was on time.
+
+    Times are integer nanoseconds on the shared clock of the communicator: the common ``deadline_ns``,
+    ``planned_ns`` (the deadline plus this process's delay), ``margin_ns`` (the time from receiving the
+    deadline to the deadline; negative if it was received too late), ``overshoot_ns`` (how long after its
+    planned time the process left), ``bound_ns`` (the clock's error bound) and ``slack_ns`` (how far in the
+    future the deadline was set).
+    """
+
+    __slots__ = ("_start",)
+
+    def __init__(self, start: StartC) -> None:
+        """:func:`harmonize` fills in ``start``: nothing must be done between the start and its return."""
+        self._start = start
+
+    def __bool__(self) -> bool:
+        return self.on_time
+
+    def __repr__(self) -> str:
+        return (
+            f"Harmonized({self.verdict!r}, margin_ns={self.margin_ns}, overshoot_ns={self.overshoot_ns},"
+            f" bound_ns={self.bound_ns})"
+        )
+
+    @property
+    def on_time(self) -> bool:
+        """Whether this process left within the tolerance after its plan; processes may differ."""
+        return self._start.verdict == 0
+
+    @property
+    def verdict(self) -> str:
+        """The same as a phrase that follows "it", with the reason if the process was not on time."""
+        return str(library().offbeat_verdict_text(self._start.verdict).decode())
+
+    @property
+    def deadline_ns(self) -> int:
+        """The common deadline."""
+        return int(self._start.deadline_ns)
+
+    @property
+    def planned_ns(self) -> int:
+        """The deadline plus this process's delay."""
+        return int(self._start.planned_ns)
+
+    @property
+    def margin_ns(self) -> int:
+        """The time from receiving the deadline to the deadline."""
+        return int(self._start.margin_ns)
+
+    @property
+    def overshoot_ns(self) -> int:
+        """How long after its planned time the process left."""
+        return int(self._start.overshoot_ns)
+
+    @property
+    def bound_ns(self) -> int:
+        """The clock's error bound."""
+        return int(self._start.bound_ns)
+
+    @property
+    def slack_ns(self) -> int:
+        """How far in the future the deadline was set."""
+        return int(self._start.slack_ns)
+
+
+def harmonize(comm: Any, delay_s: float = 0.0) -> Harmonized:
+    """Return on all processes at the same time, or on each ``delay_s`` seconds after a common deadline.
+
+    Collective over an mpi4py intra-communicator (``MPIX_Harmonize_delayed``); the first call on each creates
+    its clock. Processes may have different delays. Raises :class:`offbeat.errors.BadInput` for a negative
+    delay, before anything is sent, and else what :class:`offbeat.clock.Clock` raises.
+    """
+    delay_ns = _nanoseconds(delay_s)
+    mpi = mpi4py()
+    comm_handle = handle(mpi, comm)
+    loaded = library()
+    start = StartC()
+    result = Harmonized(start)
+    code = loaded.MPIX_Harmonize_delayed(comm_handle, delay_ns, ctypes.byref(start))
+    if code:
+        raise_for(mpi, code, loaded.offbeat_clock_error)
+    return result
+
+
+def _nanoseconds(delay_s: float) -> ctypes.c_int64:
+    if not (math.isfinite(delay_s) and 0 <= delay_s <= LONGEST_S):
+        raise BadInput(f"a delay of {delay_s} s is not possible: give seconds from 0 to {LONGEST_S:g}")
+    return ctypes.c_int64(round(delay_s * 1e9))

@@ -1,6 +1,6 @@
-"""What the rows of a check come to: skews, latencies with their ratios, costs and accuracies.
+"""The summary of a check's rows: skews, latencies with their ratios, costs and accuracies.
 
-Times are seconds. Nothing here knows how anything is shown.
+Times are seconds.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ HIGH = 0.95
 """The quantile that is called high."""
 
 ENOUGH = 5
-"""Harmonised starts on time from which on the others are left out."""
+"""The least number of harmonised starts on time for which late starts are left out."""
 
 
 class Skew(Struct, frozen=True, kw_only=True):
-    """How far apart processes leave one kind of start.
+    """The exit skew of one kind of start.
 
-    ``starts`` were made, ``on_time`` of them count (all, for barriers; all too where fewer than ENOUGH were
-    on time: ``forgiven``). ``skews_s`` (n,) are theirs, the median and ``high_s`` (95%) among them; with the
-    clock's error they are at most ``trusted_s`` (95%). ``error_s`` is by how much the clock can hide skew.
-    ``lags_s`` has one entry a rank: how long after the first process it typically leaves.
+    Of ``starts`` starts, ``on_time`` count (for barriers all; also all if fewer than ENOUGH were on time:
+    ``includes_late``). ``skews_s`` (n,) are the skews of the counted starts, with their median and
+    ``high_s``, the 95th percentile; ``trusted_s`` is the 95th percentile with the clock's error included.
+    ``error_s`` is the skew that the clock's error can hide. ``lags_s`` has one entry per rank: how long after
+    the first process it typically leaves.
     """
 
     start: str
     starts: int
     on_time: int
-    forgiven: bool
+    includes_late: bool
     skews_s: NDArray[np.float64]
     median_s: float
     high_s: float
@@ -44,7 +45,7 @@ class Skew(Struct, frozen=True, kw_only=True):
 
 
 class Latency(Struct, frozen=True, kw_only=True):
-    """The time of a collective behind one kind of start, as the usual benchmarks state it.
+    """The time of a collective after one kind of start, as common benchmarks report it.
 
     ``average_s`` is the mean over all processes of what the call took each, ``longest_s`` the longest of
     them; both are medians over ``count`` repetitions.
@@ -59,7 +60,7 @@ class Latency(Struct, frozen=True, kw_only=True):
 
 
 class Ratios(Struct, frozen=True, kw_only=True):
-    """One collective at one size, behind every start.
+    """One collective at one size, after every start.
 
     ``latencies`` maps (algorithm, start) to times; a pair that failed is missing.
     """
@@ -71,7 +72,8 @@ class Ratios(Struct, frozen=True, kw_only=True):
     latencies: dict[tuple[str, str], Latency]
 
     def ratio(self, algorithm: str, start: str, *, longest: bool = False) -> float:
-        """Time behind a barrier over time behind a harmonised start (δ of section 6.1); NaN if unknown."""
+        """Time after a barrier divided by time after a harmonised start (δ of section 6.1); NaN if
+        unknown."""
         here, there = self.latencies.get((algorithm, start)), self.latencies.get((algorithm, HARMONIZE))
         if here is None or there is None:
             return float("nan")
@@ -79,34 +81,34 @@ class Ratios(Struct, frozen=True, kw_only=True):
         return times[0] / times[1] if times[1] > 0 else float("nan")
 
     def fastest(self, start: str) -> str:
-        """The algorithm with the smallest average time behind a start; empty if there is none."""
+        """The algorithm with the smallest average time after a start; empty if there is none."""
         timed = [one for one in self.latencies.values() if one.start == start and one.algorithm != DEFAULT]
         return min(timed, key=lambda one: one.average_s).algorithm if timed else ""
 
 
-class Cost(Struct, frozen=True, kw_only=True):
-    """What a sync by one method costs on ``processes`` processes; times are medians over the repetitions."""
+class SyncCost(Struct, frozen=True, kw_only=True):
+    """The cost of a synchronisation by one method on ``processes`` processes; times are medians."""
 
     method: str
     processes: int
-    bent: bool
+    distorted: bool
     taken_s: float
     high_s: float
     exchanges: float
     bound_s: float
 
 
-class Aged(Struct, frozen=True, kw_only=True):
-    """How wrong the clocks of one method are at one age of their sync.
+class AgedAccuracy(Struct, frozen=True, kw_only=True):
+    """The error of the clocks of one method at one age of their synchronisation.
 
-    ``planned_s`` is the age as it was meant, 0 for at once, and ``age_s`` what it was (median). ``error_s``
-    is the median over all comparisons of the middle of where the error lies, ``worst_s`` the largest;
-    ``resolution_s`` is by how much these can be off (median). ``bound_s`` is the clock's own word (median);
-    ``broken`` counts comparisons in which the error was beyond the bound for certain.
+    ``planned_s`` is the planned age, 0 for immediately, and ``age_s`` the actual age (median). ``error_s`` is
+    the median over all comparisons of the midpoint of the error's interval, ``worst_s`` the largest;
+    ``resolution_s`` is half the width of the interval (median). ``bound_s`` is the clock's own bound
+    (median); ``broken`` counts comparisons in which the error certainly exceeded the bound.
     """
 
     method: str
-    bent: bool
+    distorted: bool
     planned_s: float
     age_s: float
     error_s: float
@@ -118,12 +120,12 @@ class Aged(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """Everything that a check shows. ``failures`` are (step, why)."""
+    """All results of a check. ``failures`` are (step, reason)."""
 
     skews: list[Skew]
     ratios: list[Ratios]
-    costs: list[Cost]
-    aged: list[Aged]
+    costs: list[SyncCost]
+    aged: list[AgedAccuracy]
     failures: list[tuple[str, str]]
 
     def skew(self, start: str) -> Skew | None:
@@ -137,7 +139,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def summary(rows: Sequence[Row], p: int) -> Summary:
-    """Sum rows up; ``p`` is the number of processes."""
+    """Summarise rows; ``p`` is the number of processes."""
     starts = [row for row in rows if isinstance(row, Start) and not row.failure]
     return Summary(
         skews=_skews([row for row in starts if row.collective == NOTHING]),
@@ -164,7 +166,7 @@ def _skew(start: str, rows: Sequence[Start]) -> Skew:
         start=start,
         starts=on_time.size,
         on_time=int(on_time.sum()),
-        forgiven=bool(counts.sum() > on_time.sum()),
+        includes_late=bool(counts.sum() > on_time.sum()),
         skews_s=skews_s,
         median_s=float(np.median(skews_s)),
         high_s=float(np.quantile(skews_s, HIGH)),
@@ -217,11 +219,11 @@ def _names(rows: Iterable[Start]) -> list[str]:
     return sorted(names, key=lambda name: (name != HARMONIZE, name != DEFAULT, name))
 
 
-def _cost(row: Sync) -> Cost:
-    return Cost(
+def _cost(row: Sync) -> SyncCost:
+    return SyncCost(
         method=row.method,
         processes=row.processes,
-        bent=row.bent,
+        distorted=row.distorted,
         taken_s=float(np.median(row.taken_ns)) * 1e-9,
         high_s=float(np.quantile(row.taken_ns, HIGH)) * 1e-9,
         exchanges=float(np.median(row.exchanges)),
@@ -229,7 +231,7 @@ def _cost(row: Sync) -> Cost:
     )
 
 
-def _aged(row: Accuracy) -> Iterable[Aged]:
+def _aged(row: Accuracy) -> Iterable[AgedAccuracy]:
     """Comparisons of one method that were meant for one age."""
     if row.failure:
         return
@@ -243,9 +245,9 @@ def _aged(row: Accuracy) -> Iterable[Aged]:
         for age in sorted(set(row.planned_ns)):
             group = (methods == number) & (planned == age)
             if group.any():
-                yield Aged(
+                yield AgedAccuracy(
                     method=name,
-                    bent=row.bent,
+                    distorted=row.distorted,
                     planned_s=age / 1e9,
                     age_s=float(np.median(ages_s[group])),
                     error_s=float(np.median(middle_s[group])),

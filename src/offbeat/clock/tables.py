@@ -1,4 +1,4 @@
-"""The tables of a check, as headings and rows of text: for the terminal and for the page."""
+"""The tables and grids of a check for the terminal and the report: headings and rows of text."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from offbeat.clock.rows import HARMONIZE, Found, Machine
-from offbeat.clock.summary import Aged, Cost, Ratios, Skew, Summary
+from offbeat.clock.rows import HARMONIZE, CheckedAlgorithms, Machine
+from offbeat.clock.summary import AgedAccuracy, Ratios, Skew, Summary, SyncCost
+from offbeat.report.grids import Grid, Heading, Key, Row, Square
 from offbeat.study.algorithm import DEFAULT, MEASURED, Verdict
 from offbeat.study.evidence import short
 from offbeat.units import counted, format_size, format_time
 
 HARMONISED = "harmonised"
-"""What the harmonised start is called beside the barriers."""
+"""The label of the harmonised start."""
 
 NOTHING_KNOWN = "–"
 
 NOTABLY = 1.1
-"""A time is another one if it differs by so many times."""
+"""Two times are considered different if their ratio is at least this."""
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """A table: the first column is text, the others are numbers unless ``texts`` says otherwise.
+    """A table; ``texts`` are the columns with text, the others have numbers.
 
-    ``title`` says what it shows, ``notes`` are sentences below it.
+    ``notes`` are sentences below the table.
     """
 
     name: str
@@ -37,23 +38,23 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 def label(start: str) -> str:
-    """What a kind of start is called."""
+    """The label of a kind of start."""
     return HARMONISED if start == HARMONIZE else start
 
 
 def tables(found: Summary, machine: Machine) -> list[Table]:
-    """Every table that there is something for."""
+    """Every table that has rows."""
     several = len({one.bytes for one in found.ratios}) > 1
-    made = [
+    all_tables = [
         *([_skews(found.skews, machine)] if found.skews else []),
         *(_ratios(one, several=several) for one in found.ratios),
-        *(_costs(found.costs, bent=bent) for bent in _sorts(found.costs)),
-        *(_aged(found.aged, bent=bent) for bent in _sorts(found.aged)),
+        *(_costs(found.costs, distorted=distorted) for distorted in _sorts(found.costs)),
+        *(_aged(found.aged, distorted=distorted) for distorted in _sorts(found.aged)),
     ]
-    return [table for table in made if table.rows]
+    return [table for table in all_tables if table.rows]
 
 
-def left_out(found: Found) -> Table:
+def left_out(found: CheckedAlgorithms) -> Table:
     """The algorithms that were not measured, and why."""
     rows = [
         [one.collective, one.algorithm, one.status.replace("_", " "), one.reason]
@@ -69,28 +70,28 @@ def left_out(found: Found) -> Table:
     )
 
 
-def proofs(found: Found) -> Table:
-    """What was seen to run when each algorithm was forced."""
+def proofs(found: CheckedAlgorithms) -> Table:
+    """What was executed when each algorithm was forced."""
     return Table(
         name="proofs",
-        title="What was seen to run",
-        headings=["collective", "algorithm", "verdict", "seen"],
+        title="Observed executions",
+        headings=["collective", "algorithm", "verdict", "evidence"],
         rows=[_proof(one) for one in found.verdicts if one.status in MEASURED],
         texts=(0, 1, 2, 3),
     )
 
 
 def ratio_text(ratio: float) -> str:
-    """A ratio with two digits that say something: 0.81, 1.0, 14, 2.3e+03 as 2300."""
+    """A ratio with two decimals below 10, else without: 0.81, 1.00, 14, 2300."""
     if math.isnan(ratio):
         return NOTHING_KNOWN
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def ranking(ratios: Ratios) -> str:
-    """Whether the start decides which algorithm looks fastest; empty with fewer than two to choose from.
+    """A sentence on whether the fastest algorithm depends on the start; empty for fewer than two algorithms.
 
-    Another algorithm counts only where it is NOTABLY faster behind the barrier, and notably slower behind a
+    Another algorithm counts only if it is NOTABLY faster after the barrier, and notably slower after a
     harmonised start.
     """
     best = ratios.fastest(HARMONIZE)
@@ -102,9 +103,11 @@ def ranking(ratios: Ratios) -> str:
         if other and _misleads(ratios, start, other, best):
             misled.setdefault(other, []).append(label(start))
     if not misled:
-        return f"Behind a harmonised start {best} is the fastest, and no barrier says otherwise by 10%."
-    words = "; ".join(f"{name} behind {', '.join(starts)}" for name, starts in misled.items())
-    return f"Behind a harmonised start {best} is the fastest; barriers make another one look so: {words}."
+        return f"After a harmonised start {best} is the fastest, and after no barrier another one by 10%."
+    others = "; ".join(f"{name} after {', '.join(starts)}" for name, starts in misled.items())
+    return (
+        f"After a harmonised start {best} is the fastest; after barriers another one seems fastest: {others}."
+    )
 
 
 def _misleads(ratios: Ratios, start: str, other: str, best: str) -> bool:
@@ -130,7 +133,7 @@ def _skews(skews: Sequence[Skew], machine: Machine) -> Table:
         for one in skews
     ]
     notes = ["Exit skew: the last process leaves the start so long after the first one."]
-    if any(one.forgiven for one in skews):
+    if any(one.includes_late for one in skews):
         notes.append("So few harmonised starts were on time that the others are counted, too.")
     return Table(
         name="skew",
@@ -164,8 +167,8 @@ def _ratios(one: Ratios, *, several: bool) -> Table:
     )
 
 
-def _costs(costs: Sequence[Cost], *, bent: bool) -> Table:
-    here = [one for one in costs if one.bent == bent]
+def _costs(costs: Sequence[SyncCost], *, distorted: bool) -> Table:
+    here = [one for one in costs if one.distorted == distorted]
     methods = list(dict.fromkeys(one.method for one in here))
     at = {(one.method, one.processes): one for one in here}
     rows = [
@@ -176,16 +179,16 @@ def _costs(costs: Sequence[Cost], *, bent: bool) -> Table:
         for p in sorted({one.processes for one in here})
     ]
     return Table(
-        name="sync-bent" if bent else "sync",
-        title=f"How long a sync takes, {_clocks(bent)}",
+        name="sync-bent" if distorted else "sync",
+        title=f"How long a sync takes, {_clocks(distorted)}",
         headings=["processes", *methods],
         rows=rows,
     )
 
 
-def _aged(aged: Sequence[Aged], *, bent: bool) -> Table:
+def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
     """Ages down, methods across: the typical error, and the clock's own bound."""
-    here = [one for one in aged if one.bent == bent]
+    here = [one for one in aged if one.distorted == distorted]
     methods = list(dict.fromkeys(one.method for one in here))
     at = {(one.method, one.planned_s): one for one in here}
     rows = [
@@ -202,8 +205,8 @@ def _aged(aged: Sequence[Aged], *, bent: bool) -> Table:
     broken = sum(one.broken for one in here)
     comparisons = counted(sum(one.count for one in here), "comparison")
     return Table(
-        name="accuracy-bent" if bent else "accuracy",
-        title=f"How wrong a clock is by the age of its sync (and its own bound), {_clocks(bent)}",
+        name="accuracy-bent" if distorted else "accuracy",
+        title=f"How wrong a clock is by the age of its sync (and its own bound), {_clocks(distorted)}",
         headings=["age", *methods],
         rows=rows,
         notes=[
@@ -213,17 +216,17 @@ def _aged(aged: Sequence[Aged], *, bent: bool) -> Table:
     )
 
 
-def _accuracy(one: Aged) -> str:
+def _accuracy(one: AgedAccuracy) -> str:
     mark = " !" if one.broken else ""
     return f"{_time(one.error_s)} (≤ {_time(one.bound_s)}){mark}"
 
 
-def _clocks(bent: bool) -> str:
-    return "clocks bent by up to 20 ppm on purpose" if bent else "clocks as they are"
+def _clocks(distorted: bool) -> str:
+    return "artificial clock drift up to 20 ppm" if distorted else "unmodified clocks"
 
 
-def _sorts(listed: Sequence[Cost] | Sequence[Aged]) -> list[bool]:
-    return sorted({one.bent for one in listed})
+def _sorts(listed: Sequence[SyncCost] | Sequence[AgedAccuracy]) -> list[bool]:
+    return sorted({one.distorted for one in listed})
 
 
 def _proof(one: Verdict) -> list[str]:
@@ -234,3 +237,60 @@ def _proof(one: Verdict) -> list[str]:
 
 def _time(time_s: float) -> str:
     return format_time(time_s, 2)
+
+
+FAR = 1.25
+"""A ratio beyond this, or below its inverse, is marked: the start makes the algorithm look another one."""
+
+
+def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
+    """Times behind each start; tone and mark say what a barrier makes of them.
+
+    The time is the average over the processes, or ``longest`` that of the process that it takes longest.
+    """
+    what = "Longest" if longest else "Average"
+    noun = "the longest time of a process" if longest else "the processes' average time"
+    ranked = "" if longest else ranking(ratios)
+    return Grid(
+        kind="longest" if longest else "average",
+        title=f"{what} time of {ratios.collective} behind each start",
+        subject=f"{ratios.collective}, {format_size(ratios.bytes)}",
+        caption=f"Median of {noun} in the call. Below it: so many times as long as behind a harmonised start."
+        f" {ranked}".rstrip(),
+        columns=[Heading(name=label(start), strong=start == HARMONIZE) for start in ratios.starts],
+        rows=[
+            Row(
+                heading=Heading(name=name if name != DEFAULT else "default", strong=False),
+                squares=[_square(ratios, name, start, longest=longest) for start in ratios.starts],
+            )
+            for name in ratios.algorithms
+        ],
+        keys=[
+            Key(
+                tone="faster", mark="−", meaning=f"looks faster behind this barrier, by {FAR:g} times or more"
+            ),
+            Key(tone="same", mark="", meaning="much the same"),
+            Key(tone="slower", mark="+", meaning=f"looks slower, by {FAR:g} times or more"),
+        ],
+    )
+
+
+def _square(ratios: Ratios, algorithm: str, start: str, *, longest: bool) -> Square:
+    found = ratios.latencies.get((algorithm, start))
+    if found is None:
+        return Square(text="–", tone="missing", note="failed")
+    time = format_time(found.longest_s if longest else found.average_s, 2)
+    note = f"{algorithm} behind {label(start)}, {found.count} repetitions"
+    if start == HARMONIZE:
+        return Square(text=time, tone="plain", note=note)
+    ratio = ratios.ratio(algorithm, start, longest=longest)
+    tone, mark = _look(ratio)
+    return Square(text=time, tone=tone, mark=mark, small=f"× {ratio_text(ratio)}", note=note)
+
+
+def _look(ratio: float) -> tuple[str, str]:
+    if math.isnan(ratio):
+        return "missing", ""
+    if ratio >= FAR:
+        return "slower", "+"
+    return ("faster", "−") if ratio <= 1 / FAR else ("same", "")

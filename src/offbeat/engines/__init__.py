@@ -1,1 +1,1 @@
-"""What yields arrival and exit times for the cases of a study."""
+"""Engines that produce arrival and exit times for the cases of a study, by measuring or simulating."""

@@ -1,4 +1,4 @@
-"""What a study would do: its cases, the exact launch commands, and an estimate of the time."""
+"""A dry run of a study: its cases, the exact launch commands, and an estimate of the time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from offbeat.engines.base import Engine
-from offbeat.engines.run import asked_algorithms, check_names, placed_groups
+from offbeat.engines.run import check_algorithm_names, placed_groups, requested_algorithms
 from offbeat.mpi.allocation import current
 from offbeat.mpi.cores import available
 from offbeat.pattern import replay as replay_file
-from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY, Group, cases, pattern_rows
 from offbeat.study.estimate import estimate
 from offbeat.study.load import LoadedStudy
@@ -23,12 +21,12 @@ COMMANDS_SHOWN = 40
 
 
 def describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
-    """Print it.
+    """Print cases, launch commands, warnings and the estimate.
 
-    The library is asked for its algorithms in a launch of one process; nothing is measured.
+    A launch of one process lists the library's algorithms; nothing is measured.
     """
     try:
-        check_names(loaded, engine)
+        check_algorithm_names(loaded, engine)
         _describe(loaded, engine, console)
     finally:
         engine.close()
@@ -42,7 +40,7 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
     warnings: dict[str, None] = {}
     total = 0
     for group in placed_groups(loaded, engine):
-        algorithms = asked_algorithms(group, engine)
+        algorithms = requested_algorithms(group, engine)
         expanded = cases(group, [algorithm.name for algorithm in algorithms], loaded.study)
         total += len(expanded)
         names = ", ".join(algorithm.name for algorithm in algorithms)
@@ -55,23 +53,26 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
             str(len(expanded)),
         )
         for algorithm in algorithms:
-            _note(algorithm, cases(group, [algorithm.name], loaded.study)[0], engine, commands, warnings)
+            case = cases(group, [algorithm.name], loaded.study)[0]
+            commands.setdefault(engine.launch_line(algorithm, case))
+            warnings |= dict.fromkeys(engine.warnings(case))
     console.print(table)
     if engine.deterministic:
         console.print(
-            f"{total} cases at most: algorithms that don't take a call drop out. Nothing is launched."
+            f"{total} cases at most: algorithms that refuse a call are left out. Nothing is launched."
         )
         _print_warnings(warnings, console)
         return
     console.print(
-        f"{total} cases at most: duplicates, and algorithms that compute wrongly, drop out once they "
-        f"are proved.\n"
+        f"{total} cases at most: duplicate algorithms, and algorithms with wrong results, are left out once"
+        " they"
+        f" are detected.\n"
     )
     console.print(f"{len(commands)} launch command{'s' if len(commands) > 1 else ''}:")
     for line in list(commands)[:COMMANDS_SHOWN]:
         console.print("  " + line, markup=False, highlight=False, soft_wrap=True)
     if len(commands) > COMMANDS_SHOWN:
-        console.print(f"  … and {len(commands) - COMMANDS_SHOWN} more, which differ in the settings")
+        console.print(f"  … and {len(commands) - COMMANDS_SHOWN} more with other settings")
     _print_estimate(loaded, engine, len(commands), console)
     _print_warnings(warnings, console)
 
@@ -81,23 +82,15 @@ def _print_warnings(warnings: Iterable[str], console: Console) -> None:
         console.print(f"warning: {sentence}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _note(
-    algorithm: Algorithm, case: Case, engine: Engine, commands: dict[str, None], warnings: dict[str, None]
-) -> None:
-    commands.setdefault(engine.launch_line(algorithm, case))
-    for sentence in engine.warnings(case):
-        warnings.setdefault(sentence)
-
-
 def _cores(group: Group) -> int:
-    """The cores on which the processes of a group run: the batch job's, else this machine's on each node."""
+    """The cores for the processes of a group: those of the batch job, else this machine's times the nodes."""
     job = current()
     return job.cores if job else available().logical * max(group.nodes, 1)
 
 
 def _print_estimate(loaded: LoadedStudy, engine: Engine, launches: int, console: Console) -> None:
     counts = {
-        group.collective: len(asked_algorithms(group, engine)) for group in placed_groups(loaded, engine)
+        group.collective: len(requested_algorithms(group, engine)) for group in placed_groups(loaded, engine)
     }
     paths = loaded.pattern_paths()
     replays = {

@@ -1,7 +1,7 @@
-"""Where batches are simulated: this machine's cores, MPI processes, or a Dask cluster.
+"""The workers that simulate batches: this machine's cores, MPI processes, or a Dask cluster.
 
-All three stand behind the interface of :mod:`concurrent.futures`. What is submitted is a function of a
-module and arguments that can be pickled, so that workers need nothing but offbeat.
+All three have the interface of :mod:`concurrent.futures`. Work is submitted as a module's function and
+arguments that can be pickled, so workers need only offbeat.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
 
 BATCHES_A_WORKER = 3
-"""So many batches are on their way for each worker: one that runs, and others so that it never waits."""
+"""Batches in progress per worker: one that runs, and others so that the worker never waits."""
 
 MPI_LINE = "mpirun -n 3 python -m mpi4py.futures -m offbeat run STUDY --executor mpi4py"
 
 
 class Workers(Struct, frozen=True, kw_only=True):
-    """An executor, how many batches it works on at once, and how it is ended."""
+    """An executor, how many batches it computes at the same time, and the function that ends it."""
 
     executor: Executor
     count: int
@@ -39,14 +39,15 @@ class Workers(Struct, frozen=True, kw_only=True):
 def open_workers(kind: str) -> Workers:
     """The workers of an executor: ``local``, ``mpi4py`` or ``dask``.
 
-    Raises what :func:`check` raises, and :class:`RunFailed` where there are no workers.
+    Raises what :func:`check` raises, and :class:`RunFailed` if there are no workers.
     """
     check(kind)
     return {"local": _local, "mpi4py": _mpi4py, "dask": _dask}[kind]()
 
 
 def check(kind: str) -> None:
-    """Raise :class:`BadInput` where an executor's package is missing, or it was not started as it must be."""
+    """Raise :class:`BadInput` if an executor's package is missing, or offbeat was not started under
+    mpirun."""
     if kind == "dask":
         _import("distributed", "dask")
     if kind == "mpi4py":
@@ -61,11 +62,11 @@ def check(kind: str) -> None:
 
 
 _LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
-"""What Dask raises for work whose worker or scheduler is gone."""
+"""The exceptions that Dask raises if a worker or the scheduler is lost."""
 
 
 def submit(workers: Workers, work: Callable[[Any], Any], argument: object) -> Future[Any]:
-    """Begin ``work(argument)``. A future whose worker was lost raises :class:`RunFailed`, as this does."""
+    """Begin ``work(argument)``. If the worker is lost, the future or this call raises :class:`RunFailed`."""
     answer: Future[Any] = Future()
 
     def hand_over(done: Future[Any]) -> None:
@@ -86,14 +87,14 @@ def submit(workers: Workers, work: Callable[[Any], Any], argument: object) -> Fu
 
 
 def _is_loss(error: BaseException) -> bool:
-    """Whether an error is about a worker, and not about what it worked on."""
+    """Whether an error is the loss of a worker, and not an error of the work itself."""
     return isinstance(error, BrokenExecutor) or type(error).__name__ in _LOST
 
 
 def _lost(error: BaseException) -> RunFailed:
     return RunFailed(
-        f"a worker was lost ({type(error).__name__}: {error}); what was simulated is kept, and the same"
-        " command goes on from there"
+        f"a worker was lost ({type(error).__name__}: {error}); finished cases are saved, and the same command"
+        " resumes the study"
     )
 
 
@@ -123,8 +124,8 @@ def _dask() -> Workers:
         client = distributed.Client(address or None, set_as_default=False)
         client.wait_for_workers(1, timeout=60)
     except (OSError, TimeoutError, ValueError) as error:
-        where = f"at {address} (DASK_SCHEDULER_ADDRESS)" if address else "on this machine"
-        raise RunFailed(f"--executor dask: there are no workers of Dask {where}: {error}") from None
+        place = f"at {address} (DASK_SCHEDULER_ADDRESS)" if address else "on this machine"
+        raise RunFailed(f"--executor dask: there are no workers of Dask {place}: {error}") from None
     count = sum(client.nthreads().values())
     executor = client.get_executor(pure=False)
 
@@ -143,7 +144,7 @@ def _import(module: str, extra: str) -> None:
             f"--executor {extra}: this Python has no {module.partition('.')[0]}; install it with"
             f" pip install 'offbeat[{extra}]'"
         ) from None
-    except RuntimeError as error:  # mpi4py, which looks for a library as soon as it is loaded
+    except RuntimeError as error:  # importing mpi4py loads an MPI library
         raise BadInput(
             f"--executor {extra}: {extra} finds no MPI library ({str(error).splitlines()[0]}); load its"
             " module, or name its libmpi.so in MPI4PY_LIBMPI"

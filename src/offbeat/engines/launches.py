@@ -1,5 +1,4 @@
-"""The launch that is running: started when first needed, kept while the next command fits it, replaced when
-it doesn't."""
+"""Launches of the driver: at most one runs, and is replaced when a command needs another one."""
 
 from __future__ import annotations
 
@@ -36,8 +35,8 @@ SHARED = (
 )
 
 
-class Where(Struct, frozen=True, kw_only=True):
-    """What one launch is: processes, their placement, and the variables that force algorithms in it.
+class LaunchSpec(Struct, frozen=True, kw_only=True):
+    """What distinguishes a launch: processes, their placement, and the variables that force algorithms.
 
     ``steerable`` adds what the library needs to obey forced algorithms; without it the library is launched as
     its users would.
@@ -53,8 +52,8 @@ class Where(Struct, frozen=True, kw_only=True):
 class Launches:
     """Starts and ends launches of the driver; at most one runs at a time.
 
-    ``scratch`` is a folder that rank 0's node sees under the same path; it gets the sample file and replays.
-    ``logs`` gets a log for each launch. ``count`` is how many launches there were.
+    ``scratch`` is a folder that rank 0's node sees under the same path; the sample file and replays are
+    written there. ``logs`` is the folder for a log per launch. ``count`` is the number of launches so far.
     """
 
     def __init__(
@@ -76,38 +75,38 @@ class Launches:
         self._hostfile = base / section.hostfile if section.hostfile else None
         self._logs = logs
         self._allocation = allocation
-        self._where: Where | None = None
+        self._spec: LaunchSpec | None = None
         self._running: Driver | None = None
         self._forced: tuple[str, ...] | None = None
         self._sequences: set[str] = set()
-        self._commands: dict[Where, launch.LaunchCommand] = {}
+        self._commands: dict[LaunchSpec, launch.LaunchCommand] = {}
 
-    def command(self, where: Where) -> launch.LaunchCommand:
+    def command(self, spec: LaunchSpec) -> launch.LaunchCommand:
         """The exact command of a launch."""
-        if where not in self._commands:  # each case asks, and looking at the node's cores takes a millisecond
-            self._commands[where] = self._make_command(where)
-        return self._commands[where]
+        if spec not in self._commands:  # needed for each case, and reading the node's cores takes 1 ms
+            self._commands[spec] = self._create_command(spec)
+        return self._commands[spec]
 
-    def _make_command(self, where: Where) -> launch.LaunchCommand:
+    def _create_command(self, spec: LaunchSpec) -> launch.LaunchCommand:
         return launch.command(
             self._installation,
             [str(self._driver), "--samples", str(self.samples)],
-            where.p,
-            nodes=where.nodes,
-            ppn=where.ppn,
+            spec.p,
+            nodes=spec.nodes,
+            ppn=spec.ppn,
             hostfile=self._hostfile,
             launcher=self._section.launcher,
             options=self._section.options,
-            environment=dict(where.environment) | self._section.environment,
+            environment=dict(spec.environment) | self._section.environment,
             allocation=self._allocation,
-            steerable=where.steerable,
+            steerable=spec.steerable,
         )
 
-    def get(self, where: Where) -> Driver:
-        """The running launch if it is this one, else a new one."""
-        if self._running is None or self._where != where:
+    def get(self, spec: LaunchSpec) -> Driver:
+        """The running launch if it fits ``spec``, else a new one."""
+        if self._running is None or self._spec != spec:
             self.close()
-            command = self.command(where)
+            command = self.command(spec)
             self.count += 1
             self._logs.mkdir(parents=True, exist_ok=True)
             self.samples.parent.mkdir(parents=True, exist_ok=True)
@@ -117,26 +116,26 @@ class Launches:
             except OSError as error:
                 raise RunFailed(
                     f"{command.argv[0]} could not be started: {error.strerror or error}. 'offbeat doctor'"
-                    " shows which launchers work here"
+                    " shows which installations work here"
                 ) from error
-            self._where = where
+            self._spec = spec
         return self._running
 
-    def force(self, driver: Driver, words: Sequence[str], timeout_s: float) -> None:
-        """Make the launch use an algorithm, unless it does already.
+    def force(self, driver: Driver, arguments: Sequence[str], timeout_s: float) -> None:
+        """Force an algorithm in the launch, unless it is already forced.
 
         Raises what :meth:`Driver.ask` raises.
         """
-        if self._forced == tuple(words):
+        if self._forced == tuple(arguments):
             return
         self._forced = None
-        driver.ask("force", *words, timeout_s=timeout_s)
-        self._forced = tuple(words)
+        driver.ask("force", *arguments, timeout_s=timeout_s)
+        self._forced = tuple(arguments)
 
-    def failure(self, where: Where, timeout_s: float) -> str:
-        """Why not even a launch that is asked for nothing works; empty if it does."""
+    def failure(self, spec: LaunchSpec, timeout_s: float) -> str:
+        """Why a launch fails even without a collective call; empty if it works."""
         try:
-            self.get(where).ask("hello", timeout_s=timeout_s)
+            self.get(spec).ask("hello", timeout_s=timeout_s)
         except DriverLost as lost:
             self.drop()
             return str(lost)
@@ -145,20 +144,20 @@ class Launches:
         return ""
 
     def check_samples(self, repetitions: int, p: int) -> None:
-        """Raise RunFailed unless the sample file holds what the launch says that it wrote."""
-        wanted = sample_bytes(repetitions, p)
+        """Raise RunFailed unless the sample file has the size that the launch reports."""
+        expected = sample_bytes(repetitions, p)
         try:
             with self.samples.open("rb") as file:
-                there = os.fstat(file.fileno()).st_size
+                actual = os.fstat(file.fileno()).st_size
         except OSError:
-            there = 0
-        if there != wanted:
+            actual = 0
+        if actual != expected:
             raise RunFailed(
-                f"rank 0 wrote {wanted} bytes of samples, but {self.samples} has {there} here: {SHARED}"
+                f"rank 0 wrote {expected} bytes of samples, but {self.samples} has {actual} here: {SHARED}"
             )
 
     def check_reason(self, refusal: str) -> None:
-        """Raise RunFailed where a refusal is no algorithm's fault."""
+        """Raise RunFailed if a refusal is not the algorithm's fault."""
         if refusal == SAMPLES_UNWRITTEN:
             raise RunFailed(f"rank 0 could not write its samples to {self.samples}: {SHARED}")
         if refusal == SEQUENCE_UNREAD:
@@ -167,7 +166,7 @@ class Launches:
     def sequence(self, delays_s: NDArray[np.float64]) -> str:
         """The name of a file beside the samples with the delays of a replay's calls, (calls, p) in seconds.
 
-        It is written at its first use. Raises RunFailed where that is not possible.
+        The file is written at first use. Raises RunFailed if it cannot be written.
         """
         delays_ns = np.rint(delays_s * 1e9).astype(np.int64)
         name = f"calls-{hashlib.sha256(delays_ns.tobytes()).hexdigest()[:16]}.ns"
@@ -202,8 +201,8 @@ class Launches:
         self.drop()
 
     def variables(self, regex: str, environment: Mapping[str, str], timeout_s: float) -> object:
-        """The library's control variables, asked in a launch of one process."""
-        driver = self.get(Where(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items()))))
+        """The library's control variables, listed by a launch of one process."""
+        driver = self.get(LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items()))))
         try:
             return driver.ask("variables", timeout_s=timeout_s, regex=regex)["variables"]
         except DriverLost:

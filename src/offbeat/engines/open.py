@@ -1,18 +1,25 @@
-"""From a study to an engine that can run it."""
+"""From a study, or from an MPI installation, to an engine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from offbeat.engines.base import Engine
+from offbeat.engines.mpi import MpiEngine, open_engine
 from offbeat.errors import BadInput
+from offbeat.mpi.build import build_native
+from offbeat.mpi.installation import Installation
 from offbeat.results import layout
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import COLLECTIVES
 from offbeat.study.load import LoadedStudy
-from offbeat.study.schema import Study
+from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection, Study
 
 if TYPE_CHECKING:
     from offbeat.engines.mpi import MpiEngine
@@ -22,14 +29,14 @@ if TYPE_CHECKING:
 SCRATCH = "scratch"
 
 PREFIX = ("mpi", "prefix")
-"""Where a study names its MPI."""
+"""The key of a study that names its MPI installation."""
 
 
 def open_engine_of(loaded: LoadedStudy, directory: Path, installation: Installation | None) -> Engine:
-    """The engine that a study asks for; what it writes beside the results goes into ``directory``.
+    """The engine that a study names; logs and scratch files go into ``directory``.
 
-    ``installation`` is that of :func:`installation_of`. Raises BadInput where there is no such platform or
-    simulator, and RunFailed where the engine cannot be built.
+    ``installation`` is that of :func:`installation_of`. Raises BadInput if there is no such platform or
+    simulator, and RunFailed if the engine cannot be built.
     """
     if installation is not None:
         return engine_of(loaded, directory, installation)
@@ -41,9 +48,9 @@ def open_engine_of(loaded: LoadedStudy, directory: Path, installation: Installat
 
 
 def installation_of(loaded: LoadedStudy, mpi: str | None) -> Installation | None:
-    """The MPI library that the command line names, or else the study; None where it simulates.
+    """The MPI installation that the command line names, or else the study; None for a simulated study.
 
-    Raises BadInput where there is none of this name.
+    Raises BadInput if there is none of this name.
     """
     from offbeat.mpi.find import choose
 
@@ -53,14 +60,14 @@ def installation_of(loaded: LoadedStudy, mpi: str | None) -> Installation | None
         return None
     if mpi is not None:
         return choose(mpi)
-    return choose(loaded.study.mpi.prefix, where=loaded.where(PREFIX))
+    return choose(loaded.study.mpi.prefix, origin=loaded.where(PREFIX))
 
 
-def check_simulator_options(loaded: LoadedStudy, said: Mapping[str, object]) -> None:
-    """Refuse options (name → what was said, None for nothing) that the study's engine has no use for."""
-    for option, value in said.items():
+def check_simulator_options(loaded: LoadedStudy, options: Mapping[str, object]) -> None:
+    """Raise BadInput for options (name → value, None if not given) of simulators if the engine is mpi."""
+    for option, value in options.items():
         if value is not None and loaded.study.engine == "mpi":
-            raise BadInput(f"{option} says what is simulated, and the engine is mpi: add --engine sim")
+            raise BadInput(f"{option} is for simulated studies, but the engine is mpi: add --engine sim")
 
 
 def sim_engine_of(loaded: LoadedStudy) -> SimEngine:
@@ -73,7 +80,7 @@ def sim_engine_of(loaded: LoadedStudy) -> SimEngine:
 
 
 def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy:
-    """The study with what the command line says about the library instead of what the file says."""
+    """The study with the command line's settings of the MPI library instead of the file's."""
     section = loaded.study.mpi
     if mpi:
         section = msgspec.structs.replace(section, prefix=mpi)
@@ -84,9 +91,7 @@ def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy
 
 
 def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) -> MpiEngine:
-    """Build the native parts for the library and make the engine. Raises RunFailed."""
-    from offbeat.engines.mpi import open_engine
-    from offbeat.mpi.build import build_native
+    """Build the native parts for the library and create the engine. Raises RunFailed."""
 
     study = loaded.study
     return open_engine(
@@ -99,3 +104,43 @@ def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) 
         logs=directory.absolute() / layout.LOGS,
         scratch=directory.absolute() / SCRATCH,
     )
+
+
+def list_algorithms(installation: Installation) -> dict[str, list[Algorithm]]:
+    """Collective → its algorithms, ``default`` first, from a launch of one process; nothing is measured.
+
+    Raises :class:`offbeat.errors.RunFailed` if the native parts cannot be built or the library cannot list
+    its algorithms.
+    """
+    with _engine_without_study(installation) as engine:
+        return {collective: engine.algorithms(collective) for collective in COLLECTIVES}
+
+
+def find_algorithms(installation: Installation, names: Iterable[tuple[str, str]]) -> list[Algorithm]:
+    """The algorithms of some (collective, name), which may have parameters; missing ones are left out.
+
+    Raises what :func:`list_algorithms` raises.
+    """
+    with _engine_without_study(installation) as engine:
+        algorithms = [engine.find_algorithm(collective, name) for collective, name in sorted(names)]
+        return [algorithm for algorithm in algorithms if algorithm is not None]
+
+
+@contextmanager
+def _engine_without_study(installation: Installation) -> Iterator[MpiEngine]:
+
+    with TemporaryDirectory() as scratch:
+        engine = open_engine(
+            installation,
+            build_native(installation),
+            MpiSection(),
+            StartSection(),
+            RepetitionsSection().hang_after,
+            Path(scratch),
+            logs=Path(scratch),
+            scratch=Path(scratch),
+        )
+        try:
+            yield engine
+        finally:
+            engine.close()

@@ -1,12 +1,15 @@
-"""Observing what runs when an algorithm is forced, and whether it computes its collective."""
+"""Observing what a call executes: when an algorithm is forced, and in different launches for comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from offbeat.engines.launches import Launches, Where
+from msgspec import Struct
+
+from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.verdicts import Observation
 from offbeat.mpi.driver import Driver, DriverLost, Refused
+from offbeat.mpi.library import Steering, decode
 from offbeat.study import evidence
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import REDUCING, Case
@@ -14,51 +17,52 @@ from offbeat.study.case import REDUCING, Case
 AFFINE_BYTES = 16
 """Extent of the datatype of the non-commutative operation: two long integers."""
 
-LATE_NS = 20_000_000
-"""How long a rank is delayed for a fingerprint: far longer than a process waits for a core on a crowded
+DELAY_NS = 20_000_000
+"""The delay of a rank for a fingerprint: far longer than a process waits for a core on an oversubscribed
 node."""
 
-FINGERPRINTS = 4
-"""How many fingerprints are taken at most until two in a row are the same."""
+MOST_FINGERPRINTS = 4
+"""At most this number of fingerprints is taken until two successive ones are equal."""
 
-LOOKS = 3
-"""How often a launch whose functions or messages can be seen is looked at, until it shows any."""
+MOST_OBSERVATIONS = 3
+"""At most this number of observations is made in a launch that can show functions but shows none."""
 
 
 def observe(
     launches: Launches,
-    where: Where,
-    words: list[str],
+    spec: LaunchSpec,
+    force_arguments: list[str],
     algorithm: Algorithm,
     case: Case,
     timeout_s: float,
 ) -> Observation:
-    """Force an algorithm in a launch, call its collective, and note what happens.
+    """Force an algorithm in a launch, call its collective, and record what happens.
 
-    Never raises for what the library does.
+    Errors, crashes and hangs of the library are part of the observation and raise nothing.
     """
-    seen = Observation(algorithm=algorithm)
+    observation = Observation(algorithm=algorithm)
     try:
-        driver = launches.get(where)
-        launches.force(driver, words, timeout_s)
-        call = call_of(case)
+        driver = launches.get(spec)
+        launches.force(driver, force_arguments, timeout_s)
+        call = call_arguments(case)
         answer = driver.ask("check", timeout_s=timeout_s, **call)
-        seen.error, seen.wrong = _first_line(str(answer["error"])), _count(answer["wrong"])
-        seen.call_failed = bool(seen.error)
-        if seen.error or seen.wrong:
-            return seen
-        seen.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
-        seen.evidence, seen.looks = seen_evidence(driver, call, case.p, timeout_s)
+        observation.error = _short_error(str(answer["error"]))
+        observation.wrong = _count(answer["wrong"])
+        observation.call_failed = bool(observation.error)
+        if observation.error or observation.wrong:
+            return observation
+        observation.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
+        observation.evidence, observation.attempts = observe_evidence(driver, call, case.p, timeout_s)
     except DriverLost as lost:
         launches.drop()
-        seen.lost = str(lost)
+        observation.lost = str(lost)
     except Refused as refusal:
-        seen.error = str(refusal)
-    return seen
+        observation.error = str(refusal)
+    return observation
 
 
-def call_of(case: Case) -> dict[str, object]:
-    """The words that describe a case's call to the driver."""
+def call_arguments(case: Case) -> dict[str, object]:
+    """The driver's arguments for a case's call."""
     call: dict[str, object] = {"collective": case.collective, "bytes": case.bytes, "root": case.root}
     if case.datatype:
         call["datatype"] = case.datatype
@@ -67,49 +71,49 @@ def call_of(case: Case) -> dict[str, object]:
     return call
 
 
-def seen_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> tuple[str, int]:
-    """What the strongest kind of proof shows, and how many looks that took.
+def observe_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> tuple[str, int]:
+    """The strongest available evidence, and the number of observations that were needed.
 
-    A fingerprint where neither functions nor messages can be seen. A look that shows nothing although it
-    could have is repeated.
+    A fingerprint if neither functions nor messages can be observed. An observation that could have shown
+    functions but shows none is repeated.
     """
-    looks = 0
-    while looks < LOOKS:
-        looks += 1
+    attempts = 0
+    while attempts < MOST_OBSERVATIONS:
+        attempts += 1
         answer = driver.ask("observe", timeout_s=timeout_s, **call)
-        seen = evidence.from_observation(answer)
-        if seen:
-            return seen, looks
+        observed = evidence.from_observation(answer)
+        if observed:
+            return observed, attempts
         if p == 1 or not answer.get("sees_functions"):
             break
-    return fingerprint(driver, call, p, timeout_s), looks
+    return fingerprint(driver, call, p, timeout_s), attempts
 
 
 def fingerprint(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
-    """Who leaves late when one rank after another is delayed, twice in a row the same.
+    """The delayed-exit probe: which ranks exit late when one rank after another is delayed.
 
-    Empty for a process alone, and where the ranks that leave late keep changing: a process that waits long
-    for a core leaves late as well.
+    Two successive probes must agree. Empty for a single process, and if the ranks that exit late keep
+    changing: a process that waits long for a core exits late as well.
     """
     if p == 1:
         return ""
-    before = ""
-    for _ in range(FINGERPRINTS):
-        late = evidence.from_fingerprint(
-            driver.ask("fingerprint", timeout_s=timeout_s, delay_ns=LATE_NS, **call)
+    previous = ""
+    for _ in range(MOST_FINGERPRINTS):
+        delayed_exits = evidence.from_fingerprint(
+            driver.ask("fingerprint", timeout_s=timeout_s, delay_ns=DELAY_NS, **call)
         )
-        if late == before:
-            return late
-        before = late
+        if delayed_exits == previous:
+            return delayed_exits
+        previous = delayed_exits
     return ""
 
 
 def _wrong_noncommutative(driver: Driver, case: Case, timeout_s: float) -> int:
-    """Wrong elements with an operation that does not commute; an error is no wrong result."""
+    """The number of wrong elements with a non-commutative operation; 0 if the call returns an error."""
     if case.collective not in REDUCING:
         return 0
     size = max(AFFINE_BYTES, case.bytes // AFFINE_BYTES * AFFINE_BYTES)
-    call = call_of(case) | {"bytes": size, "datatype": "affine", "op": "affine"}
+    call = call_arguments(case) | {"bytes": size, "datatype": "affine", "op": "affine"}
     return _count(driver.ask("check", timeout_s=timeout_s, **call)["wrong"])
 
 
@@ -117,9 +121,59 @@ def _count(value: object) -> int:
     return int(str(value))
 
 
-def _first_line(text: str) -> str:
-    """The library's error in short: its first line, and the last, which says why."""
+def _short_error(text: str) -> str:
+    """The library's error in short: its first line, and its last line, which has the cause."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) < 2:
         return "".join(lines)
     return f"{lines[0].split(', error stack')[0]}: {lines[-1].rsplit(': ', 1)[-1]}"
+
+
+class ExecutedCall(Struct, frozen=True, kw_only=True):
+    """What one call executed in one launch.
+
+    An algorithm is proved in one launch, measured in another, verified with a tuning file in a third, and
+    used in a fourth. A proof holds for the user only if all of them execute the same.
+
+    ``functions`` are the library's own algorithm functions in the order of entry, ``messages`` is a digest of
+    senders, receivers and sizes (empty if messages cannot be observed), ``variables`` are the library's
+    control variables that influence the choice of algorithms, as the library itself reports them.
+    """
+
+    functions: list[str]
+    messages: str
+    variables: dict[str, str]
+
+
+def observe_executed(driver: Driver, case: Case, steering: Steering, timeout_s: float) -> ExecutedCall:
+    """Execute one call in a launch and observe it. Raises what :meth:`Driver.ask` raises."""
+    observed = evidence.from_observation(driver.ask("observe", timeout_s=timeout_s, **call_arguments(case)))
+    listed = driver.ask("variables", timeout_s=timeout_s, regex=steering.selection_regex)["variables"]
+    return ExecutedCall(
+        functions=evidence.functions(observed),
+        messages=evidence.identity(evidence.part(observed, evidence.MESSAGES)),
+        variables={variable.name: variable.value for variable in decode(listed)},
+    )
+
+
+def execution_differences(one: ExecutedCall, other: ExecutedCall) -> list[str]:
+    """A line for each difference between two executions; empty if the same was executed.
+
+    Messages are compared if both launches show them.
+    """
+    differences = []
+    if one.functions != other.functions:
+        differences.append(f"functions: {' '.join(one.functions)} here, {' '.join(other.functions)} there")
+    if one.messages and other.messages and one.messages != other.messages:
+        differences.append(f"messages: {one.messages} here, {other.messages} there")
+    return differences
+
+
+def variable_differences(one: ExecutedCall, other: ExecutedCall) -> list[str]:
+    """A line for each variable that the library reports with different values."""
+    names = sorted(one.variables.keys() | other.variables.keys())
+    return [
+        f"{name}: {one.variables.get(name, 'missing')} here, {other.variables.get(name, 'missing')} there"
+        for name in names
+        if one.variables.get(name) != other.variables.get(name)
+    ]

@@ -1,7 +1,7 @@
-"""Repeating a case until its delay is known well enough: within a block, and over blocks.
+"""Repeating a case until its delay is known with the required accuracy: within a block, and over blocks.
 
-A block is repeated until its own median, or the mean over the calls of a replay, has its part of the accuracy
-that the study asks for; blocks are added until their scatter allows the interval that the study asks for.
+A block is repeated until its own median, or the mean over the calls of a replay, has the accuracy that the
+study requires of one block; blocks are added until their scatter allows the interval that the study requires.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from offbeat.study.schema import RepetitionsSection
 NS = 1e-9
 ATTEMPTS_PER_REPETITION = 4
 ROUNDS = 3
-"""So many rounds through its calls are a replay's minimum: of fewer repetitions there is no middle one."""
+"""At least three rounds through the calls of a replay, so that the median of each call is defined."""
 
 GROWTH = 1.5
 PATIENCE = 5.0
-"""A case that misses its starts may take this many times its time cap to get its minimum, and never fewer
-attempts than ``ATTEMPTS_PER_REPETITION`` for each repetition of it: slow ones get their minimum too."""
+"""A case with many late starts may take this multiple of its time cap to reach its minimum, and always gets
+``ATTEMPTS_PER_REPETITION`` attempts per repetition of its minimum: slow cases reach their minimum too."""
 
 LEAST_IN_BLOCK = 3
-"""A block has so many repetitions at least, where the study's maximum allows: fewer have no middle one."""
+"""The fewest repetitions of a block, if the study's maximum allows them, so that the median is defined."""
 
 MOST_BLOCKS = 2
-"""A case may have so many times the blocks that its study asks for."""
+"""A case may have at most this multiple of the blocks that its study plans."""
 
 Batch = Callable[[int, int], str]
-"""Measures so many valid repetitions in at most so many attempts, into the sample file; says why it failed,
-or ''."""
+"""Measures a number of valid repetitions in at most a number of attempts, into the sample file; returns the
+reason for a failure, or ''."""
 
 
 def read_samples(path: Path, p: int) -> Samples:
     """The driver's sample file (see ``save`` in ``native/benchmark/measure.c``).
 
-    Raises ValueError where the file does not hold whole repetitions.
+    Raises ValueError if the file does not hold complete repetitions.
     """
     raw = np.fromfile(path, dtype=np.int64)
     repetitions, rest = divmod(raw.size, 4 * p + 1)
     if rest:
-        raise ValueError(f"{path} holds {raw.size} numbers, which are no whole repetitions of {p} ranks")
+        raise ValueError(f"{path} holds {raw.size} numbers, which is not a multiple of those for {p} ranks")
     times = raw[: 4 * p * repetitions].reshape(p, repetitions, 4)
     valid = raw[4 * p * repetitions :].astype(bool)
     return Samples(
@@ -61,12 +61,12 @@ def read_samples(path: Path, p: int) -> Samples:
 
 
 def sample_bytes(repetitions: int, p: int) -> int:
-    """The size of a sample file with so many repetitions, in bytes."""
+    """The size of a sample file in bytes."""
     return repetitions * (4 * p + 1) * np.dtype(np.int64).itemsize
 
 
 def join(first: Samples, second: Samples) -> Samples:
-    """One after the other."""
+    """Concatenate the repetitions of both."""
     return Samples(
         arrivals_s=np.concatenate([first.arrivals_s, second.arrivals_s]),
         exits_s=np.concatenate([first.exits_s, second.exits_s]),
@@ -78,9 +78,9 @@ def join(first: Samples, second: Samples) -> Samples:
 
 
 def no_samples(p: int, failure: str = "") -> Samples:
-    """A case of which nothing was measured."""
-    nothing = np.zeros((0, p))
-    return Samples(arrivals_s=nothing, exits_s=nothing, valid=np.zeros(0, dtype=bool), failure=failure)
+    """The samples of a case without any repetition."""
+    empty = np.zeros((0, p))
+    return Samples(arrivals_s=empty, exits_s=empty, valid=np.zeros(0, dtype=bool), failure=failure)
 
 
 def last_delays_s(samples: Samples) -> NDArray[np.float64]:
@@ -89,8 +89,8 @@ def last_delays_s(samples: Samples) -> NDArray[np.float64]:
 
 
 def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
-    """Whether the minimum is reached, and half the median's confidence interval is within the rule's share of
-    it."""
+    """Whether the minimum is reached and the median's confidence interval is as narrow as the rule
+    requires."""
     count = int(samples.valid.sum())
     if count < rule.minimum:
         return False
@@ -101,9 +101,9 @@ def is_enough(samples: Samples, rule: RepetitionsSection) -> bool:
 
 
 def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, rounds: int = ROUNDS) -> bool:
-    """The same of a replay of so many calls, after ``rounds`` whole rounds: of the mean over its calls.
+    """The same for the mean over the calls of a replay, after ``rounds`` complete rounds.
 
-    With a single round, what it yields is enough: the scatter between calls is no error of measurement.
+    A single round is enough by itself: the scatter between calls is not a measurement error.
     """
     assert samples.calls is not None
     done, rest = divmod(int(samples.valid.sum()), calls)
@@ -111,18 +111,18 @@ def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, r
         return False
     if done >= rule.maximum or rounds == 1:
         return True
-    last_s, of = last_delays_s(samples), samples.calls[samples.valid]
-    return _is_narrow(mean_interval(last_s, of), mean_over_calls(last_s, of), rule)
+    last_s, call_of_each = last_delays_s(samples), samples.calls[samples.valid]
+    return _is_narrow(mean_interval(last_s, call_of_each), mean_over_calls(last_s, call_of_each), rule)
 
 
-def _is_narrow(interval: tuple[float, float], middle: float, rule: RepetitionsSection) -> bool:
+def _is_narrow(interval: tuple[float, float], estimate: float, rule: RepetitionsSection) -> bool:
     low, high = interval
-    return (high - low) / 2 <= rule.confidence_width * abs(middle)
+    return (high - low) / 2 <= rule.confidence_width * abs(estimate)
 
 
 def block_rule(rule: RepetitionsSection) -> RepetitionsSection:
-    """The part of a study's rule that one block of a case has to fulfil: its share of the repetitions and of
-    the time, and an interval that is wider by the square root of the number of blocks."""
+    """The rule for one block of a case: the block's share of the repetitions and of the time, and an interval
+    that is wider by the square root of the number of blocks."""
     blocks = rule.planned_blocks
     if blocks == 1:
         return rule
@@ -137,8 +137,8 @@ def block_rule(rule: RepetitionsSection) -> RepetitionsSection:
 
 
 def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0) -> bool:
-    """Whether a case needs no further block: its blocks are as many as planned, and they agree as well as
-    asked for or the repetitions are used up. ``calls`` is how many calls a replay has."""
+    """Whether a case needs no further block: all planned blocks are measured, and their interval is narrow
+    enough or the repetitions are used up. ``calls`` is the number of calls of a replay."""
     count, planned = len(measured.blocks), rule.planned_blocks
     if count < planned:
         return False
@@ -159,23 +159,25 @@ def repeat(
     calls: int = 0,
     rounds: int = ROUNDS,
 ) -> Samples:
-    """Measure in growing batches until it is enough, or the time cap is reached.
+    """Measure in growing batches until the accuracy or the time cap is reached.
 
-    Below the minimum it goes on, until ``PATIENCE`` runs out with starts that are missed again and again;
-    then what there is is returned, and the caller sees that it is too little. A batch that fails ends the
-    case with what was measured before it.
+    Below the minimum, measuring continues beyond the time cap, up to the limit of ``PATIENCE``; then fewer
+    samples than the minimum are returned. If a batch fails, the earlier samples are returned with the
+    failure.
 
-    ``calls`` says that the case is a replay of so many: each valid repetition is of the next one, and they
-    are measured in whole rounds. Its minimum is ``rounds`` of them, and more where those would be fewer
-    repetitions than the rule's; the rule's maximum holds for each call. What time allowed of a round counts.
+    ``calls`` is the number of calls of a replay: each valid repetition belongs to the next call, and calls
+    are measured in complete rounds. The minimum is ``rounds`` rounds, or more if these have fewer repetitions
+    than the rule's minimum; the rule's maximum holds for each call. A round that the time cap cut short
+    counts.
     """
     began = clock()
-    whole = calls or 1
-    minimum = max(math.ceil(rule.minimum / whole), min(rounds, rule.maximum) if calls else 0) * whole
-    samples, wanted = _numbered(no_samples(p), calls), minimum
+    round_length = calls or 1
+    least_rounds = max(math.ceil(rule.minimum / round_length), min(rounds, rule.maximum) if calls else 0)
+    minimum = least_rounds * round_length
+    samples, requested = _numbered(no_samples(p), calls), minimum
     most_tried = rule.minimum * ATTEMPTS_PER_REPETITION
     while True:
-        failure = batch(wanted, wanted * ATTEMPTS_PER_REPETITION)
+        failure = batch(requested, requested * ATTEMPTS_PER_REPETITION)
         if failure:
             return _numbered(join(samples, no_samples(p, failure)), calls)
         samples = _numbered(join(samples, read_samples(path, p)), calls)
@@ -188,20 +190,20 @@ def repeat(
             return samples
         if spent_s >= rule.time_cap * PATIENCE and samples.valid.size >= most_tried:
             return samples
-        wanted = _next_batch(count, whole, rule) if has_minimum else minimum - count
+        requested = _next_batch(count, round_length, rule) if has_minimum else minimum - count
 
 
-def _next_batch(count: int, whole: int, rule: RepetitionsSection) -> int:
-    """So many repetitions more; of a replay, what is left of a round, or whole rounds."""
-    begun = count % whole
+def _next_batch(count: int, round_length: int, rule: RepetitionsSection) -> int:
+    """The number of further repetitions; for a replay, the rest of a round, or complete rounds."""
+    begun = count % round_length
     if begun:
-        return whole - begun
-    rounds = count // whole
-    return whole * max(1, min(math.ceil(rounds * (GROWTH - 1)), rule.maximum - rounds))
+        return round_length - begun
+    rounds = count // round_length
+    return round_length * max(1, min(math.ceil(rounds * (GROWTH - 1)), rule.maximum - rounds))
 
 
 def _numbered(samples: Samples, calls: int) -> Samples:
-    """With the number of each repetition's call: an invalid one is of the same call as the next."""
+    """Set the call of each repetition: an invalid repetition belongs to the same call as the next one."""
     if calls:
         valid = samples.valid.astype(np.int64)
         samples.calls = (np.cumsum(valid) - valid) % calls

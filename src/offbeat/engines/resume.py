@@ -1,4 +1,4 @@
-"""A study's result directory across runs: a new one, or one to go on with."""
+"""A study's result directory across runs: creating it, or resuming in it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from offbeat.results.store import Store
 from offbeat.study.load import HOSTFILE_KEY, LoadedStudy, changed_keys, read_resolved
 
 AUTO = "auto"
-"""The seed of a study that leaves it to be drawn."""
+"""The value of a study's seed for which a random seed is drawn."""
 
 MAY_CHANGE = ("mpi.prefix", "simulator.executor")
-"""Keys of a study that may change: whether the prefix still names the same library, check_library tells."""
+"""Keys of a study that may change; check_library checks that the prefix still names the same library."""
 
 MAY_MOVE = (HOSTFILE_KEY,)
-"""Keys of a study that name a file: the file may be elsewhere now, with the same content."""
+"""Keys of a study that name a file: the path may change if the content stays the same."""
 
 
 def default_directory(study: Path) -> Path:
@@ -32,19 +32,14 @@ def default_directory(study: Path) -> Path:
 
 
 def has_results(directory: Path) -> bool:
-    """Whether a directory holds results to go on with."""
+    """Whether a directory holds results that a run can resume."""
     return os.path.exists(directory / layout.PROVENANCE)  # noqa: PTH110 - Path.exists raises for odd names
 
 
-def has_begun(store: Store) -> bool:
-    """Whether anything has been measured that must not be mixed with something else."""
-    return store.has_cases
-
-
 def open_store(loaded: LoadedStudy, directory: Path) -> Store:
-    """Create the directory, or open it if it belongs to this very study.
+    """Create the directory, or open it if it belongs to this study.
 
-    Raises :class:`BadInput` where the study, or a file that it names, changed after its results began.
+    Raises :class:`BadInput` if the study, or a file that it names, changed after the first case was measured.
     """
     if not has_results(directory):
         return _create(loaded, directory)
@@ -54,18 +49,18 @@ def open_store(loaded: LoadedStudy, directory: Path) -> Store:
         _keep_hostfile(loaded, directory)
         return store
     store.close()
-    if has_begun(store):
+    if store.has_cases:
         raise BadInput(
             f"{loaded.path}, or an option given beside it, has changed since the results in {directory}"
-            f" began ({', '.join(changed)}): they would not fit together. Put the old values back to go on,"
-            " or choose another directory with --output."
+            f" began ({', '.join(changed)}): new results would not be comparable. Restore the old values to"
+            " resume, or choose another directory with --output."
         )
-    _clear(directory)  # ours, and nothing has been measured yet
+    _clear(directory)  # it holds no measured case
     return _create(loaded, directory)
 
 
 def _clear(directory: Path) -> None:
-    """Empty a result directory, which may be a link, in an order that leaves it ours at any moment."""
+    """Empty a result directory, which may be a link; the files that mark it as one are deleted last."""
     last = [layout.PROVENANCE, layout.STUDY]
     entries = [entry for entry in directory.iterdir() if entry.name != layout.LOCK]
     for entry in sorted(entries, key=lambda entry: last.index(entry.name) if entry.name in last else -1):
@@ -85,9 +80,9 @@ def _create(loaded: LoadedStudy, directory: Path) -> Store:
 
 
 def _keep_hostfile(loaded: LoadedStudy, directory: Path) -> None:
-    """Keep the host file with the results: whoever uses them later need not have the study file.
+    """Copy the host file to the results, so that they can be used without the study file.
 
-    Raises RunFailed where it cannot be written.
+    Raises RunFailed if it cannot be written.
     """
     hostfile, kept = loaded.hostfile(), directory / layout.HOSTFILE
     if hostfile is None or kept.exists():
@@ -109,23 +104,24 @@ def seed_of(store: Store) -> int:
 
 
 def check_library(store: Store, engine: Engine) -> None:
-    """Note which library measures, or refuse to go on with another one than before."""
+    """Record the measured library; raise BadInput if it is another one than in an earlier run."""
     facts = engine.describe()
     before = store.provenance.get("library")
-    if before is None or not (has_begun(store) or store.verdicts):
+    if before is None or not (store.has_cases or store.verdicts):
         store.update_provenance(facts)
         return
     now = facts["library"]
     if isinstance(before, dict) and isinstance(now, dict) and before.get("identity") != now.get("identity"):
         raise BadInput(
             f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this"
-            f" is {now.get('name')} ({now.get('library')}): results of two libraries are not mixed. Choose"
-            " the same one with --mpi, or another directory with --output."
+            f" is {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined."
+            " Choose"
+            " the same library with --mpi, or another directory with --output."
         )
 
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
-    """Keys and files of the study that are no longer what they were."""
+    """Keys and files of the study that have changed."""
     if loaded.study.seed == AUTO:
         loaded = with_seed(loaded, seed_of(store))
     before, digests = store.provenance.get("files"), loaded.file_digests()

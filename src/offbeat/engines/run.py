@@ -1,76 +1,74 @@
-"""Driving an engine through a study: prove, then measure what is not measured yet, a block of a case at a
-time."""
+"""Running a study with an engine: prove algorithms, then measure the remaining cases, one block at a time."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import count
 
 import msgspec
 
 from offbeat.engines.base import BatchEngine, Engine
 from offbeat.engines.batches import measure_in_batches
-from offbeat.engines.outcome import Outcome
+from offbeat.engines.progress import Outcome, ProgressListener
 from offbeat.engines.resume import check_library, seed_of
-from offbeat.engines.schedule import schedule
 from offbeat.engines.session import Session, algorithm_of
-from offbeat.engines.told import Told
 from offbeat.errors import RunFailed
+from offbeat.mpi.allocation import current
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, MEASURED, Algorithm, Verdict, proof_lines
 from offbeat.study.case import Case
-from offbeat.study.cases import Group, cases, groups
+from offbeat.study.cases import Group, cases, groups, order
 from offbeat.study.load import LoadedStudy, check_algorithms
+from offbeat.study.script import job_end_s
 
 
 def run(
     loaded: LoadedStudy,
     store: Store,
     engine: Engine,
-    told: Told,
+    listener: ProgressListener,
     out_of_time: Callable[[float], bool] = lambda _: False,
 ) -> Outcome:
-    """Do what a study asks for, and what of it is not done yet.
+    """Measure the cases of a study that are not done yet.
 
-    ``out_of_time`` is asked before each block with the longest time in seconds that a block has taken; true
-    ends the run early. Raises BadInput for algorithms that the library does not have, and RunFailed where
+    ``out_of_time`` is called before each block with the time of the slowest block so far in seconds; true
+    ends the run early. Raises BadInput for algorithms that the library does not have, and RunFailed if
     nothing can be measured.
     """
     check_library(store, engine)
-    engine.adopt(store.algorithms)
-    check_names(loaded, engine)
-    _warn(loaded, store, engine, told)
-    prove(loaded, store, engine, told)
-    everything = plan(loaded, store, engine)
-    store.set_plan(everything)
-    if not everything:
-        raise RunFailed(
-            "no algorithm could be measured; 'offbeat status' tells what was found out about each"
-        )
-    done = len(store.done.intersection(case.id for case in everything))
+    engine.restore_names(store.algorithms)
+    check_algorithm_names(loaded, engine)
+    _warn(loaded, store, engine, listener)
+    prove(loaded, store, engine, listener)
+    planned = plan(loaded, store, engine)
+    store.set_plan(planned)
+    if not planned:
+        raise RunFailed("no algorithm could be measured; 'offbeat status' shows the verdict on each")
+    done = len(store.done.intersection(case.id for case in planned))
     session = Session(loaded, store, engine)
     if isinstance(engine, BatchEngine):
-        told.begin(done, len(everything))
-        measure_in_batches(everything, store.done, session, engine, told, out_of_time)
+        listener.begin(done, len(planned))
+        measure_in_batches(planned, store.done, session, engine, listener, out_of_time)
     else:
-        _measure_in_rounds(everything, Rounds(loaded, store, engine), session, told, out_of_time)
-    now = len(store.done.intersection(case.id for case in everything))
+        _measure_in_rounds(planned, Rounds(loaded, store, engine), session, listener, out_of_time)
+    now = len(store.done.intersection(case.id for case in planned))
     return Outcome(
         done=now,
-        total=len(everything),
+        total=len(planned),
         measured_now=now - done,
-        stopped=now < len(everything),
+        stopped=now < len(planned),
         unproved=unproved_collectives(loaded, store, engine),
         proofs=proof_lines(store.verdicts),
     )
 
 
 class Rounds:
-    """Which blocks of which cases a study still needs, and in which order.
+    """The remaining blocks of a study and their order.
 
-    Each round goes through the whole study and measures a block of every case that needs one, in an order of
-    its own and in launches of its own: so the blocks of a case are spread over the study.
+    Each round measures one block of every case of the study that needs one, in a random order and in launches
+    of its own. So the blocks of a case are spread over the study's duration.
     """
 
     def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
@@ -80,21 +78,21 @@ class Rounds:
         self.planned = 1 if engine.deterministic else loaded.study.repetitions.planned_blocks
 
     def blocks_left(self, case: Case) -> int:
-        """How many blocks a case will need, as far as that is known before they are measured."""
+        """How many further blocks a case needs, as far as known before they are measured."""
         if case.id in self._store.done:
             return 0
         return max(self.planned - self._store.block_count(case), 1)
 
-    def blocks_done(self, everything: Iterable[Case]) -> int:
-        """How many blocks of some cases are there."""
-        return sum(map(self._store.block_count, everything))
+    def blocks_done(self, planned: Iterable[Case]) -> int:
+        """How many blocks of some cases have been measured."""
+        return sum(map(self._store.block_count, planned))
 
-    def due(self, everything: Sequence[Case], number: int) -> list[Case]:
-        """The cases that need a block in round ``number``, from 0, in their order.
+    def due(self, planned: Sequence[Case], number: int) -> list[Case]:
+        """The cases that need a block in round ``number``, counted from 0, in their order.
 
-        The whole study is ordered, and what needs none is left out then: so a resumed study keeps its order.
+        The whole study is ordered before finished cases are removed, so a resumed study keeps its order.
         """
-        ordered = schedule(everything, self._seed, self._launch_of, number)
+        ordered = schedule(planned, self._seed, self._launch_of, number)
         return [
             case
             for case in ordered
@@ -106,36 +104,36 @@ class Rounds:
 
 
 def _measure_in_rounds(
-    everything: Sequence[Case],
+    planned: Sequence[Case],
     rounds: Rounds,
     session: Session,
-    told: Told,
+    listener: ProgressListener,
     out_of_time: Callable[[float], bool],
 ) -> None:
-    """Measure the blocks that cases need, round after round, until time runs out."""
-    left = sum(map(rounds.blocks_left, everything))
-    done = rounds.blocks_done(everything)
-    told.begin(done, done + left, "cases" if rounds.planned == 1 else "blocks")
+    """Measure the remaining blocks, round after round, until time runs out."""
+    left = sum(map(rounds.blocks_left, planned))
+    done = rounds.blocks_done(planned)
+    listener.begin(done, done + left, "cases" if rounds.planned == 1 else "blocks")
     longest_s = 0.0
     for number in count():
         if not left:
             return
-        due = rounds.due(everything, number)
+        due = rounds.due(planned, number)
         if due:
             rounds.engine.begin_round(number)
         for case in due:
             if out_of_time(longest_s):
                 return
             began, before = time.monotonic(), rounds.blocks_left(case)
-            told.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
+            listener.say(f"{case.collective} {case.bytes} B {case.algorithm} {case.pattern}")
             status = session.measure(case)
             left += rounds.blocks_left(case) - before
             longest_s = max(longest_s, time.monotonic() - began)
-            told.finished(case, status, left)
+            listener.finished(case, status, left)
 
 
-def _warn(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None:
-    """Say, and keep with the results, what the numbers will be worth here."""
+def _warn(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressListener) -> None:
+    """Report the warnings about this machine, and record them with the results."""
     sentences = dict.fromkeys(
         sentence
         for group in placed_groups(loaded, engine)
@@ -143,62 +141,60 @@ def _warn(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None
     )
     store.update_provenance({"warnings": list(sentences), "launches": _launch_facts(loaded, engine)})
     for sentence in sentences:
-        told.warn(sentence)
+        listener.warn(sentence)
 
 
 def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
-    """How the processes of each placement are launched and bound, and how well they start together."""
+    """How the processes of each placement are launched and bound, and their start errors."""
     placements = {(group.p, group.nodes, group.ppn): group for group in placed_groups(loaded, engine)}
     return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
 
 
-def check_names(loaded: LoadedStudy, engine: Engine) -> None:
-    """Raise BadInput, with the study's lines, for algorithms that the library does not have.
-
-    So for hierarchical algorithms that are asked for by name and suit none of the study's placements.
-    """
+def check_algorithm_names(loaded: LoadedStudy, engine: Engine) -> None:
+    """Raise BadInput, with the study's lines, for algorithms that the library does not have, and for
+    hierarchical algorithms that suit none of the study's placements."""
     sections = loaded.study.collective
     known = {
         name: [one.name for one in engine.algorithms(name)] for section in sections for name in section.names
     }
-    places = {(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
+    placements = {(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
     unsuited: dict[str, list[str]] = {}
     for section in sections:
         for name in section.names:
-            for word in section.algorithms:
-                found = engine.named(name, word)
-                if found is not None and word not in known[name]:
-                    known[name].append(word)
-                if found is not None and not any(found.fits(*place) for place in places):
-                    unsuited.setdefault(name, []).append(word)
+            for requested in section.algorithms:
+                algorithm = engine.find_algorithm(name, requested)
+                if algorithm is not None and requested not in known[name]:
+                    known[name].append(requested)
+                if algorithm is not None and not any(algorithm.fits(*place) for place in placements):
+                    unsuited.setdefault(name, []).append(requested)
     check_algorithms(loaded, known, unsuited)
 
 
-def prove(loaded: LoadedStudy, store: Store, engine: Engine, told: Told) -> None:
-    """Judge every algorithm of every collective and p that is not wholly judged yet.
+def prove(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressListener) -> None:
+    """Judge all algorithms of every collective and p for which a verdict is missing.
 
-    Algorithms are judged by comparing them, so where one verdict is missing all are found again.
+    Verdicts come from comparing algorithms, so if one verdict is missing all are determined again.
     """
     requests: dict[tuple[int, str], list[tuple[Algorithm, Case]]] = {}
-    unjudged: set[tuple[int, str]] = set()
+    incomplete: set[tuple[int, str]] = set()
     for group in placed_groups(loaded, engine):
-        for algorithm in asked_algorithms(group, engine):
+        for algorithm in requested_algorithms(group, engine):
             case = cases(group, [algorithm.name], loaded.study)[0]
-            together = (group.p, group.collective)
-            requests.setdefault(together, []).append((algorithm, case))
+            key = (group.p, group.collective)
+            requests.setdefault(key, []).append((algorithm, case))
             if store.verdict(group.collective, algorithm.name, group.p, group.bytes) is None:
-                unjudged.add(together)
-    wanted = [request for together in sorted(unjudged) for request in requests[together]]
-    for proved in engine.prove(wanted, told.say):
-        store.add_algorithms(proved.algorithms)
-        store.add_verdicts(worst(proved.verdicts))
+                incomplete.add(key)
+    ordered = [request for key in sorted(incomplete) for request in requests[key]]
+    for proof in engine.prove(ordered, listener.say):
+        store.add_algorithms(proof.algorithms)
+        store.add_verdicts(worst_verdicts(proof.verdicts))
 
 
 def unproved_collectives(loaded: LoadedStudy, store: Store, engine: Engine) -> list[str]:
-    """Collectives of which algorithms were asked for, and none of them is proved at any p and size."""
+    """Collectives with requested algorithms of which none is proved at any p and size."""
     proved: dict[str, bool] = {}
     for group in placed_groups(loaded, engine):
-        for algorithm in asked_algorithms(group, engine):
+        for algorithm in requested_algorithms(group, engine):
             if algorithm.name == DEFAULT:
                 continue
             verdict = store.verdict(group.collective, algorithm.name, group.p, group.bytes)
@@ -207,37 +203,36 @@ def unproved_collectives(loaded: LoadedStudy, store: Store, engine: Engine) -> l
     return [collective for collective, is_proved in proved.items() if not is_proved]
 
 
-def worst(verdicts: Iterable[Verdict]) -> list[Verdict]:
+def worst_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """One verdict on each algorithm at each p and size: the worst over operations, roots and placements."""
-    found: dict[tuple[object, ...], Verdict] = {}
+    worst: dict[tuple[object, ...], Verdict] = {}
     for verdict in verdicts:
         key = (verdict.collective, verdict.algorithm, verdict.p, verdict.bytes)
-        before = found.setdefault(key, verdict)
-        worse = verdict if _badness(verdict) > _badness(before) else before
-        only = before.commutative_only or verdict.commutative_only
-        found[key] = msgspec.structs.replace(
-            worse,
-            commutative_only=only,
+        before = worst.setdefault(key, verdict)
+        worst[key] = msgspec.structs.replace(
+            verdict if _severity(verdict) > _severity(before) else before,
+            commutative_only=before.commutative_only or verdict.commutative_only,
             wrong_calls=before.wrong_calls or verdict.wrong_calls,
             legal_calls=max(before.legal_calls, verdict.legal_calls),
         )
-    return list(found.values())
+    return list(worst.values())
 
 
-def _badness(verdict: Verdict) -> int:
-    known = MEASURED
-    return known.index(verdict.status) if verdict.status in known else len(known)
+def _severity(verdict: Verdict) -> int:
+    return MEASURED.index(verdict.status) if verdict.status in MEASURED else len(MEASURED)
 
 
 def plan(loaded: LoadedStudy, store: Store, engine: Engine) -> list[Case]:
     """Every case of the study: the algorithms that may be measured, under every pattern."""
-    everything: list[Case] = []
+    planned: list[Case] = []
     for group in placed_groups(loaded, engine):
         names = [
-            one.name for one in asked_algorithms(group, engine) if _may_be_measured(store, group, one.name)
+            one.name
+            for one in requested_algorithms(group, engine)
+            if _may_be_measured(store, group, one.name)
         ]
-        everything += cases(group, names, loaded.study)
-    return everything
+        planned += cases(group, names, loaded.study)
+    return planned
 
 
 def placed_groups(loaded: LoadedStudy, engine: Engine) -> list[Group]:
@@ -245,21 +240,83 @@ def placed_groups(loaded: LoadedStudy, engine: Engine) -> list[Group]:
     return [engine.place(group) for group in groups(loaded.study)]
 
 
-def asked_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
-    """The algorithms that a group asks for, by their final names; ``default`` first, for it is the
-    reference.
+def requested_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
+    """The algorithms that a study requests for a group, by their final names; ``default``, the reference,
+    comes first.
 
-    Hierarchical algorithms are left out where the group's placement does not suit them.
+    Hierarchical algorithms that do not suit the group's placement are left out.
     """
-    asked = [DEFAULT]
+    names = [DEFAULT]
     for name in group.algorithms:
-        asked += [one.name for one in engine.algorithms(group.collective)] if name == "all" else [name]
-    found = [engine.named(group.collective, name) for name in asked]
+        names += [one.name for one in engine.algorithms(group.collective)] if name == "all" else [name]
+    known = [engine.find_algorithm(group.collective, name) for name in names]
     return list(
-        {one.name: one for one in found if one is not None and one.fits(group.nodes, group.ppn)}.values()
+        {one.name: one for one in known if one is not None and one.fits(group.nodes, group.ppn)}.values()
     )
 
 
 def _may_be_measured(store: Store, group: Group, name: str) -> bool:
     verdict = store.verdict(group.collective, name, group.p, group.bytes)
     return verdict is not None and verdict.status in MEASURED
+
+
+def schedule(
+    cases: Sequence[Case], seed: int, launch_of: Callable[[Case], Hashable], round_number: int = 0
+) -> list[Case]:
+    """The cases of one round in the shuffled order of :func:`offbeat.study.cases.order`, grouped by launch.
+
+    ``launch_of`` identifies the launch that a case needs. In the first round, number 0, every launch runs
+    twice at most at each placement: first all no-delay cases, whose runtimes the skews may depend on, launch
+    by launch; then all others, launch by launch. In later rounds every launch runs once. Within a launch the
+    shuffled order is kept.
+    """
+    shuffled = order(cases, seed, round_number)
+    placement_rank: dict[Hashable, int] = {}
+    launch_rank: dict[Hashable, int] = {}
+    launches_at: dict[Hashable, set[Hashable]] = {}
+    for case in shuffled:
+        launch = launch_of(case)
+        placement_rank.setdefault(_placement(case), len(placement_rank))
+        launch_rank.setdefault(launch, len(launch_rank))
+        launches_at.setdefault(_placement(case), set()).add(launch)
+
+    def key(case: Case) -> tuple[int, bool, int]:
+        placement = placement_rank[_placement(case)]
+        if len(launches_at[_placement(case)]) == 1:
+            return placement, False, 0
+        comes_second = round_number == 0 and case.skew_policy != "none"
+        return placement, comes_second, launch_rank[launch_of(case)]
+
+    return sorted(shuffled, key=key)
+
+
+def _placement(case: Case) -> tuple[int, int, int]:
+    return case.p, case.nodes, case.ppn
+
+
+def time_limit(
+    margin_min: float,
+    environ: Mapping[str, str] = os.environ,
+    now_s: Callable[[], float] = time.time,
+) -> Callable[[float], bool]:
+    """A function that returns whether a case of a given duration in seconds exceeds the batch job's time
+    limit.
+
+    ``margin_min`` minutes are reserved for closing the results. Outside a batch job, and if neither the
+    scheduler nor offbeat's job script gives the limit, the function always returns false. ``now_s`` is
+    seconds since 1970.
+    """
+    end_s = _end_s(environ, now_s)
+    if end_s is None:
+        return lambda _: False
+    last_s = end_s - 60.0 * margin_min
+    return lambda longest_s: now_s() + longest_s > last_s
+
+
+def _end_s(environ: Mapping[str, str], now_s: Callable[[], float]) -> float | None:
+    """When the job ends: according to the scheduler, or, if it does not report it (PBS), to the job
+    script."""
+    job = current(environ)
+    if job and job.time_left_s is not None:
+        return now_s() + job.time_left_s
+    return job_end_s(environ)

@@ -1,8 +1,10 @@
-"""What measuring one block after another has to remember: runtimes without delay, skews, what went wrong."""
+"""One run of a study: measuring blocks of cases, with the skews that depend on earlier runtimes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import statistics
+from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as ListOf
 from typing import Any
 
@@ -11,7 +13,6 @@ from numpy.typing import NDArray
 
 from offbeat.engines.base import Engine
 from offbeat.engines.repeat import are_enough_blocks, last_delays_s, no_samples
-from offbeat.engines.skew import NoDelayRuntimes, UnknownSkew
 from offbeat.errors import RunFailed
 from offbeat.pattern import file
 from offbeat.pattern import replay as replay_file
@@ -22,22 +23,26 @@ from offbeat.results.blocks import Samples
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.read import read_cases
 from offbeat.results.store import Store
-from offbeat.study.algorithm import Algorithm
+from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import REPLAY, delays_s, group_of
+from offbeat.study.cases import REPLAY, Group, delays_s, group_of
 from offbeat.study.load import LoadedStudy
 from offbeat.units import counted
 
-LOSSES_BEFORE_GIVING_UP = 2
-"""After so many crashes or hangs of an algorithm in a group, the group's other cases of it are not tried."""
+MOST_LOSSES = 2
+"""After this number of crashes or hangs of an algorithm in a group, its other cases in the group are not
+tried."""
 
 NOT_TRIED = "not tried again: "
 NO_SKEW = "its skew is unknown: "
-"""Beginnings of the reasons for cases that were never launched."""
+"""Prefixes of the reasons for cases that were never launched."""
 
 
 class Session:
-    """One run of a study: measures blocks of cases, and turns what was measured into what is kept."""
+    """One run of a study: measures blocks of cases and writes them to the result directory.
+
+    It holds runtimes without delay, skews, crashes and hangs, also those of earlier runs.
+    """
 
     def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
         self._loaded = loaded
@@ -51,17 +56,17 @@ class Session:
         self._library = library_name(store)
 
     def measure(self, case: Case) -> str:
-        """Measure the next block of a case and put it on disk; the case's status."""
+        """Measure the next block of a case and write it to disk; returns the case's status."""
         delays = np.zeros(case.p)
         try:
             delays = self.delays_s(case)
             samples = self._samples(case, delays)
         except UnknownSkew as unknown:
             samples = no_samples(case.p, f"{NO_SKEW}{unknown}")
-        return self.keep([(case, delays, samples)])[0]
+        return self.save([(case, delays, samples)])[0]
 
     def delays_s(self, case: Case) -> NDArray[np.float64]:
-        """The delay of each rank, in seconds, of a replay in each call; raises :class:`UnknownSkew`."""
+        """The delay of each rank in seconds, for a replay in each call; raises :class:`UnknownSkew`."""
         recorded = self._file(case)
         if isinstance(recorded, Replay):
             return recorded.delays_s
@@ -69,14 +74,14 @@ class Session:
             self._skews_s[case.id] = self._runtimes.skew_s(case)
         return delays_s(self._loaded, case, self._skews_s[case.id])
 
-    def note(self, case: Case, samples: Samples) -> None:
-        """Remember what the skews of other cases multiply: runtimes of the first block, as all skews are set
-        in the first round."""
+    def note_runtime(self, case: Case, samples: Samples) -> None:
+        """Record the runtime on which the skews of other cases depend. Only the first block counts, because
+        all skews are determined in the first round."""
         if samples.block == 0 and not samples.failure and samples.valid.any():
             self._runtimes.note(case, float(np.median(last_delays_s(samples))))
 
-    def keep(self, measured: ListOf[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
-        """Put blocks of cases on disk, with the delays that were asked for; the cases' statuses."""
+    def save(self, measured: ListOf[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
+        """Write blocks of cases to disk, with the requested delays; returns the cases' statuses."""
         judged = [self._status(case, delays, samples) for case, delays, samples in measured]
         self._store.append_all(
             [
@@ -85,7 +90,7 @@ class Session:
             ]
         )
         for case, _, samples in measured:
-            self.note(case, samples)
+            self.note_runtime(case, samples)
         return [status for status, _ in judged]
 
     def _samples(self, case: Case, delays: NDArray[np.float64]) -> Samples:
@@ -96,7 +101,7 @@ class Session:
 
     def _measured(self, case: Case, delays: NDArray[np.float64]) -> Samples:
         losses = self._losses.setdefault(_algorithm_in_group(case), [])
-        if len(losses) >= LOSSES_BEFORE_GIVING_UP:
+        if len(losses) >= MOST_LOSSES:
             return no_samples(case.p, f"{NOT_TRIED}{losses[-1]}")
         samples = self._engine.measure(
             algorithm_of(self._engine, case), case, delays, self._loaded.study.repetitions
@@ -106,7 +111,7 @@ class Session:
         return samples
 
     def _status(self, case: Case, delays: NDArray[np.float64], samples: Samples) -> tuple[str, str]:
-        """The status, and why it is not the best."""
+        """The status, and the reason if it is not ``measured``."""
         if samples.failure:
             return "quarantined", samples.failure
         measured = self._store.blocks_of(case).with_block(samples)
@@ -154,21 +159,21 @@ def _kind(case: Case) -> str:
 
 
 def library_name(store: Store) -> str:
-    """The library that the results are of, as their provenance calls it."""
+    """The measured library, as the results' provenance names it."""
     library = store.provenance["library"]
     return str(library["name"]) if isinstance(library, dict) else str(library)
 
 
 def algorithm_of(engine: Engine, case: Case) -> Algorithm:
-    """The algorithm that a case names; raises RunFailed where the engine has it no longer."""
-    algorithm = engine.named(case.collective, case.algorithm)
+    """The algorithm that a case names; raises RunFailed if the engine no longer has it."""
+    algorithm = engine.find_algorithm(case.collective, case.algorithm)
     if algorithm is None:
         raise RunFailed(f"the library no longer has {case.algorithm} for {case.collective}")
     return algorithm
 
 
 def _cases_before(store: Store) -> list[tuple[Case, dict[str, Any]]]:
-    """The cases that earlier runs of the study put on disk, each with its whole row, in their order."""
+    """The cases that earlier runs of the study wrote to disk, each with its complete row, in their order."""
     fields = Case.__struct_fields__
     rows = read_cases(store.directory).iter_rows(named=True)
     return [(Case(**{name: row[name] for name in fields}), row) for row in rows]
@@ -183,7 +188,7 @@ def _runtimes_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Ca
 
 
 def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
-    """What went wrong with each algorithm of each group when it was launched."""
+    """The crashes and hangs of each algorithm of each group."""
     losses: dict[tuple[str, str], list[str]] = {}
     for case, row in before:
         if row["status"] == "quarantined" and not row["reason"].startswith((NOT_TRIED, NO_SKEW)):
@@ -193,3 +198,69 @@ def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str,
 
 def _algorithm_in_group(case: Case) -> tuple[str, str]:
     return repr(group_of(case)), case.algorithm
+
+
+FASTEST = 3
+"""The policy ``fastest`` takes the mean over this number of algorithms, those with the shortest runtimes."""
+
+
+class UnknownSkew(Exception):
+    """The runtime on which a skew depends was not measured; the text says which."""
+
+
+class NoDelayRuntimes:
+    """Median no-delay d̂ of every algorithm of every group measured so far, in seconds."""
+
+    def __init__(self, rows: Iterable[tuple[Case, float]] = ()) -> None:
+        self._runtimes: dict[str, dict[str, float]] = {}
+        for case, median_s in rows:
+            self.note(case, median_s)
+
+    def note(self, case: Case, median_s: float) -> None:
+        """Record the runtime of a no-delay case; cases with delays are ignored."""
+        if case.skew_policy == "none":
+            self._runtimes.setdefault(_key(group_of(case)), {})[case.algorithm] = median_s
+
+    def skew_s(self, case: Case) -> float:
+        """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`.
+
+        0 for an unscaled pattern file and for a replay: their delays are absolute.
+        """
+        if case.skew_policy in ("none", "file", REPLAY):
+            return 0.0
+        if case.skew_policy == "fixed":
+            return case.skew_factor
+        runtimes = self._runtimes.get(_key(group_of(case)), {})
+        if case.skew_policy == "own":
+            return case.skew_factor * _own(case, runtimes)
+        return case.skew_factor * _over_algorithms(case, runtimes)
+
+
+def _own(case: Case, runtimes: Mapping[str, float]) -> float:
+    if case.algorithm not in runtimes:
+        raise UnknownSkew(f"{case.algorithm} has no no-delay runtime, on which its skew depends")
+    return runtimes[case.algorithm]
+
+
+def _over_algorithms(case: Case, runtimes: Mapping[str, float]) -> float:
+    """The mean, the median, or the mean of the FASTEST over the library's algorithms, depending on the
+    policy.
+
+    The library's own choice is left out: it is one of the algorithms and would count twice. Sums are exactly
+    rounded (fsum), because the last digits of sum() depend on Python's version and on the order of
+    algorithms.
+    """
+    own = [runtime for algorithm, runtime in runtimes.items() if algorithm != DEFAULT] or list(
+        runtimes.values()
+    )
+    if not own:
+        raise UnknownSkew(f"no algorithm of {case.collective} at {case.bytes} B has a no-delay runtime")
+    if case.skew_policy == "median":
+        return statistics.median(own)
+    if case.skew_policy == "fastest":
+        own = sorted(own)[:FASTEST]
+    return math.fsum(own) / len(own)
+
+
+def _key(group: Group) -> str:
+    return repr(group)

@@ -1,4 +1,4 @@
-"""The engine ``sim``: algorithms as schedules, simulated on a platform."""
+"""The engine ``sim``: simulates the schedules of algorithms on a platform."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from offbeat.engines.base import Batch, Exits, Proved, measured_alone
+from offbeat.engines.base import Batch, Exits, ProofResult, measure_single_case
 from offbeat.engines.executors import Workers, submit
-from offbeat.engines.placements import Placements
-from offbeat.engines.sim_work import simulate_batch
 from offbeat.platform.machine import Platform
+from offbeat.platform.network import Nodes
 from offbeat.results.blocks import Samples
 from offbeat.simulation import catalogue
 from offbeat.simulation.catalogue import keeps_order
-from offbeat.simulation.exits import Job, refusal
+from offbeat.simulation.exits import Job, refusal, run_job
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.cases import Group
@@ -28,19 +27,19 @@ from offbeat.study.evidence import SCHEDULE
 from offbeat.study.schema import EXTENTS, RepetitionsSection
 
 VALUES_AT_ONCE = 2**22
-"""Delays in one batch: 32 MiB of them, and as much of exits."""
+"""Delays in one batch: 32 MiB, and the same size of exits."""
 
 MESSAGES_AT_ONCE = 2**23
-"""About so many messages in one batch, so that many workers share a large case's patterns."""
+"""The approximate number of messages in one batch, so that many workers share a large case's patterns."""
 
 LANES = 8
-"""A batch has a multiple of so many patterns: the simulator takes as many in one pass."""
+"""The number of patterns that the simulator evaluates in one pass; batches have a multiple of it."""
 
 
 class SimEngine:
     """See :class:`offbeat.engines.base.BatchEngine`.
 
-    ``platform`` is the simulated machine and ``family`` says whose algorithms run on it.
+    ``platform`` is the simulated machine and ``family`` the library whose algorithms are simulated.
     """
 
     deterministic = True
@@ -54,7 +53,7 @@ class SimEngine:
 
     @property
     def name(self) -> str:
-        """What it is called in results: ``sim-openmpi on paper``."""
+        """The name in results: ``sim-openmpi on paper``."""
         return f"sim-{self.family} on {self.platform.name}"
 
     @property
@@ -63,7 +62,7 @@ class SimEngine:
         return self._opened().batches_ahead
 
     def describe(self) -> dict[str, object]:
-        """Facts for the provenance; the identity is that of family and platform."""
+        """Facts for the provenance; the identity is a digest of family and platform."""
         platform = msgspec.to_builtins(self.platform.file)
         digest = hashlib.sha256(msgspec.json.encode([self.family, platform], order="deterministic"))
         library = {
@@ -84,41 +83,41 @@ class SimEngine:
             for known in catalogue.algorithms(collective, self.family)
         ]
 
-    def named(self, collective: str, name: str) -> Algorithm | None:
-        """The algorithm of a name, parameters included."""
-        found = catalogue.find(collective, self.family, name)
-        return Algorithm(collective=collective, name=name) if found else None
+    def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
+        """The algorithm with a name, which may have parameters."""
+        known = catalogue.find(collective, self.family, name)
+        return Algorithm(collective=collective, name=name) if known else None
 
     def place(self, group: Group) -> Group:
-        """Nodes and ppn as the platform's mapping gives them."""
+        """Nodes and ppn according to the platform's mapping."""
         return self._placements.place(group)
 
-    def adopt(self, algorithms: Iterable[Algorithm]) -> None:
-        """Names never change here."""
+    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
+        """Nothing to do: names never change."""
 
     def prove(
-        self, requests: Iterable[tuple[Algorithm, Case]], told: Callable[[str], None] = lambda _: None
-    ) -> Iterator[Proved]:
-        """What runs is what is asked for; only what a library refuses is found out."""
+        self, requests: Iterable[tuple[Algorithm, Case]], report: Callable[[str], None] = lambda _: None
+    ) -> Iterator[ProofResult]:
+        """A simulated algorithm needs no proof; only the refusals of the library are determined."""
         for (collective, p), chunk in groupby(requests, key=lambda entry: (entry[1].collective, entry[1].p)):
-            told(f"{collective}, p = {p}: which algorithms take this call")
-            asked = list(chunk)
-            algorithms = {algorithm.name: algorithm for algorithm, _ in asked}
-            yield Proved(
-                algorithms=list(algorithms.values()), verdicts=[self._verdict(*entry) for entry in asked]
+            report(f"{collective}, p = {p}: checking which algorithms support the call")
+            entries = list(chunk)
+            algorithms = {algorithm.name: algorithm for algorithm, _ in entries}
+            yield ProofResult(
+                algorithms=list(algorithms.values()), verdicts=[self._verdict(*entry) for entry in entries]
             )
 
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """One case alone: one repetition, or one of each call of a replay."""
-        return measured_alone(self.submit, algorithm, case, delays_s)
+        """Simulate one case: one repetition, or one per call of a replay."""
+        return measure_single_case(self.submit, algorithm, case, delays_s)
 
     def begin_round(self, number: int) -> None:
-        """Nothing differs between rounds here, and there is one."""
+        """Nothing to do: a simulated study has one round."""
 
     def patterns_at_once(self, case: Case) -> int:
-        """Few where there are many ranks; a multiple of what the simulator takes in one pass."""
+        """The largest batch: a multiple of LANES, smaller for many ranks."""
         most = min(VALUES_AT_ONCE // case.p, MESSAGES_AT_ONCE // case.p**2, 1024)
         return max(1, most // LANES) * LANES
 
@@ -129,19 +128,19 @@ class SimEngine:
         )
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
-        """Nothing is launched."""
+        """Empty: nothing is launched."""
         return ""
 
     def warnings(self, case: Case) -> list[str]:
-        """What weakens a simulation's numbers stands with the platform."""
+        """None: the platform file documents the limits of its model."""
         return []
 
     def inspect(self, case: Case) -> dict[str, object]:
-        """Where the ranks are."""
+        """The placement of the ranks."""
         return {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-        """Nothing is launched, so nothing is cheaper together."""
+        """The same for all cases: nothing is launched, so the order has no effect on the cost."""
         return ()
 
     def close(self) -> None:
@@ -185,3 +184,41 @@ class SimEngine:
             element_bytes=EXTENTS.get(case.datatype, 1),
             arrivals_s=delays_s,
         )
+
+
+class Placements:
+    """The placements of a study on one platform: the node of each rank."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._node_of_rank: dict[tuple[int, int, int], Nodes] = {}
+
+    def place(self, group: Group) -> Group:
+        """Nodes and ppn according to the platform's mapping; ppn is 0 if nodes have different numbers of
+        ranks.
+
+        Raises BadInput if the ranks do not fit.
+        """
+        placed = self._platform.node_of_rank(group.p, nodes=group.nodes, ppn=group.ppn)
+        ranks = np.bincount(placed)
+        ranks = ranks[ranks > 0]
+        nodes, ppn = len(ranks), int(ranks[0]) if (ranks == ranks[0]).all() else 0
+        self._node_of_rank.setdefault((group.p, nodes, ppn), placed)
+        return msgspec.structs.replace(group, nodes=nodes, ppn=ppn)
+
+    def node_of_rank(self, case: Case) -> Nodes:
+        """The node of each rank (p,) of a case whose group was placed."""
+        return self._node_of_rank[case.p, case.nodes, case.ppn]
+
+
+def simulate_batch(job: Job) -> Exits:
+    """Simulate every pattern of a job; errors of its algorithm are part of the result.
+
+    This is the work of a worker: argument and result can be sent to other machines.
+    """
+    try:
+        done = run_job(job)
+    except (ValueError, RuntimeError, MemoryError) as error:
+        reason = str(error) or "there is not enough memory for the simulation"
+        return Exits(exits_s=np.zeros((0, job.p)), failure=reason)
+    return Exits(exits_s=done.exits_s, messages=done.messages)

@@ -1,4 +1,4 @@
-"""The engine ``smpi``: SimGrid's own simulation of MPI, many calls within one process."""
+"""The engine ``smpi``: SimGrid's simulation of MPI, with many calls in one process."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.base import Batch, Exits, Proved, measured_alone
-from offbeat.engines.placements import Placements
-from offbeat.engines.session import LOSSES_BEFORE_GIVING_UP, NOT_TRIED
-from offbeat.engines.smpi_program import Call, Oracle, build_program
+from offbeat.engines.base import Batch, Exits, ProofResult, measure_single_case
+from offbeat.engines.session import MOST_LOSSES, NOT_TRIED
+from offbeat.engines.sim import Placements
+from offbeat.engines.smpi_program import Call, SimGridProcess, build_program
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
@@ -50,14 +50,14 @@ COLLECTIVES = (
     "scan",
     "scatter",
 )
-"""What ``offbeat-smpi`` can call."""
+"""The collectives that ``offbeat-smpi`` supports."""
 
 CHECKED_BLOCKS = 3
 """Elements of a block in the call that checks an algorithm; reductions are checked with p + 1 elements,
-because some give way to others below p."""
+because some algorithms fall back to others below p elements."""
 
-CROWDED = 64
-"""Above so many ranks SimGrid is slow where everybody sends to everybody at once."""
+SLOW_FROM_RANKS = 64
+"""Above this number of ranks SimGrid is slow for algorithms in which all ranks send to all others at once."""
 
 END_PATIENCE_S = 1.0
 
@@ -67,8 +67,8 @@ Answer = TypeVar("Answer")
 class SmpiEngine:
     """See :class:`offbeat.engines.base.BatchEngine`.
 
-    Each of ``workers`` threads has a program of its own, which is started anew after a crash. ``logs`` takes
-    what SimGrid prints, and ``scratch`` its platform files while they are needed.
+    Each of ``workers`` threads has a program of its own, which is restarted after a crash. ``logs`` is the
+    folder for SimGrid's output, and ``scratch`` for its temporary platform files.
     """
 
     deterministic = True
@@ -92,19 +92,19 @@ class SmpiEngine:
         self._settings = smpi_platform.settings(platform)
         self._placements = Placements(platform)
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="smpi")
-        self._own = threading.local()
+        self._of_thread = threading.local()
         self._lock = threading.Lock()
-        self._running: list[Oracle] = []
-        self._alone: Oracle | None = None
+        self._running: list[SimGridProcess] = []
+        self._one_rank: SimGridProcess | None = None
         self._numbers = itertools.count(1)
         self._losses: dict[tuple[str, str], list[str]] = {}
         self._algorithms: dict[str, list[Algorithm]] = {}
         self._version = ""
 
     def describe(self) -> dict[str, object]:
-        """Facts for the provenance; the identity is that of SimGrid's version and the platform."""
+        """Facts for the provenance; the identity is a digest of SimGrid's version and the platform."""
         if not self._version:
-            self._version = self._ask_alone(lambda oracle: oracle.version)
+            self._version = self._query(lambda program: program.version)
         platform = msgspec.to_builtins(self.platform.file)
         digest = hashlib.sha256(msgspec.json.encode([self._version, platform], order="deterministic"))
         library = {
@@ -120,57 +120,57 @@ class SmpiEngine:
         return {"library": library, "deterministic": True}
 
     def algorithms(self, collective: str) -> list[Algorithm]:
-        """SMPI's algorithms; ``default`` is what it does unless told otherwise."""
+        """SMPI's algorithms; ``default`` is SMPI's own choice."""
         if collective not in COLLECTIVES:
             return []
         if collective not in self._algorithms:
-            names = [DEFAULT, *self._ask_alone(lambda oracle: oracle.algorithms(collective))]
+            names = [DEFAULT, *self._query(lambda program: program.algorithms(collective))]
             self._algorithms[collective] = [Algorithm(collective=collective, name=name) for name in names]
         return self._algorithms[collective]
 
-    def named(self, collective: str, name: str) -> Algorithm | None:
-        """The algorithm of a name; SMPI's have no parameters."""
+    def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
+        """The algorithm with a name; SMPI's algorithms have no parameters."""
         return next((one for one in self.algorithms(collective) if one.name == name), None)
 
     def place(self, group: Group) -> Group:
-        """The nodes and processes a node that the platform's mapping gives."""
+        """Nodes and ppn according to the platform's mapping."""
         return self._placements.place(group)
 
-    def adopt(self, algorithms: Iterable[Algorithm]) -> None:
-        """Names never change here."""
+    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
+        """Nothing to do: names never change."""
 
     def prove(
-        self, requests: Iterable[tuple[Algorithm, Case]], told: Callable[[str], None] = lambda _: None
-    ) -> Iterator[Proved]:
-        """Call each algorithm once with numbers: what SimGrid implements is not always right."""
+        self, requests: Iterable[tuple[Algorithm, Case]], report: Callable[[str], None] = lambda _: None
+    ) -> Iterator[ProofResult]:
+        """Execute each algorithm once with data: SimGrid's implementations are not always correct."""
         for (collective, p), chunk in groupby(requests, key=lambda entry: (entry[1].collective, entry[1].p)):
-            told(f"checking {collective}, p = {p}")
-            asked = list(chunk)
-            keys = [_checked(algorithm, case) for algorithm, case in asked]
+            report(f"checking {collective}, p = {p}")
+            entries = list(chunk)
+            keys = [_check_key(algorithm, case) for algorithm, case in entries]
             checks = {
                 key: self._executor.submit(self._check, key, case)
-                for key, (_, case) in zip(keys, asked, strict=True)
+                for key, (_, case) in zip(keys, entries, strict=True)
             }
-            algorithms = {algorithm.name: algorithm for algorithm, _ in asked}
-            yield Proved(
+            algorithms = {algorithm.name: algorithm for algorithm, _ in entries}
+            yield ProofResult(
                 algorithms=list(algorithms.values()),
                 verdicts=[
                     _verdict(algorithm, case, *checks[key].result())
-                    for key, (algorithm, case) in zip(keys, asked, strict=True)
+                    for key, (algorithm, case) in zip(keys, entries, strict=True)
                 ],
             )
 
     def measure(
         self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
     ) -> Samples:
-        """One case alone: one repetition, or one of each call of a replay."""
-        return measured_alone(self.submit, algorithm, case, delays_s)
+        """Simulate one case: one repetition, or one per call of a replay."""
+        return measure_single_case(self.submit, algorithm, case, delays_s)
 
     def begin_round(self, number: int) -> None:
-        """Nothing differs between rounds here, and there is one."""
+        """Nothing to do: a simulated study has one round."""
 
     def patterns_at_once(self, case: Case) -> int:
-        """One, as they are simulated one by one: so a crash costs one case."""
+        """One, because patterns are simulated one by one: so a crash loses one case."""
         return 1
 
     def submit(self, batch: Batch) -> Future[Exits]:
@@ -178,26 +178,27 @@ class SmpiEngine:
         return self._executor.submit(self._simulate, batch)
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
-        """Nothing that could be copied into a shell."""
+        """Empty: no command line describes a case."""
         return ""
 
     def warnings(self, case: Case) -> list[str]:
-        """What SimGrid does differently, and where it is slow."""
-        found = smpi_platform.warnings(self.platform)
-        if case.p > CROWDED and case.collective in ("allreduce", "alltoall"):
-            found.append(
-                f"SimGrid may take minutes to hours for each case of {case.collective} with p = {case.p}"
-                " where everybody sends to everybody at once (alltoall: basic_linear, mvapich2_scatter_dest;"
-                " allreduce: rab1, rab2); what takes longer than repetitions.hang_after is given up"
+        """How SimGrid's model differs, and where it is slow."""
+        sentences = smpi_platform.warnings(self.platform)
+        if case.p > SLOW_FROM_RANKS and case.collective in ("allreduce", "alltoall"):
+            sentences.append(
+                f"SimGrid may take minutes to hours for each case of {case.collective} with p = {case.p} if"
+                " all"
+                " ranks send to all others at once (alltoall: basic_linear, mvapich2_scatter_dest; allreduce:"
+                " rab1, rab2); cases that take longer than repetitions.hang_after are quarantined"
             )
-        return found
+        return sentences
 
     def inspect(self, case: Case) -> dict[str, object]:
-        """Where the ranks are."""
+        """The placement of the ranks."""
         return {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-        """A program has one placement."""
+        """The placement: a program has only one."""
         return (case.p, case.nodes, case.ppn)
 
     def close(self) -> None:
@@ -205,15 +206,15 @@ class SmpiEngine:
         self._executor.shutdown(wait=False, cancel_futures=True)
         with self._lock:
             running, self._running = self._running, []
-        for oracle in running:
-            oracle.close(END_PATIENCE_S)
+        for program in running:
+            program.close(END_PATIENCE_S)
         with contextlib.suppress(OSError):
             self._scratch.rmdir()
 
     def _simulate(self, batch: Batch) -> Exits:
         case = batch.cases[0]
         losses = self._losses.setdefault((batch.algorithm.name, repr(group_of(case))), [])
-        if len(losses) >= LOSSES_BEFORE_GIVING_UP:
+        if len(losses) >= MOST_LOSSES:
             return _failed(case, f"{NOT_TRIED}{losses[-1]}")
         call = Call(
             case.collective,
@@ -223,10 +224,10 @@ class SmpiEngine:
             root=case.root,
         )
         try:
-            oracle = self._mine(case)
-            exits = [oracle.run(call, delays)[0] for delays in batch.delays_s]
+            program = self._thread_program(case)
+            exits = [program.run(call, delays)[0] for delays in batch.delays_s]
         except DriverLost as lost:
-            self._forget_mine()
+            self._drop_thread_program()
             losses.append(_reason(lost))
             return _failed(case, losses[-1])
         except Refused as refusal:
@@ -240,32 +241,32 @@ class SmpiEngine:
             case.collective, algorithm, bytes=elements * EXTENTS["int"], datatype="int", root=case.root
         )
         try:
-            wrong = self._mine(case).wrong(call)
+            wrong = self._thread_program(case).wrong(call)
         except DriverLost as lost:
-            self._forget_mine()
+            self._drop_thread_program()
             return "quarantined", _reason(lost)
         except Refused as refusal:
             return "refused", str(refusal)
         return ("wrong", f"{wrong} elements of the results are wrong") if wrong else ("proved", "")
 
-    def _mine(self, case: Case) -> Oracle:
+    def _thread_program(self, case: Case) -> SimGridProcess:
         """This thread's program, with the placement of a case."""
         placement = (case.p, case.nodes, case.ppn)
-        if getattr(self._own, "placement", None) != placement:
-            if getattr(self._own, "oracle", None) is not None:
-                self._end(self._own.oracle)
-            self._own.oracle = self._start(self._placements.node_of_rank(case))
-            self._own.placement = placement
-        oracle: Oracle = self._own.oracle
-        return oracle
+        if getattr(self._of_thread, "placement", None) != placement:
+            if getattr(self._of_thread, "program", None) is not None:
+                self._end(self._of_thread.program)
+            self._of_thread.program = self._start(self._placements.node_of_rank(case))
+            self._of_thread.placement = placement
+        program: SimGridProcess = self._of_thread.program
+        return program
 
-    def _forget_mine(self) -> None:
-        """It died."""
-        self._end(self._own.oracle)
-        self._own.oracle = self._own.placement = None
+    def _drop_thread_program(self) -> None:
+        """Clean up after this thread's program died."""
+        self._end(self._of_thread.program)
+        self._of_thread.program = self._of_thread.placement = None
 
-    def _start(self, node_of_rank: Nodes) -> Oracle:
-        oracle = Oracle(
+    def _start(self, node_of_rank: Nodes) -> SimGridProcess:
+        program = SimGridProcess(
             self._program,
             smpi_platform.xml(self.platform, node_of_rank),
             [smpi_platform.host(int(node)) for node in node_of_rank],
@@ -275,34 +276,35 @@ class SmpiEngine:
             patience_s=self._hang_after_s,
         )
         with self._lock:
-            self._running.append(oracle)
-        return oracle
+            self._running.append(program)
+        return program
 
-    def _ask_alone(self, question: Callable[[Oracle], Answer]) -> Answer:
-        """Ask a program with one rank what no placement changes."""
+    def _query(self, question: Callable[[SimGridProcess], Answer]) -> Answer:
+        """The answer of a program with one rank to a question that does not depend on the placement."""
         try:
-            if self._alone is None:
-                self._alone = self._start(np.zeros(1, dtype=np.int32))
-            return question(self._alone)
+            if self._one_rank is None:
+                self._one_rank = self._start(np.zeros(1, dtype=np.int32))
+            return question(self._one_rank)
         except DriverLost as lost:
             raise RunFailed(f"SimGrid cannot be used here: {lost}") from None
 
-    def _end(self, oracle: Oracle) -> None:
+    def _end(self, program: SimGridProcess) -> None:
         with self._lock:
-            self._running = [one for one in self._running if one is not oracle]
-        oracle.close(END_PATIENCE_S)
+            self._running = [one for one in self._running if one is not program]
+        program.close(END_PATIENCE_S)
 
 
 def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
-    """SimGrid on the study's platform; its program is built where it is not there yet.
+    """SimGrid on the study's platform; builds its program if necessary.
 
-    Raises BadInput for a platform that SimGrid cannot express, and RunFailed where there is no SimGrid.
+    Raises BadInput for a platform that SimGrid cannot express, and RunFailed if there is no SimGrid.
     """
     section = loaded.study.simulator
     if section.executor != "local":
         raise BadInput(
-            f"{loaded.where(('simulator', 'executor'))} the engine smpi computes on this machine's cores"
-            f" alone, not with {section.executor}: write executor = 'local'"
+            f"{loaded.where(('simulator', 'executor'))} the engine smpi runs only on this machine's cores,"
+            " not"
+            f" with {section.executor}: write executor = 'local'"
         )
     platform = loaded.platform()
     smpi_platform.refuse(platform)
@@ -316,10 +318,10 @@ def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
     )
 
 
-def _checked(algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-    """What a check depends on; the last is the number of elements."""
-    whole = case.collective in REDUCING or case.collective == "bcast"
-    in_blocks = not whole or case.collective.startswith("reduce_scatter")
+def _check_key(algorithm: Algorithm, case: Case) -> tuple[object, ...]:
+    """Everything that a check depends on; the last entry is the number of elements."""
+    same_buffer = case.collective in REDUCING or case.collective == "bcast"
+    in_blocks = not same_buffer or case.collective.startswith("reduce_scatter")
     most = CHECKED_BLOCKS if in_blocks else case.p + 1
     elements = min(case.bytes // EXTENTS.get(case.datatype, 1), most)
     return algorithm.name, case.p, case.nodes, case.ppn, case.root, elements
@@ -340,7 +342,7 @@ def _verdict(algorithm: Algorithm, case: Case, status: str, reason: str) -> Verd
 
 def _reason(lost: DriverLost) -> str:
     hung = str(lost).startswith(HUNG)
-    return f"{lost}; repetitions.hang_after says how long to wait" if hung else str(lost)
+    return f"{lost}; repetitions.hang_after sets the limit" if hung else str(lost)
 
 
 def _failed(case: Case, reason: str) -> Exits:

@@ -1,4 +1,4 @@
-"""A platform as SimGrid's files and settings, and what of it SimGrid cannot express."""
+"""A platform as SimGrid's files and settings, and the features that SimGrid cannot express."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HEADER_BYTES = 16
 """What SMPI adds to every message."""
 
 CROSS_TRAFFIC = 0.05
-"""The share that SimGrid takes of the way back; it can be left out, too."""
+"""SimGrid's fixed share of the reverse direction; it can be switched off."""
 
 MOST_NODES = 512
-"""Nodes behind several switches whose routes are written one by one; at this number a file has 80 MB."""
+"""The most nodes behind several switches: each route is written separately, and the file has 80 MB then."""
 
-PLENTY = 1e18
+UNLIMITED = 1e18
 """A bandwidth in bytes per second that never limits."""
 
 _HEAD = """<?xml version='1.0'?>
@@ -41,12 +41,12 @@ def host(node: int) -> str:
 
 
 def settings(platform: Platform) -> list[str]:
-    """SimGrid's options, ``name:value``, under which messages cost what the platform says."""
+    """SimGrid's options, ``name:value``, that give messages the costs of the platform."""
     messages = platform.file.messages
     sending = f"0:{messages.send_overhead!r}:0"
     return [
         f"network/crosstraffic:{int(platform.file.reverse_share > 0)}",
-        "network/TCP-gamma:0",  # no bound on what one message gets of a long route
+        "network/TCP-gamma:0",  # no limit on the bandwidth of a message on a long route
         f"smpi/lat-factor:{_steps(latency_factors(messages))}",
         f"smpi/bw-factor:{_steps(bandwidth_factors(messages))}",
         f"smpi/send-is-detached-thresh:{messages.detached_below}",
@@ -58,8 +58,8 @@ def settings(platform: Platform) -> list[str]:
 
 
 def xml(platform: Platform, node_of_rank: Nodes) -> str:
-    """SimGrid's platform file with at least the nodes that have ranks. Raises BadInput where they are too
-    many for it."""
+    """SimGrid's platform file with at least the nodes that have ranks. Raises BadInput if they are too
+    many."""
     if platform.file.topology == "single_switch":
         return f"{_HEAD}{_cluster(platform)}</platform>\n"
     used = sorted({int(node) for node in node_of_rank})
@@ -72,47 +72,49 @@ def xml(platform: Platform, node_of_rank: Nodes) -> str:
 
 
 def refuse(platform: Platform) -> None:
-    """Raise BadInput, with a sentence for each key, for what SimGrid cannot express."""
+    """Raise BadInput, with a sentence for each key, for a platform that SimGrid cannot express."""
     faults = [f"{platform.where(key)} {sentence}" for key, sentence in _inexpressible(platform)]
     if faults:
         raise BadInput("\n".join(faults))
 
 
 def warnings(platform: Platform) -> list[str]:
-    """What SimGrid does differently on a platform like this."""
-    found = []
+    """How SimGrid's model differs from that of the engine sim on a platform like this."""
+    sentences = []
     if platform.file.topology != "single_switch":
-        found.append(
-            "where messages with routes of different lengths share a link, SimGrid gives those on shorter"
-            " routes more of it, and the engine sim gives all the same"
+        sentences.append(
+            "where messages with routes of different lengths share a link, SimGrid gives more bandwidth to"
+            " those"
+            " on shorter routes, while the engine sim shares it equally"
         )
     messages = platform.file.messages
     if messages.send_overhead or messages.receive_overhead:
-        found.append(
-            "SimGrid has overheads for detached messages alone, a receiver pays when it has waited for its"
-            " message, and a process that sends and receives at once pays before its receive is ready; in"
-            " the engine sim every message costs its sender and its receiver"
+        sentences.append(
+            "SimGrid charges overheads only for detached messages: a receiver is charged after it has"
+            " waited for"
+            " its message, and a process that sends and receives at once before its receive is ready; in the"
+            " engine sim every message costs its sender and its receiver"
         )
-    return found
+    return sentences
 
 
 def _inexpressible(platform: Platform) -> Iterable[tuple[Key, str]]:
     file, messages = platform.file, platform.file.messages
-    mend = "the engine sim knows it"
+    alternative = "use the engine sim"
     if file.reverse_share not in (0.0, CROSS_TRAFFIC):
         yield (
             ("reverse_share",),
-            f"SimGrid has 0 or {CROSS_TRAFFIC}, not {file.reverse_share:g}; write one of these",
+            f"SimGrid supports 0 or {CROSS_TRAFFIC}, not {file.reverse_share:g}; write one of these",
         )
     if messages.header != HEADER_BYTES:
         yield (
             ("messages", "header"),
-            f"SMPI's messages have a header of {HEADER_BYTES} B, not {messages.header} B; {mend}",
+            f"SMPI's messages have a header of {HEADER_BYTES} B, not {messages.header} B; {alternative}",
         )
     if messages.flow_bandwidth:
         yield (
             ("messages", "flow_bandwidth"),
-            f"SimGrid has no largest share of a message; leave it out, or {mend}",
+            f"SimGrid cannot limit the bandwidth of one message; leave it out, or {alternative}",
         )
     inside = inside_factors(platform.file)
     if latency_factors(inside) != latency_factors(messages) or bandwidth_factors(inside) != bandwidth_factors(
@@ -120,18 +122,18 @@ def _inexpressible(platform: Platform) -> Iterable[tuple[Key, str]]:
     ):
         yield (
             ("inside", "from_sizes"),
-            f"SimGrid has the same factors inside nodes as between them; leave them out, or {mend}",
+            f"SimGrid has the same factors inside nodes as between them; leave them out, or {alternative}",
         )
     for key in ("reduce_bandwidth", "copy_bandwidth"):
         if getattr(messages, key):
             yield (
                 ("messages", key),
-                f"in SMPI reductions and copies take no simulated time; leave it out, or {mend}",
+                f"in SMPI reductions and copies take no simulated time; leave it out, or {alternative}",
             )
     if messages.eager_below > messages.detached_below:
         yield (
             ("messages", "eager_below"),
-            f"SMPI's eager messages are detached, too: write at most detached_below, or {mend}",
+            f"SMPI's eager messages are detached, too: write at most detached_below, or {alternative}",
         )
 
 
@@ -141,7 +143,7 @@ def _steps(steps: Steps) -> str:
 
 def _cluster(platform: Platform) -> str:
     file = platform.file
-    link = file.link if file.nodes > 1 else file.inside  # a single node needs no link, but SimGrid wants one
+    link = file.link if file.nodes > 1 else file.inside  # SimGrid requires a link even for a single node
     return (
         f'<cluster id="cluster" prefix="node-" suffix="" radical="0-{file.nodes - 1}" speed="1Gf"'
         f' core="{file.cores}" bw="{link.bandwidth!r}Bps" lat="{link.latency!r}s"'
@@ -151,14 +153,14 @@ def _cluster(platform: Platform) -> str:
 
 
 def _zone(platform: Platform, used: Sequence[int]) -> Iterable[str]:
-    """Links and routes one by one: those of the simulator, so that both route alike.
+    """Every link and route of the simulator's topology, so that both simulators route in the same way.
 
-    Links have no latency here; each route passes a further one that has all of it and is never full.
+    These links have no latency; each route has an additional unlimited link with the latency of the route.
     """
     inside = platform.file.inside
-    joined = topology(platform.file)
+    network = topology(platform.file)
     routes = {
-        (source, target): joined.routes(source, target)
+        (source, target): network.routes(source, target)
         for source in used
         for target in used
         if source != target
@@ -168,9 +170,9 @@ def _zone(platform: Platform, used: Sequence[int]) -> Iterable[str]:
         yield f'<host id="{host(node)}" speed="1Gf" core="{platform.file.cores}"/>\n'
     yield _link("inside", inside.bandwidth, inside.latency, "FATPIPE")
     for link in sorted({link for _, hops in routes.values() for link, weight in hops if weight == 1}):
-        yield _link(f"link-{link}", joined.bandwidths[link], 0.0, "SHARED")
+        yield _link(f"link-{link}", network.bandwidths[link], 0.0, "SHARED")
     for latency_s in sorted({latency_s for latency_s, _ in routes.values()}):
-        yield _link(f"latency-{latency_s!r}", PLENTY, latency_s, "FATPIPE")
+        yield _link(f"latency-{latency_s!r}", UNLIMITED, latency_s, "FATPIPE")
     for node in used:
         yield _route(node, node, ["inside"])
     for (source, target), (latency_s, hops) in routes.items():
@@ -187,5 +189,5 @@ def _link(name: str, bandwidth: float, latency_s: float, policy: str) -> str:
 
 
 def _route(source: int, target: int, links: Iterable[str]) -> str:
-    passed = "".join(f"<link_ctn id={quoteattr(link)}/>" for link in links)
-    return f'<route src="{host(source)}" dst="{host(target)}" symmetrical="NO">{passed}</route>\n'
+    elements = "".join(f"<link_ctn id={quoteattr(link)}/>" for link in links)
+    return f'<route src="{host(source)}" dst="{host(target)}" symmetrical="NO">{elements}</route>\n'

@@ -1,4 +1,4 @@
-"""The program ``offbeat-smpi``: built once where SimGrid is installed, and spoken to."""
+"""The program ``offbeat-smpi``: building it once if SimGrid is installed, and running calls in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from offbeat.mpi.build import (
     BuildFailed,
     build_once,
     cache_folder,
-    generator_words,
+    generator_options,
     last_errors,
     native_sources,
     source_digest,
@@ -27,13 +27,13 @@ PROGRAM = "offbeat-smpi"
 """File name of the program."""
 
 START_PATIENCE_S = 300.0
-"""How long the program may take to be ready, however short calls must be."""
+"""How long the program may take to start, independently of the limit for calls."""
 
 PACKAGE = "Debian's and Ubuntu's package libsimgrid-dev"
 
 _SOURCES = (".cpp", ".hpp", "CMakeLists.txt")
 _ABSENT = "SimGrid with SMPI was not found"
-"""The beginning of what ``native/smpi/CMakeLists.txt`` says where it isn't there."""
+"""Prefix of the message of ``native/smpi/CMakeLists.txt`` if SimGrid is missing."""
 
 
 def build_program(
@@ -41,32 +41,32 @@ def build_program(
     echo: Callable[[str], None] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Path:
-    """The program, built first where the cache does not hold it for this SimGrid.
+    """The path of the program; builds it if the cache lacks it for this SimGrid.
 
-    Raises :class:`RunFailed` where SimGrid or a compiler is missing, or the build fails.
+    Raises :class:`RunFailed` if SimGrid or a compiler is missing, or the build fails.
     """
     program = program_path(cache, environ)
     try:
-        return build_once(program, _sources(), generator_words(), "the program for SimGrid", echo, environ)
+        return build_once(program, _sources(), generator_options(), "the program for SimGrid", echo, environ)
     except BuildFailed as failed:
-        said = failed.log.read_text(encoding="utf-8", errors="replace")
-        if _ABSENT in said:
+        log = failed.log.read_text(encoding="utf-8", errors="replace")
+        if _ABSENT in log:
             raise RunFailed(
                 f"the engine smpi needs SimGrid, which is not installed here: install {PACKAGE}, or set"
                 " CMAKE_PREFIX_PATH to where it is"
             ) from None
-        if "No CMAKE_CXX_COMPILER could be found" in said:
+        if "No CMAKE_CXX_COMPILER could be found" in log:
             raise RunFailed(
                 "the engine smpi needs a C++ compiler once, to build the program for SimGrid: install g++"
             ) from None
         raise RunFailed(
             f"the program for SimGrid could not be built: {last_errors(failed.log)}"
-            f" (the whole log: {failed.log})"
+            f" (complete log: {failed.log})"
         ) from None
 
 
 def program_path(cache: Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the program for the installed SimGrid is, or will be once it is built."""
+    """The path of the program for the installed SimGrid, whether it is built or not."""
     library = ctypes.util.find_library("simgrid") or "elsewhere"
     digest = source_digest(_sources(), environ, _SOURCES)
     return (cache or cache_folder(environ)) / "native" / f"smpi-{library}-{digest}" / "bin" / PROGRAM
@@ -77,10 +77,10 @@ def _sources() -> Path:
 
 
 class Call:
-    """One collective call by one algorithm, as the program's words."""
+    """One collective call by one algorithm, as arguments of the program's commands."""
 
     def __init__(self, collective: str, algorithm: str, *, bytes: int, datatype: str, root: int) -> None:
-        self.words: dict[str, object] = {
+        self.arguments: dict[str, object] = {
             "collective": collective,
             "algorithm": algorithm,
             "bytes": bytes,
@@ -89,14 +89,14 @@ class Call:
         }
 
 
-class Oracle:
-    """A running program: one platform with ranks on it, and many calls, one after another.
+class SimGridProcess:
+    """A running program: simulates many calls, one after another, on one platform with fixed ranks.
 
     ``platform`` is SimGrid's XML, ``hosts`` the name of each rank's host, ``settings`` SimGrid's options as
-    ``name:value``. ``folder`` takes its files; what SimGrid prints goes to ``log``. Every question raises
-    :class:`offbeat.mpi.driver.DriverLost` where the program dies or gives no answer within ``patience_s``
-    seconds (it is ended then), and :class:`offbeat.mpi.driver.Refused` where SMPI refuses the call.
-    ``version`` is SimGrid's.
+    ``name:value``. Its files are written to ``folder``, and SimGrid's output to ``log``. Every command raises
+    :class:`offbeat.mpi.driver.DriverLost` if the program dies or does not answer within ``patience_s``
+    seconds (it is then killed), and :class:`offbeat.mpi.driver.Refused` if SMPI refuses the call. ``version``
+    is SimGrid's.
     """
 
     def __init__(
@@ -125,44 +125,44 @@ class Oracle:
         self.version = str(self._ask("hello", START_PATIENCE_S)["simgrid"])
 
     def algorithms(self, collective: str) -> list[str]:
-        """SMPI's algorithms of a collective; none where it has no choice."""
+        """SMPI's algorithms of a collective; empty if it has no choice."""
         names = self._ask("algorithms", START_PATIENCE_S, collective=collective)["algorithms"]
         assert isinstance(names, list)
         return [str(name) for name in names]
 
     def wrong(self, call: Call) -> int:
-        """How many elements are wrong after a call with numbers."""
-        return int(str(self._ask("check", self._patience_s, **call.words)["wrong"]))
+        """The number of wrong elements after a call with data."""
+        return int(str(self._ask("check", self._patience_s, **call.arguments)["wrong"]))
 
     def run(
         self, call: Call, delays_s: NDArray[np.float64], *, copies: bool = False
     ) -> tuple[NDArray[np.float64], float]:
         """The exit of each rank in seconds since the start, and the CPU time that SMPI took, in seconds.
 
-        ``delays_s`` are the arrivals (p,). With ``copies`` data moves from buffer to buffer, which takes CPU
-        time and changes nothing.
+        ``delays_s`` are the arrivals (p,). With ``copies`` data is copied between buffers, which takes CPU
+        time but does not change the exits.
         """
         delays = ",".join(repr(float(delay)) for delay in delays_s)
-        answer = self._ask("run", self._patience_s, **call.words, delays=delays, copies=int(copies))
-        # leaving at once can round to just before arriving
+        answer = self._ask("run", self._patience_s, **call.arguments, delays=delays, copies=int(copies))
+        # rounding can put an exit just before its arrival
         exits = np.maximum(np.array(answer["exits"], dtype=np.float64), delays_s)
         return exits, float(str(answer["cpu_s"]))
 
     def close(self, patience_s: float = Driver.PATIENCE_S) -> None:
-        """End the program, after so many seconds by force, and remove its files."""
+        """End the program, by force after ``patience_s`` seconds, and remove its files."""
         self._driver.close(patience_s)
         self._remove_files()
         with contextlib.suppress(OSError):
             if self._log.stat().st_size == 0:
                 self._log.unlink()
 
-    def _ask(self, verb: str, timeout_s: float, **words: object) -> dict[str, object]:
+    def _ask(self, verb: str, timeout_s: float, **arguments: object) -> dict[str, object]:
         try:
-            return self._driver.ask(verb, timeout_s=timeout_s, **words)
+            return self._driver.ask(verb, timeout_s=timeout_s, **arguments)
         except DriverLost as lost:
             self._remove_files()
-            said = str(lost).removeprefix("the launch ")
-            raise DriverLost(said if said.startswith(HUNG) else f"SimGrid {said}") from None
+            reason = str(lost).removeprefix("the launch ")
+            raise DriverLost(reason if reason.startswith(HUNG) else f"SimGrid {reason}") from None
 
     def _remove_files(self) -> None:
         for file in self._files:

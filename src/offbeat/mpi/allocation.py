@@ -1,4 +1,4 @@
-"""The batch job that offbeat runs in, if any: nodes, cores and the time that is left."""
+"""The batch job that offbeat runs in, if any: nodes, cores and the remaining time."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Allocation(Struct, frozen=True, kw_only=True):
 
     ``nodes`` is how many nodes it holds; ``cores_per_node`` is the smallest number of cores that it holds on
     any of them and ``cores`` their sum. ``slots`` is how many processes the batch system expects.
-    ``node_file`` is PBS's list of hosts. ``time_left_s`` is in seconds; ``None`` where the batch system does
-    not tell.
+    ``node_file`` is PBS's list of hosts. ``time_left_s`` is the remaining time in seconds; ``None`` where the
+    batch system does not report it.
     """
 
     system: str  # Slurm or PBS
@@ -70,17 +70,17 @@ def repeated_numbers(text: str) -> list[int]:
 
 
 def _slurm_time_left_s(environ: Mapping[str, str]) -> float | None:
-    """Newer versions give the job's end in the environment; older ones are asked."""
+    """Newer versions give the job's end in the environment; for older ones squeue is called."""
     end = environ.get("SLURM_JOB_END_TIME", "")
     if end.isdigit():
         return max(0.0, int(end) - time.time())
     squeue = shutil.which("squeue", path=environ.get("PATH"))
     if not squeue:
         return None
-    ask = [squeue, "--noheader", "--format=%L", "--jobs", environ["SLURM_JOB_ID"]]
+    command = [squeue, "--noheader", "--format=%L", "--jobs", environ["SLURM_JOB_ID"]]
     try:
         answer = subprocess.run(
-            ask, capture_output=True, text=True, timeout=10, env=dict(environ), check=False
+            command, capture_output=True, text=True, timeout=10, env=dict(environ), check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -88,7 +88,8 @@ def _slurm_time_left_s(environ: Mapping[str, str]) -> float | None:
 
 
 def slurm_duration_s(text: str) -> float | None:
-    """Slurm's ``days-hours:minutes:seconds``, with or without its left parts, in seconds; else ``None``."""
+    """Slurm's ``days-hours:minutes:seconds``, where days and hours may be missing, in seconds; else
+    ``None``."""
     match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text.strip())
     if not match:
         return None
@@ -97,7 +98,7 @@ def slurm_duration_s(text: str) -> float | None:
 
 
 def _pbs(environ: Mapping[str, str]) -> Allocation | None:
-    """PBS lists a host once for each process it expects there; it does not tell the time that is left."""
+    """PBS lists a host once for each process it expects there; it does not report the remaining time."""
     node_file = Path(environ["PBS_NODEFILE"])
     try:
         hosts = Counter(node_file.read_text(encoding="utf-8").split())

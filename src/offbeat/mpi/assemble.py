@@ -1,4 +1,4 @@
-"""From a launcher to a whole installation: the library, header and compiler wrapper that belong to it."""
+"""From a launcher to a complete installation: the library, header and compiler wrapper that belong to it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from offbeat.mpi import probe
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.probe import Stranger, Version
+from offbeat.mpi.probe import UnknownLibrary, Version
 
 _PATTERNS = ("libmpi.so.[0-9]*", "libmpich.so.[0-9]*", "libmpi.so", "libmpich.so")
 
 
 class _Wrapper(Struct, frozen=True):
-    """A working compiler wrapper with the folders that it adds."""
+    """A working compiler wrapper with the include and library folders that it adds."""
 
     path: Path
     includes: list[Path]
@@ -26,10 +26,10 @@ class _Wrapper(Struct, frozen=True):
 
 
 def assemble(launcher: Path, source: str, environ: Mapping[str, str] = os.environ) -> Installation:
-    """Find what belongs to an ``mpirun`` or ``mpiexec``.
+    """Find the installation that an ``mpirun`` or ``mpiexec`` belongs to.
 
     Library and header must agree with the version that the launcher states: folders such as ``/usr`` hold
-    several MPI libraries side by side. Raises :class:`~offbeat.mpi.probe.Stranger` with the reason when a
+    several MPI libraries side by side. Raises :class:`~offbeat.mpi.probe.UnknownLibrary` with the reason if a
     part is missing.
     """
     stated = probe.ask_launcher(launcher, environ)
@@ -53,27 +53,27 @@ def assemble(launcher: Path, source: str, environ: Mapping[str, str] = os.enviro
 
 
 def library_files(folders: Iterable[Path]) -> list[Path]:
-    """The MPI libraries in these folders, each file once, under the name that programs load it by.
+    """The MPI libraries in these folders, each file once, under the name by which programs load it.
 
-    Wheels hold copies instead of links (``libmpi.so.12``, ``libmpi.so.12.0``): the shortest numbered name is
-    the one that is loaded.
+    Wheels hold copies instead of links (``libmpi.so.12``, ``libmpi.so.12.0``): programs load the shortest
+    numbered name.
     """
-    found: dict[Path, Path] = {}
-    families: set[tuple[Path, str]] = set()
+    by_file: dict[Path, Path] = {}
+    stems: set[tuple[Path, str]] = set()
     for folder in folders:
         for pattern in _PATTERNS:
             for path in sorted(folder.glob(pattern), key=lambda path: (len(path.name), path.name)):
                 stem = (folder, path.name.split(".so")[0])
-                if stem not in families and _is_library(path):
-                    families.add(stem)
-                    known = found.get(path.resolve())
+                if stem not in stems and _is_library(path):
+                    stems.add(stem)
+                    known = by_file.get(path.resolve())
                     if known is None or (known.suffix == ".so" and path.suffix != ".so"):
-                        found[path.resolve()] = path
-    return list(found.values())
+                        by_file[path.resolve()] = path
+    return list(by_file.values())
 
 
 def library_folders(prefix: Path) -> list[Path]:
-    """Where libraries lie under a prefix, as the projects and as the distributions lay them out."""
+    """The library folders of a prefix, in the layouts of the MPI projects and of Linux distributions."""
     machine = f"{platform.machine()}-linux-gnu"
     names = (
         "lib",
@@ -88,22 +88,21 @@ def library_folders(prefix: Path) -> list[Path]:
 
 
 def identity(library: Path, version: Version) -> str:
-    """A short digest that changes with the library file and with what it says of itself."""
+    """A short digest that changes with the library file and with its version text."""
     status = library.stat()
-    text = "\n".join((str(library.resolve()), str(status.st_size), str(status.st_mtime_ns), version.said))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    file = (str(library.resolve()), str(status.st_size), str(status.st_mtime_ns))
+    return hashlib.sha256("\n".join((*file, version.full_text)).encode()).hexdigest()[:16]
 
 
 def _prefixes(launcher: Path) -> list[Path]:
-    """The installation's folder by the launcher's own file, then by its name (links may cross folders)."""
+    """The prefix of the launcher's resolved path, then that of its unresolved path (links may cross
+    folders)."""
     return list(dict.fromkeys([launcher.resolve().parent.parent, launcher.absolute().parent.parent]))
 
 
 def _library_folders(prefixes: list[Path], wrapper: _Wrapper | None) -> list[Path]:
-    stated = wrapper.libraries if wrapper else []
-    return list(
-        dict.fromkeys([*stated, *(folder for prefix in prefixes for folder in library_folders(prefix))])
-    )
+    of_prefixes = (folder for prefix in prefixes for folder in library_folders(prefix))
+    return list(dict.fromkeys([*(wrapper.libraries if wrapper else []), *of_prefixes]))
 
 
 def _working_wrapper(launcher: Path, environ: Mapping[str, str]) -> _Wrapper | None:
@@ -114,7 +113,7 @@ def _working_wrapper(launcher: Path, environ: Mapping[str, str]) -> _Wrapper | N
 
 
 def _is_library(path: Path) -> bool:
-    """Whether a file is an ELF object; a ``libmpi.so`` may be a linker script of one line."""
+    """Whether a file is an ELF object; a ``libmpi.so`` may be a linker script instead."""
     try:
         with path.open("rb") as file:
             return file.read(4) == b"\x7fELF"
@@ -130,20 +129,23 @@ def _find_library(
     for library in library_files(folders):
         try:
             version = probe.ask_library(library, environ)
-        except Stranger as reason:
+        except UnknownLibrary as reason:
             reasons.append(str(reason))
             continue
         if stated is None or stated.agrees_with(version):
             agreeing.append((library, version))
     if not agreeing:
-        where = ", ".join(str(folder) for folder in folders if folder.is_dir())
-        whose = f" of {stated.text}" if stated else ""
-        raise Stranger(
-            "; ".join(reasons) or f"no libmpi{whose} for {launcher} (looked in {where or 'no folder'})"
+        searched = ", ".join(str(folder) for folder in folders if folder.is_dir())
+        of_version = f" of {stated.text}" if stated else ""
+        raise UnknownLibrary(
+            "; ".join(reasons)
+            or f"no libmpi{of_version} for {launcher} (looked in {searched or 'no folder'})"
         )
-    if stated is None and len({version.said for _, version in agreeing}) > 1:
+    if stated is None and len({version.full_text for _, version in agreeing}) > 1:
         names = ", ".join(str(library) for library, _ in agreeing)
-        raise Stranger(f"{launcher} does not say its version, and several libraries lie near it: {names}")
+        raise UnknownLibrary(
+            f"{launcher} does not report its version, and several libraries could belong to it: {names}"
+        )
     return agreeing[0]
 
 
@@ -161,7 +163,7 @@ def _include_folders(
 
 
 def _find_include(version: Version, prefixes: list[Path], wrapper: _Wrapper | None, library: Path) -> Path:
-    """The folder whose mpi.h is of this very library."""
+    """The folder whose mpi.h has the library's version."""
     others: list[str] = []
     for folder in dict.fromkeys(_include_folders(version, prefixes, wrapper, library)):
         header = probe.read_header_version(folder / "mpi.h")
@@ -169,8 +171,8 @@ def _find_include(version: Version, prefixes: list[Path], wrapper: _Wrapper | No
             return folder
         if header:
             others.append(f"{folder / 'mpi.h'} is of {header.text}")
-    found = f" ({'; '.join(others)})" if others else ""
-    raise Stranger(
-        f"{library} is {version.text}, but its mpi.h is missing{found}:"
+    other_headers = f" ({'; '.join(others)})" if others else ""
+    raise UnknownLibrary(
+        f"{library} is {version.text}, but its mpi.h is missing{other_headers}:"
         " install the development package that belongs to it"
     )

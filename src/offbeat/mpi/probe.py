@@ -1,9 +1,8 @@
-"""Asking an MPI library, its header, its launcher and its compiler wrapper what they are."""
+"""Identifying an MPI library by the library file, its header, its launcher and its compiler wrapper."""
 
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import re
 import shlex
@@ -15,10 +14,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
-"""The families that offbeat knows, and how people write them."""
+from offbeat.mpi.libraries import LIBRARIES
 
-_ASK_LIBRARY = """
+FAMILIES = {family: library.title for family, library in LIBRARIES.items()}
+"""The supported families, and how people write them."""
+
+_PRINT_VERSION = """
 import ctypes, json, sys
 library = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
 text, length = ctypes.create_string_buffer(65536), ctypes.c_int()
@@ -27,17 +28,18 @@ print("@offbeat", json.dumps(text.value.decode(errors="replace")))
 """
 
 
-class Stranger(Exception):
-    """What was asked is not an MPI library that offbeat knows; the text says why."""
+class UnknownLibrary(Exception):
+    """A file is not an MPI library that offbeat supports; the text says why."""
 
 
 class Version(Struct, frozen=True):
-    """A family with a version: numbers, its own short text (``5.0.3rc1``), and all that the library said."""
+    """A family with a version: numbers, the short text (``5.0.3rc1``), and the library's full version
+    text."""
 
     family: str
     numbers: tuple[int, ...]
     short: str
-    said: str = ""
+    full_text: str = ""
 
     @property
     def text(self) -> str:
@@ -45,74 +47,67 @@ class Version(Struct, frozen=True):
         return f"{FAMILIES[self.family]} {self.short}"
 
     def agrees_with(self, other: Version) -> bool:
-        """Whether both can be of one installation: one family, and equal numbers where both tell."""
+        """Whether both can belong to one installation: same family, and equal numbers where both have
+        them."""
         return self.family == other.family and all(
-            mine == theirs for mine, theirs in zip(self.numbers, other.numbers, strict=False)
+            a == b for a, b in zip(self.numbers, other.numbers, strict=False)
         )
 
 
 def ask_library(library: Path, environ: Mapping[str, str] = os.environ, timeout_s: float = 30.0) -> Version:
-    """Load a libmpi in a process of its own and let it say its version, as MPI allows before MPI_Init.
+    """Load a libmpi in a separate process and read its version, which MPI allows before MPI_Init.
 
-    A process of its own, because two MPI libraries in one collide, and a broken one may abort. Raises
-    :class:`Stranger`.
+    The process is separate because two MPI libraries in one process collide, and a broken library may abort.
+    Raises :class:`UnknownLibrary`.
     """
-    words = [sys.executable, "-I", "-S", "-c", _ASK_LIBRARY, str(library)]
+    command = [sys.executable, "-I", "-S", "-c", _PRINT_VERSION, str(library)]
     try:
         answer = subprocess.run(
-            words, capture_output=True, text=True, timeout=timeout_s, env=dict(environ), check=False
+            command, capture_output=True, text=True, timeout=timeout_s, env=dict(environ), check=False
         )
     except subprocess.TimeoutExpired:
-        raise Stranger(f"{library} did not say its version within {timeout_s:.0f} s") from None
+        raise UnknownLibrary(f"{library} did not report its version within {timeout_s:.0f} s") from None
     for line in answer.stdout.splitlines():
         if line.startswith("@offbeat "):
             return read_library_version(json.loads(line.removeprefix("@offbeat ")), str(library))
-    complaint = answer.stderr.strip().splitlines()
-    raise Stranger(
-        f"{library} cannot be loaded: {complaint[-1] if complaint else f'status {answer.returncode}'}"
+    errors = answer.stderr.strip().splitlines()
+    raise UnknownLibrary(
+        f"{library} cannot be loaded: {errors[-1] if errors else f'status {answer.returncode}'}"
     )
 
 
-def read_library_version(said: str, where: str) -> Version:
-    """Understand the text of MPI_Get_library_version; raises :class:`Stranger` for other libraries."""
-    patterns = {
-        "openmpi": r"^Open MPI v?(?P<short>\d[\w.]*)",
-        "intelmpi": r"^Intel\(R\) MPI Library (?P<short>\d[\w.]*(?: Update \d+)?)",
-        "mpich": r"^MPICH Version:\s*(?P<short>\d[\w.]*)",
-    }
-    for family, pattern in patterns.items():
-        match = re.search(pattern, said)
+def read_library_version(text: str, source: str) -> Version:
+    """Parse the text of MPI_Get_library_version; raises :class:`UnknownLibrary` for other libraries."""
+    for family, library in LIBRARIES.items():
+        match = re.match(library.version_pattern, text)
         if match:
-            return _version(family, match["short"], said)
-    first = said.strip().splitlines()[0] if said.strip() else "nothing"
-    raise Stranger(f"{where} calls itself '{first[:80]}'; offbeat knows {', '.join(FAMILIES.values())}")
+            return _version(family, match["short"], text)
+    first_line = text.strip().splitlines()[0] if text.strip() else "nothing"
+    raise UnknownLibrary(
+        f"{source} calls itself '{first_line[:80]}'; offbeat supports {', '.join(FAMILIES.values())}"
+    )
 
 
 def read_header_version(header: Path) -> Version | None:
-    """The library that an ``mpi.h`` belongs to; ``None`` for an unreadable file or another library's."""
+    """The library that an ``mpi.h`` belongs to; ``None`` for an unreadable file or an unknown library."""
     try:
         text = header.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    defined = dict(re.findall(r'^#\s*define\s+(\w+)\s+"?([^"\s]+)"?', text, flags=re.MULTILINE))
-    if "I_MPI_VERSION" in defined:
-        return _version("intelmpi", defined["I_MPI_VERSION"])
-    if "OMPI_MAJOR_VERSION" in defined:
-        parts = (defined.get(f"OMPI_{part}_VERSION", "0") for part in ("MAJOR", "MINOR", "RELEASE"))
-        return _version("openmpi", ".".join(parts))
-    return _version("mpich", defined["MPICH_VERSION"]) if "MPICH_VERSION" in defined else None
+    macros = dict(re.findall(r'^#\s*define\s+(\w+)\s+"?([^"\s]+)"?', text, flags=re.MULTILINE))
+    for family, library in LIBRARIES.items():
+        version = library.header_version(macros)
+        if version is not None:
+            return _version(family, version)
+    return None
 
 
 def ask_launcher(launcher: Path, environ: Mapping[str, str] = os.environ) -> Version | None:
-    """The library that an ``mpirun`` belongs to, from its ``--version``; ``None`` if that does not tell."""
-    said = _output([str(launcher), "--version"], launcher, environ)
-    patterns = {
-        "intelmpi": r"Intel\(R\) MPI Library.*?Version (?P<short>\d[\w.]*(?: Update \d+)?)",
-        "openmpi": r"\((?:Open MPI|OpenRTE)\) v?(?P<short>\d[\w.]*)",
-        "mpich": r"HYDRA build details:\s+Version:\s*(?P<short>\d[\w.]*)",
-    }
-    for family, pattern in patterns.items():
-        match = re.search(pattern, said)
+    """The library that an ``mpirun`` belongs to, from its ``--version``; ``None`` if the output does not
+    say."""
+    output = _output([str(launcher), "--version"], launcher, environ)
+    for family, library in LIBRARIES.items():
+        match = re.search(library.launcher_pattern, output)
         if match:
             return _version(family, match["short"])
     return None
@@ -123,16 +118,16 @@ def ask_wrapper(
 ) -> tuple[list[Path], list[Path]] | None:
     """The include and library folders that an ``mpicc`` adds; ``None`` if it does not work.
 
-    Intel's wheel ships wrappers whose installation folder was never filled in: they name folders that do not
-    exist.
+    The wrappers in Intel's wheel still have a placeholder for the installation folder: the folders that they
+    name do not exist.
     """
     try:
-        words = shlex.split(_output([str(wrapper), "-show"], wrapper, environ))
+        command = shlex.split(_output([str(wrapper), "-show"], wrapper, environ))
     except ValueError:
         return None
-    includes = [Path(word[2:]) for word in words if word.startswith("-I")]
-    libraries = [Path(word[2:]) for word in words if word.startswith("-L")]
-    if not words or (includes and not any(folder.is_dir() for folder in includes)):
+    includes = [Path(argument[2:]) for argument in command if argument.startswith("-I")]
+    libraries = [Path(argument[2:]) for argument in command if argument.startswith("-L")]
+    if not command or (includes and not any(folder.is_dir() for folder in includes)):
         return None
     return includes, libraries
 
@@ -157,26 +152,18 @@ def has_symbols(library: Path) -> bool:
     )
 
 
-def names_its_functions(library: Path) -> bool:
-    """Whether a stripped MPICH still holds the names of its algorithm functions, for its error messages."""
-    try:
-        with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return re.search(rb"\0MPIR_[A-Z][a-z_]+_intra_[a-z_]+\0", data) is not None
-    except (OSError, ValueError):
-        return False
+def _version(family: str, short: str, full_text: str = "") -> Version:
+    short = short.replace(" Update ", ".")
+    numbers = re.findall(r"\d+", re.split(r"[a-z]", short)[0])
+    return Version(family, tuple(int(number) for number in numbers), short, full_text)
 
 
-def _version(family: str, short: str, said: str = "") -> Version:
-    numbers = re.findall(r"\d+", re.split(r"[a-z]", short.replace(" Update ", "."))[0])
-    return Version(family, tuple(int(number) for number in numbers), short.replace(" Update ", "."), said)
-
-
-def _output(words: list[str], program: Path, environ: Mapping[str, str]) -> str:
-    """What a program prints; its folder is first on PATH, as Intel's mpirun searches for mpiexec.hydra."""
+def _output(command: list[str], program: Path, environ: Mapping[str, str]) -> str:
+    """A program's output; its folder comes first on PATH, where Intel's mpirun looks for mpiexec.hydra."""
     path = f"{program.parent}{os.pathsep}{environ.get('PATH', os.defpath)}"
     try:
         answer = subprocess.run(
-            words,
+            command,
             capture_output=True,
             text=True,
             errors="replace",

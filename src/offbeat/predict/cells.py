@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.mpi.probe import FAMILIES, Stranger, read_library_version
+from offbeat.mpi.probe import FAMILIES, UnknownLibrary, read_library_version
 from offbeat.predict.recorded import Calls
 from offbeat.select.coverage import answering, size_ranges
 from offbeat.select.table import Cell, DelayTable, delay_tables
@@ -158,7 +158,7 @@ def _origin(results: Results, library: str) -> list[str]:
         return [f"the results are simulated ({known.get('name', 'a simulator')}), not measured"]
     try:
         ran = read_library_version(library, "the trace's library")
-    except Stranger:
+    except UnknownLibrary:
         return [f"the program ran with {library_words(library)}"]
     family = str(known.get("family", ""))
     if family and family != ran.family:

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from offbeat.engines import executors, resume
 from offbeat.engines.open import sim_engine_of
+from offbeat.engines.progress import ProgressListener
 from offbeat.engines.run import run
-from offbeat.engines.told import Told
 from offbeat.report import pictures
 from offbeat.reproduce.claims import NAMED, sentences
 from offbeat.reproduce.draw import algorithms_of, map_figure
@@ -35,7 +35,7 @@ class Made(Struct, frozen=True, kw_only=True):
 def make(
     wanted: Part,
     directory: Path,
-    told: Told,
+    told: ProgressListener,
     executor: str | None = None,
     out_of_time: Callable[[float], bool] = lambda _: False,
 ) -> Made:

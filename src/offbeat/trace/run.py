@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.build import build_native, driver_path
+from offbeat.mpi.environment import forward_variables, is_launcher
 from offbeat.mpi.find import choose
-from offbeat.mpi.hand_on import handing_on, is_launcher
 from offbeat.mpi.installation import Installation
 from offbeat.trace.bystander import Bystander
 from offbeat.trace.read import SUFFIX
@@ -59,7 +59,7 @@ def prepare(
     variables = wanted | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
     if not is_launcher(words):  # srun hands on its environment, a program alone has it anyway
         return Started(argv=list(words), environment=dict(environ) | variables, folder=folder)
-    argv = handing_on(words, variables, installation)
+    argv = forward_variables(words, variables, installation)
     return Started(argv=argv, environment=dict(environ) | wanted, folder=folder)
 
 

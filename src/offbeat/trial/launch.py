@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi.hand_on import handing_on, is_launcher
+from offbeat.mpi.environment import forward_variables, is_launcher
 from offbeat.mpi.installation import Installation
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
@@ -40,7 +40,7 @@ class Command(Struct, frozen=True, kw_only=True):
     def with_variables(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
         """The words and the environment with which every process has these variables."""
         if is_launcher(self.words):
-            return handing_on(self.words, variables, self.installation), dict(os.environ)
+            return forward_variables(self.words, variables, self.installation), dict(os.environ)
         return list(self.words), dict(os.environ) | dict(variables)
 
 

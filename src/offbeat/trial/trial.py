@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from offbeat.errors import RunFailed
-from offbeat.mpi.hand_on import processes
+from offbeat.mpi.environment import process_count
 from offbeat.trial import launch
 from offbeat.trial.choices import Tried, file_name
 from offbeat.trial.journal import Journal, Run
@@ -39,7 +39,7 @@ def run_all(
     Raises :class:`RunFailed` at the first run that fails, or that does not tell its time.
     """
     by_name = {one.name: one for one in choices}
-    p = processes(command.words)
+    p = process_count(command.words)
     variables = {name: one.variables(p) for name, one in by_name.items()}
     for number, name in missing(journal, list(by_name), rounds, seed):
         place, output = journal.next_output(file_name(name))

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steer_mpich import FALLBACK_VARIABLE
+from offbeat.mpi.mpich import FALLBACK_VARIABLE
 from offbeat.tuning import knobs, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.mpich_algorithms import (

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steer_openmpi import algorithm_of_han_variable, is_of_han, whole_collective_variable
+from offbeat.mpi.openmpi import algorithm_of_han_variable, is_of_han, whole_collective_variable
 from offbeat.tuning import knobs, openmpi_han, ranges
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan

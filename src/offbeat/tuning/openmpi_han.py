@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from offbeat.errors import BadInput
-from offbeat.mpi.steer_openmpi import algorithm_of_han_variable, is_of_han
+from offbeat.mpi.openmpi import algorithm_of_han_variable, is_of_han
 from offbeat.tuning import ranges
 from offbeat.tuning.plan import Rule
 

@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from offbeat.engines.launches import Launches
-from offbeat.engines.mpi import STEERING
-from offbeat.engines.told import Told
+from offbeat.engines.progress import ProgressListener
 from offbeat.errors import BadInput
 from offbeat.mpi.allocation import current
 from offbeat.mpi.build import build_native
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import library_of
 from offbeat.results import layout
 from offbeat.results.read import Results, read_study_toml
 from offbeat.study.evidence import kind
@@ -33,7 +33,7 @@ from offbeat.tuning.write import measured_library
 
 
 def prove_files(
-    results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told
+    results: Results, manifest: Manifest, mpi: str, folder: Path, told: ProgressListener
 ) -> tuple[Proofs, TriedCalls]:
     """Launch the library with its tuning files: look at every cell that they change, and try legal calls.
 
@@ -63,7 +63,7 @@ def prove_files(
                 tuning,
                 installation,
                 launches,
-                STEERING[installation.family](),
+                library_of(installation).steering(),
                 results.verdicts,
                 study.repetitions.hang_after,
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
@@ -101,7 +101,7 @@ def with_kept_hostfile(section: MpiSection, directory: Path) -> MpiSection:
     )
 
 
-def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: Told) -> list[Proof]:
+def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: ProgressListener) -> list[Proof]:
     told.begin(0, len(looked_at))
     proofs = []
     for proof in verifier.prove(looked_at, told.say):

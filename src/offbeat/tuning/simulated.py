@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from offbeat.engines.catalogue import named
+from offbeat.engines.open import find_algorithms
 from offbeat.errors import BadInput
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
@@ -51,7 +51,7 @@ def plan_for(
         )
     installation = _installation(family, wanted)
     wanted_names = {(one.cell.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT}
-    algorithms = named(installation, wanted_names)
+    algorithms = find_algorithms(installation, wanted_names)
     known, notes = _known(choices, algorithms, installation)
     made = plan(
         known,

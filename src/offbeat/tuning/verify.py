@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from offbeat.engines.launches import Launches, Where
-from offbeat.engines.prove import call_of, fingerprint, seen_evidence
+from offbeat.engines.launches import Launches, LaunchSpec
+from offbeat.engines.prove import call_arguments, fingerprint, observe_evidence
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.steering import Steering
-from offbeat.mpi.variables import Variable, decode
+from offbeat.mpi.library import Steering, Variable, decode
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.evidence import (
@@ -174,7 +173,7 @@ class Verifier:
         """
         if not functions(evidence):
             return identity(evidence)
-        own = self._steering.own(case.collective, functions(evidence))
+        own = self._steering.functions_of(case.collective, functions(evidence))
         return " ".join(own) or part(evidence, FUNCTIONS)
 
     def _otherwise(self, probe: Probe) -> str:
@@ -187,13 +186,13 @@ class Verifier:
             return proof
         return self._judge(probe, forced, Seen(proof.evidence))
 
-    def _where_forced(self, probe: Probe) -> Where:
+    def _where_forced(self, probe: Probe) -> LaunchSpec:
         environment = self._steering.environment(self._installation)
         if self._force_words(probe) is None:
             environment = environment | self._steering.launch_environment(self._algorithm(probe))
         case = probe.case
         variables = tuple(sorted(environment.items()))
-        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
+        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
 
     def _force_words(self, probe: Probe) -> list[str] | None:
         """The words that force a rule's algorithm in a running launch; None where the launch forces it."""
@@ -201,7 +200,7 @@ class Verifier:
             regex = self._steering.variables_regex
             environment = self._steering.environment(self._installation)
             self._variables = decode(self._launches.variables(regex, environment, self._timeout_s))
-        return self._steering.switch(self._algorithm(probe), self._variables)
+        return self._steering.force_arguments(self._algorithm(probe), self._variables)
 
     def _algorithm(self, probe: Probe) -> Algorithm:
         return next(
@@ -210,9 +209,9 @@ class Verifier:
             if (rule.collective, rule.algorithm.name) == (probe.case.collective, probe.expected)
         )
 
-    def _look(self, probe: Probe, where: Where, force: list[str] | None = None) -> Seen:
+    def _look(self, probe: Probe, where: LaunchSpec, force: list[str] | None = None) -> Seen:
         """One call, and evidence of the kinds that were seen when the algorithm was forced."""
-        call = call_of(probe.case)
+        call = call_arguments(probe.case)
         try:
             driver = self._launches.get(where)
             if force is not None:
@@ -233,16 +232,16 @@ class Verifier:
         p = probe.case.p
         if is_fingerprint(probe.evidence):
             return fingerprint(driver, call, p, self._timeout_s)
-        seen, _ = seen_evidence(driver, call, p, self._timeout_s)
+        seen, _ = observe_evidence(driver, call, p, self._timeout_s)
         if part(probe.evidence, LATE) and not is_fingerprint(seen):
             return with_fingerprint(seen, fingerprint(driver, call, p, self._timeout_s))
         return seen
 
-    def _where(self, probe: Probe, environment: dict[str, str]) -> Where:
+    def _where(self, probe: Probe, environment: dict[str, str]) -> LaunchSpec:
         """The launch of a user, with these variables."""
         case = probe.case
         variables = tuple(sorted(environment.items()))
-        return Where(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
+        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
 
 
 def _may_fall_back(probe: Probe, proof: Proof) -> bool:

@@ -9,9 +9,9 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
-from offbeat.engines.launches import Launches, Where
+from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.legal_calls import LegalCall, few_sizes, legal_calls
-from offbeat.engines.legal_outcomes import NOT_TRIED, RIGHT, try_calls
+from offbeat.engines.legal_checks import NOT_TRIED, RIGHT, try_calls
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule
 from offbeat.units import counted
@@ -73,7 +73,7 @@ def try_with_and_without(
         outcomes = []
         for environment, words in (({}, "without"), (tuning.environment_for(p), "with")):
             told(f"trying {counted(len(calls), 'legal call')} on p={p} {words} the files")
-            where = Where(
+            where = LaunchSpec(
                 p=p,
                 nodes=row["nodes"],
                 ppn=row["ppn"],

@@ -1,4 +1,4 @@
-"""Variables reach every process of somebody else's command, whose processes are counted as it says."""
+"""Variables are forwarded to every process of a user's command, and its processes are counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from offbeat.mpi.hand_on import handing_on, is_launcher, processes
+from offbeat.mpi.environment import forward_variables, is_launcher, process_count
 from offbeat.mpi.installation import Installation
 
 KNOWN = Installation(
@@ -40,22 +40,22 @@ KNOWN = Installation(
     ],
 )
 def test_processes_are_counted_as_the_launcher_does(line: str, count: int | None) -> None:
-    assert processes(line.split(), {}) == count
+    assert process_count(line.split(), {}) == count
 
 
 def test_a_batch_job_tells_what_the_command_does_not() -> None:
-    assert processes(["srun", "./app"], {"SLURM_NTASKS": "32"}) == 32
+    assert process_count(["srun", "./app"], {"SLURM_NTASKS": "32"}) == 32
 
 
 def test_open_mpi_hears_of_a_variable_for_each_of_several_programs() -> None:
-    words = handing_on(["mpirun", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1 2"}, KNOWN)
+    words = forward_variables(["mpirun", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1 2"}, KNOWN)
     assert words == ["mpirun", "-x", "A=1 2", "-n", "1", "./a", ":", "-x", "A=1 2", "-n", "2", "./b"]
 
 
 def test_mpich_and_intel_mpi_hear_of_it_once() -> None:
     for family in ("mpich", "intelmpi"):
         known = msgspec.structs.replace(KNOWN, family=family)
-        words = handing_on(["mpiexec", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1"}, known)
+        words = forward_variables(["mpiexec", "-n", "1", "./a", ":", "-n", "2", "./b"], {"A": "1"}, known)
         assert words == ["mpiexec", "-genv", "A", "1", "-n", "1", "./a", ":", "-n", "2", "./b"]
 
 

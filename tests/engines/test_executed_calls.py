@@ -5,10 +5,12 @@ from __future__ import annotations
 from fake_launches import SOUND
 from scripted_library import case, observed
 
-from offbeat.engines.ran import Ran, different_runs, different_variables, what_ran
-from offbeat.mpi.steer_mpich import MpichSteering
+from offbeat.engines.prove import ExecutedCall, execution_differences, observe_executed, variable_differences
+from offbeat.mpi.mpich import MpichSteering
 
-FLAT = Ran(functions=["MPIR_Reduce_intra_binomial"], messages="messages:aa", variables={"NOLOCAL": "0"})
+FLAT = ExecutedCall(
+    functions=["MPIR_Reduce_intra_binomial"], messages="messages:aa", variables={"NOLOCAL": "0"}
+)
 
 
 class OneDriver:
@@ -25,21 +27,23 @@ class OneDriver:
 
 
 def test_what_ran_is_the_functions_the_messages_and_the_variables():
-    ran = what_ran(OneDriver([[1, 0, 8]]), case(), MpichSteering(), 1.0)
+    ran = observe_executed(OneDriver([[1, 0, 8]]), case(), MpichSteering(), 1.0)
     assert (ran.functions, ran.variables) == (FLAT.functions, FLAT.variables)
     assert ran.messages.startswith("messages:") and " " not in ran.messages
-    assert what_ran(OneDriver(None), case(), MpichSteering(), 1.0).messages == ""
+    assert observe_executed(OneDriver(None), case(), MpichSteering(), 1.0).messages == ""
 
 
 def test_the_same_is_no_difference_and_each_difference_is_a_sentence():
-    assert different_runs(FLAT, FLAT) == different_variables(FLAT, FLAT) == []
-    other = Ran(functions=["MPIR_Reduce_intra_smp"], messages="messages:bb", variables={"NOLOCAL": "1"})
-    functions, messages = different_runs(FLAT, other)
+    assert execution_differences(FLAT, FLAT) == variable_differences(FLAT, FLAT) == []
+    other = ExecutedCall(
+        functions=["MPIR_Reduce_intra_smp"], messages="messages:bb", variables={"NOLOCAL": "1"}
+    )
+    functions, messages = execution_differences(FLAT, other)
     assert "MPIR_Reduce_intra_binomial here, MPIR_Reduce_intra_smp there" in functions
     assert "messages:aa here, messages:bb there" in messages
-    assert different_variables(FLAT, other) == ["NOLOCAL: 0 here, 1 there"]
+    assert variable_differences(FLAT, other) == ["NOLOCAL: 0 here, 1 there"]
 
 
 def test_messages_that_only_one_launch_shows_are_no_difference():
-    unseen = Ran(functions=FLAT.functions, messages="", variables=FLAT.variables)
-    assert different_runs(FLAT, unseen) == []
+    unseen = ExecutedCall(functions=FLAT.functions, messages="", variables=FLAT.variables)
+    assert execution_differences(FLAT, unseen) == []

@@ -1,4 +1,5 @@
-"""What ``offbeat doctor`` finds out: which installations work, this node, and what will not work here."""
+"""The diagnosis of ``offbeat doctor``: which installations work, what this node is, and what will not
+work."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from offbeat.errors import RunFailed
 from offbeat.mpi import allocation, cores, modules, probe
 from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.build import build_native, find_cmake
-from offbeat.mpi.check import Check, check
+from offbeat.mpi.check import Check, NodeStatus, check, check_nodes, limits_of_nodes
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.find import Survey
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.nodes import SeenNode, limits_of_nodes, look_at_nodes
+from offbeat.mpi.libraries import library_of
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -32,8 +33,8 @@ class Node(Struct, frozen=True, kw_only=True):
     limits: list[str]
 
 
-class Examination(Struct, frozen=True, kw_only=True):
-    """One installation that was tried: ``failure`` is empty when it works; ``limits`` are sentences.
+class TriedInstallation(Struct, frozen=True, kw_only=True):
+    """One installation that was tried: ``failure`` is empty if it works; ``limits`` are sentences.
 
     ``nodes`` are those of the host file or the batch job, where there are several.
     """
@@ -42,56 +43,56 @@ class Examination(Struct, frozen=True, kw_only=True):
     driver: str
     check: Check | None
     failure: str
-    nodes: list[SeenNode]
+    nodes: list[NodeStatus]
     limits: list[str]
 
 
-class Findings(Struct, frozen=True, kw_only=True):
-    """Everything the doctor has to say."""
+class Diagnosis(Struct, frozen=True, kw_only=True):
+    """Everything that ``offbeat doctor`` prints; ``examined`` are the installations that were tried."""
 
     survey: Survey
     node: Node
-    examined: list[Examination]
+    examined: list[TriedInstallation]
 
     @property
     def works(self) -> bool:
-        """Whether something was examined and all of it works."""
+        """Whether at least one installation was tried and all that were tried work."""
         return bool(self.examined) and not any(entry.failure for entry in self.examined)
 
 
-def look_at_node(environ: Mapping[str, str] = os.environ) -> Node:
-    """Look at this node, whatever MPI there is."""
-    here = cores.available()
+def inspect_node(environ: Mapping[str, str] = os.environ) -> Node:
+    """Inspect this node, independently of any MPI installation."""
+    node_cores = cores.available()
     clock = cores.clock_source()
     return Node(
-        cores=here,
+        cores=node_cores,
         kernel_clock=clock,
         allocation=allocation.current(environ),
         modules=modules.available(environ),
-        limits=list(_limits_of_node(here, clock, environ)),
+        limits=list(_limits_of_node(node_cores, clock, environ)),
     )
 
 
-def examine(
+def try_installation(
     installation: Installation,
     echo: Callable[[str], None] | None = None,
     environ: Mapping[str, str] = os.environ,
     hostfile: Path | None = None,
-) -> Examination:
-    """Build the native parts for an installation, run two processes, and one on each of several nodes.
+) -> TriedInstallation:
+    """Build the native parts for an installation, run two processes here, and one on each of several nodes.
 
-    A failure is told, not raised, except :class:`BadInput` for a host file that cannot be read.
+    Failures are part of the result, except :class:`BadInput` for a host file that cannot be read.
     """
     driver, answer, failure, nodes = "", None, "", []
     try:
         built = build_native(installation, echo=echo, environ=environ)
         driver = str(built)
         answer = check(installation, built, environ=environ)
-        nodes = look_at_nodes(installation, built, hostfile, allocation.current(environ), environ)
+        nodes = check_nodes(installation, built, hostfile, allocation.current(environ), environ)
         failure = " ".join(f"{node.host} does not answer." for node in nodes if node.failure)
     except RunFailed as reason:
         failure = str(reason)
-    return Examination(
+    return TriedInstallation(
         installation=installation,
         driver=driver,
         check=answer,
@@ -101,25 +102,25 @@ def examine(
     )
 
 
-def _limits_of_node(here: Cores, clock: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """What will not work on this node, why, and the mend."""
-    if here.logical < 2:
-        yield "This process may use one core only: any two processes share it, and no figure means anything."
-    if here.logical < here.machine_logical:
-        why = f"a CPU limit of {here.quota:g} cores" if here.quota is not None else "its affinity mask"
+def _limits_of_node(node: Cores, clock: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """What will not work on this node, why, and the remedy."""
+    if node.logical < 2:
+        yield "This process may use only one core: all processes share it, so measured times mean nothing."
+    if node.logical < node.machine_logical:
+        why = f"a CPU limit of {node.quota:g} cores" if node.quota is not None else "its affinity mask"
         yield (
-            f"Of the machine's {here.machine_logical} hardware threads only {here.logical} can be used:"
+            f"Of the machine's {node.machine_logical} hardware threads only {node.logical} can be used:"
             f" {why}."
         )
-    if here.governor and here.governor != "performance":
+    if node.governor and node.governor != "performance":
         yield (
-            f"The CPU governor is '{here.governor}': cores change their frequency while they wait; ask for"
+            f"The CPU governor is '{node.governor}': cores change their frequency while they wait; choose"
             " 'performance' (cpupower frequency-set -g performance, as root)."
         )
     if clock in ("hpet", "acpi_pm", "jiffies"):
         yield (
-            f"The kernel reads its time from '{clock}', which costs about a microsecond a look; 'tsc' costs"
-            " 20 ns."
+            f"The kernel's clock source is '{clock}': reading it takes about a microsecond; 'tsc' takes 20"
+            " ns."
         )
     try:
         find_cmake(environ)
@@ -131,7 +132,7 @@ def _limits_of_node(here: Cores, clock: str, environ: Mapping[str, str]) -> Iter
 
 
 def _limits_of_installation(installation: Installation, answer: Check | None) -> Iterator[str]:
-    """What will not work with this installation, why, and what is done instead."""
+    """What will not work with this installation, why, and what offbeat does instead."""
     if installation.mpicc is None:
         yield (
             f"{installation.mpirun.parent} has no working mpicc: offbeat builds without it; your own programs"
@@ -139,44 +140,42 @@ def _limits_of_installation(installation: Installation, answer: Check | None) ->
         )
     if answer and not answer.switches:
         yield (
-            f"{installation.version_text} takes no other algorithm while it runs: each algorithm is measured"
+            f"{installation.version_text} cannot change algorithms while it runs: each algorithm is measured"
             " in a launch of its own, so a study takes longer."
         )
     yield from _limits_of_proof(installation, answer)
     if answer and not answer.clock_shared:
         yield (
-            "The processes do not read one clock: times of different processes are right to within"
-            f" {answer.clock_bound_ns} ns."
+            "The processes have no common physical clock: times of different processes are comparable to"
+            f" within {answer.clock_bound_ns} ns."
         )
     if answer and answer.clock_resolution_ns > 1000:
         yield (
-            f"The clock's resolution is {answer.clock_resolution_ns} ns: shorter times cannot be told apart."
+            f"The clock's resolution is {answer.clock_resolution_ns} ns: shorter times cannot be"
+            " distinguished."
         )
 
 
 def _limits_of_proof(installation: Installation, answer: Check | None) -> Iterator[str]:
-    """Which algorithm ran is seen by its function's name, by its messages (UCX), or by who leaves late."""
-    library = installation.library.name
-    named = (
-        installation.family == "openmpi"
-        or probe.has_symbols(installation.library)
-        or (installation.family == "mpich" and probe.names_its_functions(installation.library))
-    )
+    """Which evidence identifies an executed algorithm: function names, messages (UCX), or delayed exits."""
+    library = installation.library
+    named = probe.has_symbols(library) or library_of(installation).names_functions(library)
     if named and platform.machine() in ("x86_64", "aarch64"):
         return
     why = (
-        f"{library} has neither symbols nor the names of its functions"
+        f"{library.name} has neither symbols nor the names of its functions"
         if not named
-        else f"functions cannot be watched on {platform.machine()}"
+        else f"function entries cannot be observed on {platform.machine()}"
     )
     device = re.search(r"^MPICH Device:(.*)$", answer.library if answer else "", flags=re.MULTILINE)
     if device and "ucx" in device[1]:
         yield (
-            f"{installation.name}: {why}: which algorithm ran is proved by the messages it sends, so two"
-            " algorithms with the same messages count as one."
+            f"{installation.name}: {why}: an executed algorithm is identified by the messages it sends, so"
+            " two"
+            " algorithms with the same messages are indistinguishable."
         )
     else:
         yield (
-            f"{installation.name}: {why}: which algorithm ran can only be judged by which processes leave"
-            " late, and algorithms that make everybody wait look alike."
+            f"{installation.name}: {why}: an executed algorithm is identified only by which processes exit"
+            " late when one is delayed, so algorithms that make all processes wait are indistinguishable."
         )

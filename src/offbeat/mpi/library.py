@@ -1,0 +1,182 @@
+"""The record of an MPI library: everything that differs between MPI libraries outside the driver.
+
+Each library has a module with one :class:`Library` in it (:mod:`offbeat.mpi.openmpi`,
+:mod:`offbeat.mpi.mpich`, :mod:`offbeat.mpi.intelmpi`); :mod:`offbeat.mpi.libraries` lists them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from offbeat.mpi.installation import Installation
+from offbeat.mpi.placement import Placement
+from offbeat.study.algorithm import DEFAULT, Algorithm
+
+
+class Library(Struct, frozen=True, kw_only=True):
+    """How an MPI library is recognised, launched and made to use an algorithm.
+
+    ``family`` is the key under which results and files name the library, ``title`` is for people.
+    """
+
+    family: str
+    title: str
+
+    wheel: str
+    """The Python package that installs the library as a wheel."""
+
+    version_pattern: str
+    """Matches the beginning of MPI_Get_library_version; its group ``short`` is the version."""
+
+    launcher_pattern: str
+    """The same for the output of ``mpirun --version``."""
+
+    header_version: Callable[[Mapping[str, str]], str | None]
+    """The version in the macros of an ``mpi.h``; None where the header belongs to another library."""
+
+    module_pattern: str
+    """Matches the lower-case name of an environment module that holds this library."""
+
+    srun_plugin: str
+    """Slurm's plugin that starts processes of this library."""
+
+    arguments: Callable[[Placement, Mapping[str, str]], list[str]]
+    """The arguments of ``mpirun`` for a placement and variables that all processes get."""
+
+    environment: Callable[[Installation, Placement, Mapping[str, str]], dict[str, str]]
+    """Variables that any launch needs, given the inherited environment; the user's own values are kept."""
+
+    steering_environment: Callable[[Installation, Placement], dict[str, str]]
+    """Variables without which the library ignores forced algorithms."""
+
+    forwarding_options: Callable[[Mapping[str, str]], list[str]]
+    """Launcher options that pass variables to every process."""
+
+    forwards_per_program: bool = False
+    """Whether these options must be repeated for each program of an MPMD command."""
+
+    unbound_options: tuple[str, ...] = ()
+    """Launcher options with which a process may run on every core of its node that the launcher gives it."""
+
+    unbound_variables: dict[str, str] = {}
+    """The same for libraries that bind by environment variables."""
+
+    launcher_folder_on_path: bool = False
+    """Whether the launcher's folder must come first on PATH."""
+
+    names_functions: Callable[[Path], bool]
+    """Whether the library file holds the names of its algorithm functions even when it is stripped."""
+
+    steering: Callable[[], Steering]
+    """How the library is made to use an algorithm."""
+
+
+class Variable(Struct, frozen=True, kw_only=True):
+    """One MPI_T control variable, as the driver lists it.
+
+    ``type`` is ``int``, ``text`` or ``other``; ``settable`` says whether it can be written while the program
+    runs; ``items`` are the (value, name) pairs of an enumeration.
+    """
+
+    name: str
+    type: str
+    settable: bool
+    value: str
+    items: list[tuple[int, str]]
+    description: str
+
+
+def decode(answer: object) -> list[Variable]:
+    """The variables in a driver's answer to ``variables``."""
+    return msgspec.convert(answer, list[Variable])
+
+
+def by_name(variables: Sequence[Variable]) -> dict[str, Variable]:
+    """The variables by name."""
+    return {variable.name: variable for variable in variables}
+
+
+class Steering(Protocol):
+    """How an MPI library is made to use an algorithm.
+
+    Algorithm names and values always come from the library itself: they change between versions.
+    """
+
+    variables_regex: str
+    """Which control variables to request from the library."""
+
+    selection_regex: str
+    """Which control variables influence the choice of the algorithm, beside the call itself."""
+
+    same_functions_are_duplicates: bool
+    """Whether algorithms that enter the same functions are the same: true where the library merely numbers
+    its settings, or where each name is a function of its own; false where a function takes further parameters
+    from the name."""
+
+    def environment(self, installation: Installation) -> dict[str, str]:
+        """Variables for every launch: forced algorithms take effect, and silent fallbacks become visible."""
+        ...
+
+    def fallback_environment(self) -> dict[str, str]:
+        """Further variables under which a forced algorithm that cannot run falls back to another one, as an
+        algorithm from a tuning file does."""
+        ...
+
+    def algorithms(
+        self, collective: str, variables: Sequence[Variable], installation: Installation
+    ) -> list[Algorithm]:
+        """Every algorithm of a collective, without ``default``."""
+        ...
+
+    def with_parameters(
+        self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
+    ) -> Algorithm | None:
+        """The algorithm with parameters such as fanout and segment set; None where it has no such
+        parameter."""
+        ...
+
+    def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
+        """The arguments of the driver's ``force``; None where the algorithm needs a launch of its own."""
+        ...
+
+    def launch_environment(self, algorithm: Algorithm) -> dict[str, str]:
+        """The variables that force the algorithm for a whole launch."""
+        ...
+
+    def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
+        """Those of the entered functions that belong to the collective. Functions of other collectives that
+        do a part of the work are left out: these may be tuned themselves."""
+        ...
+
+    def identify_executed(self, collective: str, functions: Sequence[str]) -> str:
+        """The entered function that did the collective's work; empty if none of them belongs to it."""
+        ...
+
+    def name_matches(self, algorithm: Algorithm, function: str) -> bool:
+        """Whether a function's name is that of the algorithm."""
+        ...
+
+    def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
+        """The algorithm renamed after the executed function, where the library only numbers algorithms."""
+        ...
+
+
+def mpich_functions_of(collective: str, functions: Sequence[str]) -> list[str]:
+    """The functions of a collective among names in MPICH's style, those of its nonblocking form included.
+
+    ``MPIR_Reduce_scatter_intra_pairwise`` belongs to reduce_scatter, not to reduce;
+    ``MPIR_TSP_Ireduce_sched_intra_tree`` and ``MPIR_Ireduce_intra_sched_binomial`` belong to reduce.
+    """
+    pattern = re.compile(rf"_(?:I{collective}|{collective.capitalize()})_(?:sched_)?(?:intra|allcomm)_")
+    return [name for name in functions if pattern.search(name)]
+
+
+def default_algorithm(collective: str) -> Algorithm:
+    """The pseudo-algorithm that leaves the choice to the library."""
+    return Algorithm(collective=collective, name=DEFAULT)
