@@ -7,17 +7,17 @@ import re
 import sys
 from pathlib import Path
 
-import made_results
-import made_traces as made
 import pytest
-from made_runs import RUN_S, US, alltoalls, predicted
+import results_factory
+import trace_factory as factory
 from matplotlib.container import BarContainer
+from run_factory import RUN_S, US, alltoalls, predicted
 
 from offbeat.cli import app
 from offbeat.predict.conditions import Estimate
 from offbeat.predict.draw import prediction_figure
 
-DELAYS: made_results.Delays = {
+DELAYS: results_factory.Delays = {
     "no_delay": {"linear": (40, 39, 42), "pairwise": (60, 59, 61), "default": 65},
     "bell": {"linear": 94, "pairwise": 60, "default": 70},
     "alltoall-32KiB-mean": {"linear": (120, 110, 125), "pairwise": (65, 60, 70), "default": 70},
@@ -31,7 +31,7 @@ class Here:
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.trace = alltoalls(folder / "trace", [[0, 10, 30, 0]] * 50)
-        self.results = made_results.results(folder / "results", made_results.rows(DELAYS, KINDS))
+        self.results = results_factory.results(folder / "results", results_factory.rows(DELAYS, KINDS))
         self._patch, self._capsys = patch, capsys
         self.out = self.err = ""
         patch.setenv("COLUMNS", "160")
@@ -81,8 +81,8 @@ def test_the_bias_of_the_prediction_is_no_gain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = Here(tmp_path / "h", monkeypatch, capsys)
-    delays: made_results.Delays = {"no_delay": {"linear": 40, "pairwise": 41, "default": 40}}
-    here.results = made_results.results(tmp_path / "biased", made_results.rows(delays))
+    delays: results_factory.Delays = {"no_delay": {"linear": 40, "pairwise": 41, "default": 40}}
+    here.results = results_factory.results(tmp_path / "biased", results_factory.rows(delays))
     here.trace = alltoalls(tmp_path / "busy", [[0, 10, 30, 0]] * 50, operation_us=900)
     assert here.run("--json", "out.json") == 0
     assert "Nothing that was measured is expected to be faster without delays than default" in here.out
@@ -98,8 +98,8 @@ def test_without_a_prediction_for_what_ran_no_gain_is_stated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = Here(tmp_path / "h", monkeypatch, capsys)
-    here.results = made_results.results(
-        tmp_path / "alone", made_results.rows({"no_delay": {"linear": 10, "pairwise": 60}})
+    here.results = results_factory.results(
+        tmp_path / "alone", results_factory.rows({"no_delay": {"linear": 10, "pairwise": 60}})
     )
     assert here.run() == 0
     assert "Expected fastest without delays: linear with 997 ms. What it gains is not known" in here.out
@@ -137,10 +137,10 @@ def test_a_choice_whose_file_covers_no_call_gets_no_credit(
     """The ranking turns over right below the only calls: the file keeps to the measured size."""
     here = Here(tmp_path / "h", monkeypatch, capsys)
     here.trace = alltoalls(tmp_path / "larger", [[0, 10, 30, 0]] * 50, size=40000)
-    near: made_results.Delays = {"no_delay": {"linear": 50, "pairwise": 51, "default": 60}}
-    before: made_results.Delays = {"no_delay": {"linear": 20, "pairwise": 40, "default": 60}}
-    cases = [*made_results.rows(near), *made_results.rows(before, bytes=16384)]
-    here.results = made_results.results(tmp_path / "turning", cases)
+    near: results_factory.Delays = {"no_delay": {"linear": 50, "pairwise": 51, "default": 60}}
+    before: results_factory.Delays = {"no_delay": {"linear": 20, "pairwise": 40, "default": 60}}
+    cases = [*results_factory.rows(near), *results_factory.rows(before, bytes=16384)]
+    here.results = results_factory.results(tmp_path / "turning", cases)
     assert here.run("--all", "--json", "out.json") == 0
     assert "no_delay covers none of the 50 collective calls of the trace" in here.out
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
@@ -162,14 +162,14 @@ def test_calls_that_weigh_nothing_are_left_out_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = Here(tmp_path / "h", monkeypatch, capsys)
-    files = made.files(4)
+    files = factory.files(4)
     for one in files:
         for sequence in range(40):
             site = max(sequence - 10, 0)
-            values = {"address": made.CODE + 0x10 * (1 + site), "function": "MPI_Alltoall", "bytes": 32768}
+            values = {"address": factory.CODE + 0x10 * (1 + site), "function": "MPI_Alltoall", "bytes": 32768}
             begin = (1 + sequence) * 1_000_000
             one.call(begin, begin + (70_000 if site else 900_000), sequence=sequence, **values)
-    here.trace = made.write(tmp_path / "many", files)
+    here.trace = factory.write(tmp_path / "many", files)
     assert here.run("--all") == 0
     (note,) = (line for line in here.out.splitlines() if "left out" in line)
     assert "29 rows of calls whose operation takes less than 0.1% of the run each (0.20% together)" in note
@@ -179,11 +179,11 @@ def test_calls_that_weigh_nothing_are_left_out_in_one_line(
 @pytest.mark.parametrize("number", [4, 16])
 def test_the_picture_has_a_bar_for_every_number(tmp_path: Path, number: int) -> None:
     names = [f"algorithm{place}" for place in range(number)]
-    delays: made_results.Delays = {
+    delays: results_factory.Delays = {
         pattern: {name: (20 * place + at, 20 * place, 20 * place + 9) for place, name in enumerate(names)}
         for at, pattern in enumerate(["no_delay", "bell", "mine"], 1)
     }
-    results = made_results.results(tmp_path / "r", made_results.rows(delays, {"mine": "scenario"}))
+    results = results_factory.results(tmp_path / "r", results_factory.rows(delays, {"mine": "scenario"}))
     prediction = predicted(alltoalls(tmp_path / "t", [[0, 10, 30, 0]] * 5), results)
     run = Estimate(time_s=1.1, low_s=1.0, high_s=1.2)
     figure = prediction_figure(prediction, {"algorithm0": run})

@@ -10,19 +10,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import made_traces as made
 import numpy as np
 import pytest
+import trace_factory as factory
+from trace_run_without_mpi import STARTS, run_verb, started
 from typer.testing import CliRunner, Result
-from verb_without_mpi import STARTS, run_verb, started
 
 from offbeat.cli.trace import app
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
 from offbeat.pattern import file, sequence
 from offbeat.trace import format as form
+from offbeat.trace.options import COLLECTIVES, check
 from offbeat.trace.run import find_installation, prepare, tracer
-from offbeat.trace.wishes import COLLECTIVES, check
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -36,7 +36,7 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    return made.pattern_trace(
+    return factory.pattern_trace(
         tmp_path / "t", [[0, 10, 30, 0]] * 5, function="MPI_Alltoall", bytes=32768, operation_us=70
     )
 
@@ -51,11 +51,11 @@ def test_the_summary_says_where_time_goes_and_what_to_tune(trace: Path) -> None:
 
 
 def test_names_of_communicators_are_shown_as_they_are(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
-        one.definitions.append(made.name(1, "[bold]grid[/x]"))
+        one.definitions.append(factory.name(1, "[bold]grid[/x]"))
         one.call(1000, 2000)
-    assert " [bold]grid[/x] " in run("summary", made.write(tmp_path / "t", ranks)).stdout
+    assert " [bold]grid[/x] " in run("summary", factory.write(tmp_path / "t", ranks)).stdout
 
 
 def test_on_a_narrow_terminal_no_number_and_no_function_is_cut(trace: Path) -> None:
@@ -157,14 +157,14 @@ def test_a_full_disk_is_a_sentence(trace: Path, words: list[str]) -> None:
 
 
 def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_path: Path) -> None:
-    ranks = made.files(3)
+    ranks = factory.files(3)
     for one in ranks:
         for number in range(4):
             begin = 100_000 * (number + 1)
             chosen: dict[str, Any] = {"function": "MPI_Iallreduce", "sequence": number}
             one.call(begin + 1000 * one.rank, begin + 1000 * one.rank + 100, flags=form.ISSUE, **chosen)
             one.call(begin + 50_000, begin + 60_000, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
-    folder = made.write(tmp_path / "t", ranks)
+    folder = factory.write(tmp_path / "t", ranks)
     text = run("summary", folder).stdout
     assert re.search(r"MPI_Iallreduce\s+MPI_COMM_WORLD\s+3\s+8 B\s+4\s", text)
     assert "holds no blocking collective" in text
@@ -173,7 +173,7 @@ def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_
 
 
 def test_a_program_without_calls_has_a_summary_and_no_pattern(tmp_path: Path) -> None:
-    folder = made.write(tmp_path / "t", made.files(2))
+    folder = factory.write(tmp_path / "t", factory.files(2))
     assert "There is nothing to tune" in run("summary", folder).stdout
     with pytest.raises(BadInput, match="holds no calls of two ranks or more"):
         run("pattern", folder)

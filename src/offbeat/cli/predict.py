@@ -9,7 +9,15 @@ import typer
 
 from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
-from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
+from offbeat.cli.trace_options import (
+    Collective,
+    Communicator,
+    Directory,
+    Site,
+    Size,
+    size_of,
+    summary_of_trace,
+)
 
 if TYPE_CHECKING:
     from offbeat.predict.prediction import Prediction
@@ -63,14 +71,14 @@ def command(
     not cover them, the next ones that they do.
     """
     from offbeat.predict import document
-    from offbeat.predict.cells import source
-    from offbeat.predict.predict import Wishes, predict
+    from offbeat.predict.measured_configuration import source
+    from offbeat.predict.predict import Request, predict
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
 
     opened = open_trace(trace)
     measured = read_study(results)
-    wishes = Wishes(
+    wishes = Request(
         collective=collective,
         site=site,
         communicator=communicator,
@@ -80,7 +88,7 @@ def command(
         everything=everything,
     )
     first = opened.headers[0]
-    made = predict(opened, summed_up(opened), source(measured, first.library), wishes)
+    made = predict(opened, summary_of_trace(opened), source(measured, first.library), wishes)
     if is_wanted(json):
         _print(made, all_notes=all_notes)
     write_json(json, lambda: document.encoded(made))

@@ -33,8 +33,8 @@ def command(
     trace = open_trace(directory)
     path = output or directory.absolute().with_name(f"{directory.absolute().name}{suffix}")
     with ReadProgress("writing") as progress:
-        write(trace, path, ranks=ranks_of(ranks, trace), told=progress.told)
+        write(trace, path, ranks=ranks_of(ranks, trace), on_progress=progress.update)
     console = Console(highlight=False, soft_wrap=True)
-    for words in trace.words:
+    for words in trace.notes:
         console.print(f"note: {words}", markup=False)
     console.print(f"wrote {path}", markup=False)

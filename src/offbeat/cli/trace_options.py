@@ -34,13 +34,13 @@ TraceOption = Annotated[
 Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 KiB'.")]
 
 
-def summed_up(trace: Trace) -> Summary:
+def summary_of_trace(trace: Trace) -> Summary:
     """The summary of a trace; how far the reading has come is shown."""
     from offbeat.trace.progress import ReadProgress
-    from offbeat.trace.summary import summarize
+    from offbeat.trace.summary import summarise
 
     with ReadProgress("reading the trace") as progress:
-        return summarize(trace, told=progress.told)
+        return summarise(trace, on_progress=progress.update)
 
 
 def size_of(text: str) -> int | None:

@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
+from offbeat.cli.trace_options import (
+    Collective,
+    Communicator,
+    Directory,
+    Site,
+    Size,
+    size_of,
+    summary_of_trace,
+)
 from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
     from offbeat.pattern import file as pattern_file
     from offbeat.trace.arrivals import Arrivals
+    from offbeat.trace.call_site_stats import CallSiteStats
     from offbeat.trace.read import Trace
-    from offbeat.trace.rows import Row
     from offbeat.trace.summary import Summary
 
 
@@ -60,21 +68,21 @@ def command(
     Without a choice of calls, those to tune first are taken, as the summary names them.
     """
     from offbeat.pattern import file as pattern_file
-    from offbeat.trace.choice import choose_row
+    from offbeat.trace.call_site_stats import description_of
     from offbeat.trace.patterns import scaled
     from offbeat.trace.read import open_trace
-    from offbeat.trace.row_words import described
+    from offbeat.trace.recommendation import choose_row
 
     if what not in ("mean", "median", "clusters", "calls"):
         raise BadInput(f"--what {what}: known are mean, median, clusters, calls")
     if most is not None and (what != "calls" or call is not None):
         raise BadInput("--most says how many calls a replay holds: give --what calls with it, and no --call")
     trace = open_trace(directory)
-    summary = summed_up(trace)
+    summary = summary_of_trace(trace)
     wanted = size_of(size)
     row = choose_row(summary, collective=collective, site=site, communicator=communicator, size=wanted)
     unasked = not (collective or site or communicator or size)
-    _say(f"from {described(row)}{', the calls to tune first' if unasked else ''}")
+    _say(f"from {description_of(row)}{', the calls to tune first' if unasked else ''}")
     if what == "calls" and call is None:
         _write_replay(trace, summary, row, p, most, output)
         return
@@ -99,14 +107,14 @@ def _say(*lines: str) -> None:
 
 
 def _write_replay(
-    trace: Trace, summary: Summary, row: Row, p: int | None, most: int | None, output: Path | None
+    trace: Trace, summary: Summary, row: CallSiteStats, p: int | None, most: int | None, output: Path | None
 ) -> None:
     from offbeat.pattern import draw as pattern_draw
     from offbeat.pattern import sequence
-    from offbeat.trace import replay
+    from offbeat.trace.patterns import recorded_calls, scaled_replay
 
-    made = replay.recorded_calls(summary, _arrivals(trace, row), most=most)
-    made = made if p is None else replay.scaled(made, p)
+    made = recorded_calls(summary, _arrivals(trace, row), most=most)
+    made = made if p is None else scaled_replay(made, p)
     _say(pattern_draw.replay_summary(made))
     if output is None:
         sys.stdout.write(sequence.text(made))
@@ -115,16 +123,16 @@ def _write_replay(
 
 
 def _patterns(
-    trace: Trace, summary: Summary, row: Row, what: str, call: int | None, seed: int
+    trace: Trace, summary: Summary, row: CallSiteStats, what: str, call: int | None, seed: int
 ) -> tuple[list[pattern_file.Pattern], list[str]]:
     """The patterns that are wished for, and what to say of them."""
     from offbeat.pattern import draw as pattern_draw
+    from offbeat.trace.call_site_stats import is_mixed, mixed_note
     from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern
-    from offbeat.trace.row_words import is_mixed, mixed_words
 
     if call is None and what == "mean":
         pattern = mean_pattern(summary, row)
-        mixed = [f"caution: {mixed_words(row)}"] if is_mixed(row) else []
+        mixed = [f"caution: {mixed_note(row)}"] if is_mixed(row) else []
         return [pattern], [pattern_draw.summary(pattern), *mixed]
     arrivals = _arrivals(trace, row)
     if call is not None or what == "median":
@@ -139,12 +147,12 @@ def _patterns(
     return [pattern for pattern, _ in clusters], said
 
 
-def _arrivals(trace: Trace, row: Row) -> Arrivals:
+def _arrivals(trace: Trace, row: CallSiteStats) -> Arrivals:
     from offbeat.trace.arrivals import collect
     from offbeat.trace.progress import ReadProgress
 
     with ReadProgress("reading arrivals") as progress:
-        return collect(trace, row, told=progress.told)
+        return collect(trace, row, on_progress=progress.update)
 
 
 def _write_patterns(made: list[pattern_file.Pattern], output: Path, *, in_folder: bool) -> None:

@@ -58,7 +58,7 @@ def command(
     from rich.console import Console
 
     from offbeat.trace import run as launch
-    from offbeat.trace.wishes import RANKS
+    from offbeat.trace.options import RANKS
 
     wishes = {
         "RANKS": ranks,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
-from offbeat.cli.trace_options import Directory, summed_up
+from offbeat.cli.trace_options import Directory, summary_of_trace
 
 if TYPE_CHECKING:
     from offbeat.table import Fitted
@@ -45,7 +45,7 @@ def command(
     from offbeat.trace.read import open_trace
     from offbeat.trace.summary import as_plain
 
-    summary = summed_up(open_trace(directory))
+    summary = summary_of_trace(open_trace(directory))
     if is_wanted(json):
         _print(summary, rows, apart=apart, all_notes=all_notes)
     write_json(json, lambda: msgspec.json.encode(as_plain(summary)) + b"\n")
@@ -56,13 +56,13 @@ def command(
 
 
 def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None:
-    from offbeat.trace.advice import sentence
+    from offbeat.trace.recommendation import sentence
     from offbeat.trace.tables import head, tables
 
     console = stdout()
     for line in head(summary):
         console.print(line, markup=False)
-    print_notes(console, summary.words, everything=all_notes)
+    print_notes(console, summary.notes, everything=all_notes)
     for table in tables(summary, rows, apart=apart):
         if table.rows:
             console.print()
@@ -75,13 +75,13 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
 
 def _draw(summary: Summary, folder: Path) -> None:
     from offbeat.report.pictures import write as write_picture  # loading matplotlib takes its time
-    from offbeat.trace.choice import with_arrivals
+    from offbeat.trace.call_site_stats import file_stem_of
     from offbeat.trace.draw import delay_figure
-    from offbeat.trace.row_words import short_name
+    from offbeat.trace.recommendation import with_arrivals
 
-    drawn = with_arrivals(summary.families)
+    drawn = with_arrivals(summary.group_rows)
     for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
-        write_picture(delay_figure(summary, row), folder, f"{place}-{short_name(row)}-delay")
+        write_picture(delay_figure(summary, row), folder, f"{place}-{file_stem_of(row)}-delay")
 
 
 def _fitting(table: Table, width: int) -> Fitted:

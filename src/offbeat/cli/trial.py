@@ -11,25 +11,25 @@ import typer
 
 from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
-from offbeat.cli.trace_options import summed_up
+from offbeat.cli.trace_options import summary_of_trace
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from offbeat.predict.affected_calls import AffectedCalls
+    from offbeat.predict.predict import TracedProgram
     from offbeat.predict.prediction import Prediction
-    from offbeat.predict.reach import Reach
-    from offbeat.predict.traced_program import TracedProgram
     from offbeat.results.read import Results
-    from offbeat.trial.choices import Planned, Tried
+    from offbeat.trial.choices import PlannedChoice, TriedChoice
     from offbeat.trial.journal import Settings
 
 PICTURE = "expected-and-measured-run-time"
 
 
 def command(
-    words: Annotated[
+    arguments: Annotated[
         list[str],
         typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
     ],
@@ -82,18 +82,17 @@ def command(
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
     from offbeat.trial import journal, launch, wording
-    from offbeat.trial.choices import check_processes, planned, written
-    from offbeat.trial.progress import TrialProgress
-    from offbeat.trial.trial import missing, run_all, times
+    from offbeat.trial.choices import check_processes, planned_choices, written
+    from offbeat.trial.trial import TrialProgress, missing, run_all, times
 
-    launch.check_words(words)
+    launch.check_command(arguments)
     pattern = launch.parse_pattern(time)
     if pictures is not None and trace is None:
         raise BadInput("--pictures shows expectations beside what was measured; name a trace with --trace")
     measured = read_study(results or _only_results())
-    installation = find_installation(mpi, words)
+    installation = find_installation(mpi, arguments)
     traced = _traced(trace, measured) if trace is not None else None
-    choices = planned(
+    choices = planned_choices(
         measured,
         installation,
         rule,
@@ -101,14 +100,16 @@ def command(
         predicted=traced.predicted() if traced is not None else None,
     )
     settings = journal.Settings(
-        command=words,
+        command=arguments,
         library=f"{installation.version_text} ({installation.library})",
-        folder=journal.here(),
+        folder=journal.working_directory(),
         time=time,
         seed=seed,
-        choices=[journal.Setting(name=one.name, same_as=one.same_as, rules=one.words) for one in choices],
+        choices=[
+            journal.Setting(name=one.name, same_as=one.same_as, rules=one.rule_texts) for one in choices
+        ],
     )
-    check_processes(choices, processes(words))
+    check_processes(choices, processes(arguments))
     said = stdout()
     if is_wanted(json):
         for line in wording.tried_lines(choices):
@@ -125,8 +126,8 @@ def command(
         names = [one.name for one in tried]
         left = len(list(missing(kept, names, rounds, seed)))
         with TrialProgress(rounds * len(names) - left, rounds * len(names)) as progress:
-            used = launch.Command(words=words, installation=installation)
-            run_all(kept, used, tried, rounds, seed, pattern, progress.told)
+            used = launch.Command(argv=arguments, installation=installation)
+            run_all(kept, used, tried, rounds, seed, pattern, progress.update)
         found = times(kept, names)
     if is_wanted(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
@@ -156,33 +157,37 @@ def _only_results() -> Path:
 
 def _traced(trace: Path, results: Results) -> TracedProgram:
     """What a trace tells of the program, with the measurements that answer for its calls."""
-    from offbeat.predict.cells import source
-    from offbeat.predict.traced_program import traced_program
+    from offbeat.predict.measured_configuration import source
+    from offbeat.predict.predict import traced_program
     from offbeat.trace.read import open_trace
 
     opened = open_trace(trace)
-    return traced_program(opened, summed_up(opened), source(results, opened.headers[0].library))
+    return traced_program(opened, summary_of_trace(opened), source(results, opened.headers[0].library))
 
 
-def _reaches(tried: Sequence[Tried], traced: TracedProgram | None) -> dict[str, Reach]:
+def _reaches(tried: Sequence[TriedChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
     """Which calls of the trace each choice's files act on, by the choice's name."""
-    from offbeat.predict.reach import reach_of_files
+    from offbeat.predict.affected_calls import calls_affected_by_files
 
     if traced is None:
         return {}
-    return {one.name: reach_of_files(one.tuning, traced.summary) for one in tried if one.tuning is not None}
+    return {
+        one.name: calls_affected_by_files(one.tuning, traced.summary)
+        for one in tried
+        if one.tuning is not None
+    }
 
 
-def _say_reaches(said: Console, reaches: Mapping[str, Reach], traced: TracedProgram | None) -> None:
+def _say_reaches(said: Console, reaches: Mapping[str, AffectedCalls], traced: TracedProgram | None) -> None:
     for name, reach in reaches.items():
-        said.print(f"{name} {reach.words}", markup=False)
+        said.print(f"{name} {reach.sentence}", markup=False)
     if traced is not None and traced.why_not:
         said.print(f"note: nothing can be expected from the trace: {traced.why_not}", markup=False)
 
 
 def _report(
     said: Console,
-    choices: Sequence[Planned],
+    choices: Sequence[PlannedChoice],
     found: Mapping[str, Sequence[float]],
     expected: Prediction | None,
     without_effect: Sequence[str],
@@ -192,14 +197,14 @@ def _report(
 ) -> None:
     from offbeat.table import Fitted
     from offbeat.trial import wording
-    from offbeat.trial.judge import judge
+    from offbeat.trial.comparison import compare
 
     same = {one.name: one.same_as for one in choices if one.same_as}
     said.print()
     headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
     said.print(Fitted(headings, wording.rows(found, same)))
     said.print()
-    for sentence in wording.verdict_sentences(judge(found), same, without_effect):
+    for sentence in wording.verdict_sentences(compare(found), same, without_effect):
         said.print(sentence, markup=False)
     if expected is None:
         return
@@ -216,28 +221,28 @@ def _report(
 
 def _document(
     settings: Settings,
-    choices: Sequence[Planned],
+    choices: Sequence[PlannedChoice],
     found: Mapping[str, Sequence[float]],
     expected: Prediction | None,
-    reaches: Mapping[str, Reach],
+    reaches: Mapping[str, AffectedCalls],
 ) -> dict[str, Any]:
     """The trial for programs: run times in seconds, one a round for each choice, and the verdict on them."""
     from offbeat.predict.document import document
     from offbeat.trial import wording
-    from offbeat.trial.judge import judge
+    from offbeat.trial.comparison import compare
 
     return {
         "schema_version": 1,
         "settings": settings,
         "notes": wording.notes(choices),
-        "reaches": {name: reach.words for name, reach in reaches.items()},
+        "reaches": {name: reach.sentence for name, reach in reaches.items()},
         "times_s": found,
-        "verdict": judge(found),
+        "verdict": compare(found),
         "expected": document(expected) if expected is not None else None,
     }
 
 
-def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:
+def _name_verify(said: Console, results: Results, tried: Sequence[TriedChoice], output: Path) -> None:
     """How to prove that the library obeyed; simulations do not tell by what it could be seen."""
     from offbeat.tuning.simulated import is_simulated
     from offbeat.tuning.write import measured_library
@@ -259,7 +264,7 @@ def _draw(expected: Prediction, found: Mapping[str, Sequence[float]], folder: Pa
     from offbeat.predict.conditions import Estimate
     from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
     from offbeat.report.pictures import write
-    from offbeat.trial.judge import mean_interval, mean_s
+    from offbeat.trial.comparison import mean_interval, mean_s
 
     actual = {}
     for name, own in found.items():

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.predict.recorded import Calls
+from offbeat.predict.recorded import TracedCalls
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.units import counted
 
@@ -62,7 +62,7 @@ class Condition(Struct, frozen=True, kw_only=True):
     rows: list[int]
 
 
-def conditions(table: DelayTable, calls: Calls, wanted: str = "") -> tuple[list[Condition], list[str]]:
+def conditions(table: DelayTable, calls: TracedCalls, wanted: str = "") -> tuple[list[Condition], list[str]]:
     """The conditions that a table has, in the order of :data:`NAMES`, and what must be said of them.
 
     Of several scenarios (or replays), ``wanted`` names one; else those that were recorded from these calls
@@ -82,10 +82,10 @@ def conditions(table: DelayTable, calls: Calls, wanted: str = "") -> tuple[list[
         chosen = _chosen(table, rows, calls, wanted)
         if chosen is not None:
             found.append(Condition(name=kind, pattern=table.patterns[chosen], rows=[chosen]))
-            if _kinship(table, chosen, calls) == _OTHERS:
+            if _match_rank(table, chosen, calls) == _OTHERS:
                 notes.append(
                     f"the {kind} {table.patterns[chosen]} was recorded from {table.sources[chosen]}: that"
-                    f" {calls.words} arrives alike is taken for granted"
+                    f" {calls.description} arrives alike is taken for granted"
                 )
         if len(rows) > 1 and chosen is not None and not wanted:
             others = ", ".join(table.patterns[row] for row in rows if row != chosen)
@@ -120,18 +120,18 @@ def delay(table: DelayTable, algorithm: str, condition: Condition) -> Estimate |
     return total(parts).times(1 / len(parts))
 
 
-def _chosen(table: DelayTable, rows: Sequence[int], calls: Calls, wanted: str) -> int | None:
+def _chosen(table: DelayTable, rows: Sequence[int], calls: TracedCalls, wanted: str) -> int | None:
     """The row that a scenario or replay is taken from."""
     if wanted:
         named = [row for row in rows if wanted in (table.patterns[row], *table.shapes[row : row + 1])]
         return named[0] if named else None
-    return min(rows, key=lambda row: (_kinship(table, row, calls), row), default=None)
+    return min(rows, key=lambda row: (_match_rank(table, row, calls), row), default=None)
 
 
-def _kinship(table: DelayTable, row: int, calls: Calls) -> int:
+def _match_rank(table: DelayTable, row: int, calls: TracedCalls) -> int:
     """How sure it is that a row was recorded from these calls: the smaller, the surer."""
     source = table.sources[row] if table.sources else ""
-    if source.startswith(f"{calls.words} in "):
+    if source.startswith(f"{calls.description} in "):
         return _SAME
     if table.patterns[row].startswith(f"{calls.short}-"):
         return _SAME_NAME

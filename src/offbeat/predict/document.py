@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from offbeat.predict.prediction import Expected, Part, Prediction
-from offbeat.predict.reach import reach_of_choice
+from offbeat.predict.affected_calls import calls_affected_by_choice
+from offbeat.predict.prediction import ExpectedRun, Part, Prediction
 from offbeat.whole_file import refused, write_whole_file
 
 SCHEMA_VERSION = 1
@@ -48,15 +48,15 @@ def document(prediction: Prediction) -> dict[str, Any]:
     }
 
 
-def _acts_on(prediction: Prediction, one: Expected) -> dict[str, Any]:
-    reach = reach_of_choice(prediction, one.algorithms)
+def _acts_on(prediction: Prediction, one: ExpectedRun) -> dict[str, Any]:
+    reach = calls_affected_by_choice(prediction, one.algorithms)
     return {"calls": reach.number, "of": reach.all_calls, "share_of_time_in_collectives": reach.share}
 
 
 def _part(part: Part) -> dict[str, Any]:
     calls = part.calls
     return {
-        "calls": calls.words,
+        "calls": calls.description,
         "number": calls.number,
         "share_of_ranks": calls.share,
         "last_delay_s": calls.last_delay_s,

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.predict.cells import Found, Source, cell_for
 from offbeat.predict.conditions import NAMES, Condition, Estimate, conditions, delay, total
-from offbeat.predict.recorded import Calls, Recorded
+from offbeat.predict.measured_configuration import Found, Measurements, configuration_for
+from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.select.choose import Choice, choose
 from offbeat.select.table import DelayTable
 from offbeat.study.algorithm import DEFAULT
@@ -26,12 +26,12 @@ from offbeat.tuning.write import plan_of
 class Part(Struct, frozen=True, kw_only=True, eq=False):
     """Calls, the table of the cell that stands for them, and its conditions by name."""
 
-    calls: Calls
+    calls: TracedCalls
     table: DelayTable
     conditions: dict[str, Condition]
 
 
-class Expected(Struct, frozen=True, kw_only=True):
+class ExpectedRun(Struct, frozen=True, kw_only=True):
     """What one algorithm, or one choice of them, would give.
 
     ``algorithms`` has one name a part. ``run_s`` maps conditions to the expected run time, without those that
@@ -55,23 +55,23 @@ class Prediction(Struct, frozen=True, kw_only=True, eq=False):
     and not the algorithms of one.
     """
 
-    recorded: Recorded
+    recorded: RecordedRun
     parts: list[Part]
     conditions: list[str]
-    expected: list[Expected]
+    expected: list[ExpectedRun]
     ran: str = ""
     ran_is_assumed: bool = False
     of_choices: bool = False
     notes: list[str] = []
 
     @property
-    def telling(self) -> str:
+    def main_condition(self) -> str:
         """The condition that knows most of how the ranks arrive."""
         return self.conditions[-1]
 
-    def change(self, one: Expected, condition: str = "") -> Estimate | None:
+    def change(self, one: ExpectedRun, condition: str = "") -> Estimate | None:
         """The change of the run time against what ran, as a share of the recorded run; None if not known."""
-        change_s = one.change_s.get(condition or self.telling)
+        change_s = one.change_s.get(condition or self.main_condition)
         return change_s.times(1 / self.recorded.run_s) if change_s is not None else None
 
     @property
@@ -81,15 +81,15 @@ class Prediction(Struct, frozen=True, kw_only=True, eq=False):
         times = found.run_s if found is not None else {}
         return {name: time.time_s / self.recorded.run_s - 1 for name, time in times.items()}
 
-    def order(self, condition: str) -> list[Expected]:
+    def order(self, condition: str) -> list[ExpectedRun]:
         """What can be selected and was measured under a condition, the fastest first."""
         there = [one for one in self.expected if not one.barred and condition in one.run_s]
         return sorted(there, key=lambda one: (one.run_s[condition].time_s, one.name))
 
 
-def part_of(calls: Calls, source: Source, scenario: str = "") -> tuple[Part, list[str]]:
+def part_of(calls: TracedCalls, source: Measurements, scenario: str = "") -> tuple[Part, list[str]]:
     """The part of some calls, and what must be said of it. Raises :class:`BadInput` as its parts do."""
-    found: Found = cell_for(calls, source)
+    found: Found = configuration_for(calls, source)
     there, notes = conditions(found.table, calls, scenario)
     part = Part(calls=calls, table=found.table, conditions={one.name: one for one in there})
     return part, [*found.notes, *notes]
@@ -116,7 +116,7 @@ def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
     return each.times(part.calls.number * part.calls.share) if each is not None else None
 
 
-def run_times(recorded: Recorded, parts: Sequence[Part], algorithms: Sequence[str]) -> dict[str, Estimate]:
+def run_times(recorded: RecordedRun, parts: Sequence[Part], algorithms: Sequence[str]) -> dict[str, Estimate]:
     """The expected run time under each common condition, with one algorithm a part, where it is known."""
     times = {}
     for name in common(parts):
@@ -145,7 +145,9 @@ def changes(parts: Sequence[Part], algorithms: Sequence[str], ran: Sequence[str]
     return found
 
 
-def by_algorithm(recorded: Recorded, part: Part, *, ran: str = "", notes: Sequence[str] = ()) -> Prediction:
+def by_algorithm(
+    recorded: RecordedRun, part: Part, *, ran: str = "", notes: Sequence[str] = ()
+) -> Prediction:
     """One part: a bar for each of its algorithms. Raises :class:`BadInput` for a ``ran`` that is none."""
     table = part.table
     if ran and ran not in table.algorithms:
@@ -153,7 +155,7 @@ def by_algorithm(recorded: Recorded, part: Part, *, ran: str = "", notes: Sequen
             f"--ran {ran} was not measured for {table.cell}; there are {', '.join(table.algorithms)}"
         )
     expected = [
-        Expected(
+        ExpectedRun(
             name=name,
             algorithms=[name],
             run_s=run_times(recorded, [part], [name]),
@@ -165,7 +167,7 @@ def by_algorithm(recorded: Recorded, part: Part, *, ran: str = "", notes: Sequen
 
 
 def by_choice(
-    recorded: Recorded,
+    recorded: RecordedRun,
     parts: Sequence[Part],
     chosen: Mapping[str, Sequence[str]],
     *,
@@ -179,13 +181,13 @@ def by_choice(
     if ran and ran not in chosen:
         raise BadInput(f"--ran {ran} is no choice that is compared; there are {', '.join(chosen)}")
     expected = [
-        Expected(name=name, algorithms=list(own), run_s=run_times(recorded, parts, own))
+        ExpectedRun(name=name, algorithms=list(own), run_s=run_times(recorded, parts, own))
         for name, own in chosen.items()
     ]
     return _compared(recorded, parts, expected, ran=ran, notes=notes, of_choices=True)
 
 
-def choices(source: Source, parts: Sequence[Part], rules: Sequence[str]) -> dict[str, list[str]]:
+def choices(source: Measurements, parts: Sequence[Part], rules: Sequence[str]) -> dict[str, list[str]]:
     """The algorithm of each part that some rules of ``offbeat select`` choose, and the library's own
     decision.
 
@@ -200,7 +202,7 @@ def choices(source: Source, parts: Sequence[Part], rules: Sequence[str]) -> dict
     return made
 
 
-def chosen_for(source: Source, parts: Sequence[Part], rule: str) -> list[Choice]:
+def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[Choice]:
     """What a rule, or a condition of some parts, chooses: for a condition, in the cells of these parts."""
     if rule not in ("scenario", "replay"):
         return choose(source.results, rule, bootstrap=0)
@@ -213,7 +215,7 @@ def chosen_for(source: Source, parts: Sequence[Part], rule: str) -> list[Choice]
     ]
 
 
-def _covering(source: Source, chosen: Sequence[Choice]) -> Callable[[Part], str]:
+def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part], str]:
     """What a tuning file of some choices uses for the calls of a part.
 
     Without a plan (measurements made elsewhere, whose settings nobody knows), what is chosen in the cell that
@@ -241,9 +243,9 @@ def _covering(source: Source, chosen: Sequence[Choice]) -> Callable[[Part], str]
 
 
 def _compared(
-    recorded: Recorded,
+    recorded: RecordedRun,
     parts: Sequence[Part],
-    expected: Sequence[Expected],
+    expected: Sequence[ExpectedRun],
     *,
     ran: str = "",
     of_choices: bool = False,
@@ -260,7 +262,7 @@ def _compared(
             structs.replace(one, change_s=changes(parts, one.algorithms, base.algorithms)) for one in expected
         ]
 
-    def place(one: Expected) -> tuple[float, str]:
+    def place(one: ExpectedRun) -> tuple[float, str]:
         return (one.run_s[last].time_s if last in one.run_s else float("inf"), one.name)
 
     return Prediction(

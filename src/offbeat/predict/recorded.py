@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.trace.advice import NO_OPERATION
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of, size_text
+from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
-from offbeat.trace.row_words import bare, described, short_name, sizes
-from offbeat.trace.rows import Row
+from offbeat.trace.recommendation import NO_OPERATION
 from offbeat.trace.summary import Summary
 from offbeat.units import format_time
 
@@ -30,7 +30,7 @@ _SURE = 0.9
 """Above this share of a number of calls, what is not sure of it is not worth a note."""
 
 
-class Calls(Struct, frozen=True, kw_only=True):
+class TracedCalls(Struct, frozen=True, kw_only=True):
     """Calls of one site, communicator, collective and size.
 
     ``number`` is how many the run made; where every k-th was recorded, each stands for k, or for as many as
@@ -40,7 +40,7 @@ class Calls(Struct, frozen=True, kw_only=True):
     measured ones; ``spent_s`` the time in these calls, summed over ranks.
     """
 
-    words: str
+    description: str
     short: str
     collective: str
     processes: int
@@ -63,10 +63,10 @@ class Calls(Struct, frozen=True, kw_only=True):
     @property
     def size(self) -> str:
         """``32 KiB``, or ``20 KiB to 32 KiB``."""
-        return sizes(self.least_bytes, self.most_bytes)
+        return size_text(self.least_bytes, self.most_bytes)
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
+class RecordedRun(Struct, frozen=True, kw_only=True):
     """A recorded run: its time, and the calls that a prediction is about.
 
     ``all_calls`` are all collective calls of the run, ``spent_s`` is the time in them, summed over ranks.
@@ -76,7 +76,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
     library: str
     processes: int
     run_s: float
-    calls: list[Calls]
+    calls: list[TracedCalls]
     notes: list[str] = []
     all_calls: int = 0
     spent_s: float = 0.0
@@ -87,13 +87,13 @@ class Recorded(Struct, frozen=True, kw_only=True):
         return self.run_s - sum(one.total_s for one in self.calls)
 
 
-def recorded(trace: Trace, summary: Summary, rows: Sequence[Row]) -> Recorded:
+def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) -> RecordedRun:
     """What a trace says of some rows of its summary.
 
     Raises :class:`BadInput` for calls of which no end was seen, and where they take longer than the run.
     """
-    notes = [*summary.words, *_sampled(rows, trace.every)]
-    made = Recorded(
+    notes = [*summary.notes, *_sampled(rows, trace.every)]
+    made = RecordedRun(
         program=summary.program,
         library=summary.library,
         processes=summary.processes,
@@ -106,7 +106,7 @@ def recorded(trace: Trace, summary: Summary, rows: Sequence[Row]) -> Recorded:
     return with_time_left(made)
 
 
-def _sampled(rows: Sequence[Row], every: int) -> list[str]:
+def _sampled(rows: Sequence[CallSiteStats], every: int) -> list[str]:
     """What calls that were not recorded are taken for, and where their number is a guess."""
     if every == 1:
         return []
@@ -114,64 +114,66 @@ def _sampled(rows: Sequence[Row], every: int) -> list[str]:
         f"every {every}th call was recorded: each stands for {every}, or for those left on its communicator"
     ]
     for row in rows:
-        if row.made_at_least < _SURE * row.made:
+        if row.run_calls_at_least < _SURE * row.run_calls:
             notes.append(
-                f"{described(row)} was called {row.made_at_least} to {row.made} times, and {row.made} are"
+                f"{description_of(row)} was called {row.run_calls_at_least} to {row.run_calls} times, and {row.run_calls} are"
                 " taken: of communicators that were not freed it is not known how many calls came after the"
                 " last recorded one; trace without --every to be sure"
             )
     return notes
 
 
-def with_time_left(made: Recorded) -> Recorded:
+def with_time_left(made: RecordedRun) -> RecordedRun:
     """The same run, if its calls take less time than it does. Raises :class:`BadInput`."""
     if made.computing_s > 0:
         return made
     total = sum(one.total_s for one in made.calls)
     raise BadInput(
         f"no computing time is left: the run took {format_time(made.run_s)} a rank, and the operations of"
-        f" {', '.join(one.words for one in made.calls)} together {format_time(total)}. Calls that overlap"
+        f" {', '.join(one.description for one in made.calls)} together {format_time(total)}. Calls that overlap"
         " (several threads) or a trace that lost its end give this; trace the run anew"
     )
 
 
 def all_calls(summary: Summary) -> int:
     """How many collective calls with an operation the run made."""
-    return sum(row.made for row in summary.families if row.kind not in NO_OPERATION)
+    return sum(row.run_calls for row in summary.group_rows if row.kind not in NO_OPERATION)
 
 
-def size_bytes(row: Row) -> int:
+def size_bytes(row: CallSiteStats) -> int:
     """The message size of calls that tuning files compare: the mean over calls and, where processes give
     different sizes, over processes, as libraries take it.
     """
     mean = round(row.all_bytes / max(row.calls * row.processes, 1))
-    least = 0 if bare(row.collective) in IRREGULAR else row.least_bytes
+    least = 0 if collective_name(row.collective) in IRREGULAR else row.least_bytes
     return min(max(mean, least), row.most_bytes)
 
 
-def calls_of(row: Row, summary: Summary) -> Calls:
+def calls_of(row: CallSiteStats, summary: Summary) -> TracedCalls:
     """A row of a summary as calls that can be replaced. Raises :class:`BadInput` where they cannot."""
     if row.kind != BLOCKING:
         raise BadInput(
-            f"{described(row)} is {row.kind}: its last delay holds what is computed between its two ends, so"
+            f"{description_of(row)} is {row.kind}: its last delay holds what is computed between its two ends, so"
             " it says nothing of what another algorithm would take; choose blocking calls"
         )
     if row.is_inter:
-        raise BadInput(f"{described(row)} joins two groups of processes; algorithms were measured within one")
+        raise BadInput(
+            f"{description_of(row)} joins two groups of processes; algorithms were measured within one"
+        )
     if math.isnan(row.last_delay.mean_s):
         raise BadInput(
-            f"{described(row)} was never seen whole, from the first arrival to the last exit; trace more of"
+            f"{description_of(row)} was never seen whole, from the first arrival to the last exit; trace more of"
             " the run, or choose other calls"
         )
     threads = summary.thread_run_s / summary.run_s if summary.run_s > 0 else 1.0
-    return Calls(
-        words=described(row),
-        short=short_name(row),
-        collective=bare(row.collective),
+    return TracedCalls(
+        description=description_of(row),
+        short=file_stem_of(row),
+        collective=collective_name(row.collective),
         processes=row.processes,
         least_bytes=row.least_bytes,
         most_bytes=row.most_bytes,
-        number=row.made,
+        number=row.run_calls,
         share=row.processes / summary.processes / threads,
         last_delay_s=row.last_delay.mean_s,
         skew_s=row.skew.mean_s,

@@ -7,13 +7,13 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from offbeat.predict.affected_calls import calls_affected_by_choice
 from offbeat.predict.conditions import Estimate
-from offbeat.predict.prediction import Expected, Prediction
-from offbeat.predict.reach import reach_of_choice
+from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trace.tables import library_words
+from offbeat.trace.tables import library_name
 from offbeat.units import counted, format_time
 
 WORDS = {
@@ -45,7 +45,7 @@ def head(prediction: Prediction) -> list[str]:
     spent = sum(part.calls.spent_s for part in prediction.parts)
     lines = [
         f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes with"
-        f" {library_words(run.library)}",
+        f" {library_name(run.library)}",
         f"recorded: {format_time(run.run_s, 4)}, of these {format_time(run.computing_s, 4)} without the"
         f" operation of {number} of {counted(run.all_calls, 'collective call')}"
         f" ({spent / run.spent_s if run.spent_s > 0 else 0.0:.1%} of the time in collectives):",
@@ -53,7 +53,7 @@ def head(prediction: Prediction) -> list[str]:
     for part in prediction.parts:
         calls, cell = part.calls, part.table.cell
         lines.append(
-            f"  {calls.words}: {counted(calls.number, 'call')}, d̂ {format_time(calls.last_delay_s)}"
+            f"  {calls.description}: {counted(calls.number, 'call')}, d̂ {format_time(calls.last_delay_s)}"
             f" ({calls.total_s / run.run_s:.1%}); measured as {cell} ({cell.library})"
         )
     return lines
@@ -65,7 +65,7 @@ def table(prediction: Prediction) -> Shown:
     decimals = _decimals(prediction, factor)
     headings = ["choice" if prediction.of_choices else "algorithm"]
     headings += prediction.conditions
-    headings.append(f"change\n({prediction.telling})")
+    headings.append(f"change\n({prediction.main_condition})")
     rows = []
     for one in prediction.expected:
         change = prediction.change(one)
@@ -81,32 +81,32 @@ def table(prediction: Prediction) -> Shown:
 
 def sentence(prediction: Prediction) -> str:
     """What is expected to be fastest, what it gains against what ran, and how sure that is."""
-    telling = prediction.telling
-    ranked = prediction.order(telling)
+    main_condition = prediction.main_condition
+    ranked = prediction.order(main_condition)
     if not ranked:
         return "Nothing that could be selected was measured under the conditions of this prediction."
     best = ranked[0]
-    time, change = best.run_s[telling], prediction.change(best)
+    time, change = best.run_s[main_condition], prediction.change(best)
     others = [one for one in ranked[1:] if one.algorithms != best.algorithms]
-    alike = [one.name for one in others if one.run_s[telling].low_s <= time.high_s]
+    alike = [one.name for one in others if one.run_s[main_condition].low_s <= time.high_s]
     also = f"; within the measurements' intervals, {_listed(alike)} may be as fast" if alike else ""
     if change is None:
         return (
-            f"Expected fastest {WORDS[telling]}: {best.name} with {format_time(time.time_s, 4)}{also}."
+            f"Expected fastest {WORDS[main_condition]}: {best.name} with {format_time(time.time_s, 4)}{also}."
             " What it gains is not known: the results do not tell what to expect of what the traced run used."
             f" --ran names what ran.{_usual(prediction, best)}"
         )
     ran = f"{prediction.ran}, {_as_ran(prediction)}"
     if best.name == prediction.ran:
-        return f"Expected fastest {WORDS[telling]}: {ran}{also}.{_usual(prediction, best)}"
+        return f"Expected fastest {WORDS[main_condition]}: {ran}{also}.{_usual(prediction, best)}"
     if change.time_s >= 0:
         return (
-            f"Nothing that was measured is expected to be faster {WORDS[telling]} than {ran}: the nearest is"
+            f"Nothing that was measured is expected to be faster {WORDS[main_condition]} than {ran}: the nearest is"
             f" {best.name}, {change.time_s:+.1%}.{_usual(prediction, best)}"
         )
     run_s = prediction.recorded.run_s
     said = (
-        f"Expected fastest {WORDS[telling]}: {best.name}, {-change.time_s:.1%} less than {ran}: about"
+        f"Expected fastest {WORDS[main_condition]}: {best.name}, {-change.time_s:.1%} less than {ran}: about"
         f" {format_time((1 + change.time_s) * run_s, 4)} instead of the recorded"
         f" {format_time(run_s, 4)}{also}"
     )
@@ -118,17 +118,22 @@ def sentence(prediction: Prediction) -> str:
     return f"{said}.{_usual(prediction, best)}"
 
 
-def _usual(prediction: Prediction, best: Expected) -> str:
+def _usual(prediction: Prediction, best: ExpectedRun) -> str:
     """What the usual benchmark would choose, where that is clearly slower as the program arrives."""
-    telling = prediction.telling
+    main_condition = prediction.main_condition
     usual = [] if prediction.of_choices else prediction.order(NO_DELAY)
-    if telling == NO_DELAY or not usual or usual[0].name == best.name or telling not in usual[0].run_s:
+    if (
+        main_condition == NO_DELAY
+        or not usual
+        or usual[0].name == best.name
+        or main_condition not in usual[0].run_s
+    ):
         return ""
-    other, change = usual[0].run_s[telling], prediction.change(usual[0])
-    if other.low_s <= best.run_s[telling].high_s:
+    other, change = usual[0].run_s[main_condition], prediction.change(usual[0])
+    if other.low_s <= best.run_s[main_condition].high_s:
         return ""
     against = f"{change.time_s:+.1%}" if change is not None else format_time(other.time_s, 4)
-    return f" The usual benchmark, without delays, would choose {usual[0].name}: {against} {WORDS[telling]}."
+    return f" The usual benchmark, without delays, would choose {usual[0].name}: {against} {WORDS[main_condition]}."
 
 
 def _as_ran(prediction: Prediction) -> str:
@@ -173,7 +178,7 @@ def _number(estimate: Estimate | None, factor: float, decimals: int) -> str:
     return text if wide <= 0 else f"{text} ±{wide:.{decimals}f}"
 
 
-def _name(prediction: Prediction, one: Expected) -> str:
+def _name(prediction: Prediction, one: ExpectedRun) -> str:
     mark = "▸" if one.name == prediction.ran else ""
     return f"{mark}{one.name}{'†' if one.barred else ''}"
 
@@ -199,7 +204,7 @@ def _legend(prediction: Prediction) -> list[str]:
 def _reaches(prediction: Prediction) -> list[str]:
     """Which calls each choice acts on."""
     return [
-        f"{one.name} {reach_of_choice(prediction, one.algorithms).words}"
+        f"{one.name} {calls_affected_by_choice(prediction, one.algorithms).sentence}"
         for one in prediction.expected
         if one.name != DEFAULT
     ]

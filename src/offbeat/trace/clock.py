@@ -84,7 +84,7 @@ class Clocks:
     """
 
     def __init__(self, headers: Sequence[Header], points: Sequence[Sequence[ClockPoint]]) -> None:
-        self.words: list[str] = []
+        self.notes: list[str] = []
         self.are_synchronised = any(points)
         self.of_file: list[RankClock | None] = [
             RankClock(own, header.drift_limit, header.wander, header.stamps_wrong_ns) if own else None
@@ -111,7 +111,7 @@ class Clocks:
             ranks = ", ".join(map(str, without[:8])) + (", ..." if len(without) > 8 else "")
             noun = "Rank" if len(without) == 1 else "Ranks"
             verb = "has" if len(without) == 1 else "have"
-            self.words.append(
+            self.notes.append(
                 f"{noun} {ranks} {verb} no clock points and cannot be compared with the others: left out"
             )
 
@@ -130,9 +130,9 @@ class Clocks:
             )
         if len(offsets) > 1:
             nodes = f"of {len(hosts)} nodes" if len(hosts) > 1 else "of processes with clocks of their own"
-            self.words.append(
+            self.notes.append(
                 f"The trace has no clock points: times {nodes} are compared by their calendars, which may"
                 " differ by milliseconds; nothing below that is known about who was late"
             )
         else:
-            self.words.append("The trace has no clock points; its processes read one clock of one node")
+            self.notes.append("The trace has no clock points; its processes read one clock of one node")

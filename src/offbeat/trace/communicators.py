@@ -29,7 +29,7 @@ class Communicator(Struct, kw_only=True, eq=False):
     members: NDArray[np.int32]
     parent: int = -1
     is_inter: bool = False
-    made_by: str = ""
+    constructor: str = ""
     name: str = ""
     calls: int = -1
 
@@ -55,7 +55,7 @@ class Communicators:
         self.all = [self._made(index) for index in range(len(self._defined))]
         for place, defined in enumerate(self._defined):
             self.all[place].parent = self._parent(defined)
-        self.first = self._first_made_alike()
+        self.canonical = self._canonical_indices()
         self._spread()
         del self._defined
 
@@ -67,7 +67,7 @@ class Communicators:
             table[number] = self._keys[(one.hash, one.ordinal)]
         return table
 
-    def places_of(self, rank: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def ranks_of(self, rank: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The communicators (indices, rising) that a world rank is in, and its position in each."""
         begin, end = np.searchsorted(self._by_rank, [rank, rank + 1])
         return self._in[begin:end], self._at[begin:end]
@@ -85,7 +85,7 @@ class Communicators:
             size=size,
             members=self._members(defined, size),
             is_inter=inter,
-            made_by=maker.name if maker else "",
+            constructor=maker.name if maker else "",
             name=name,
             calls=max(one.calls for _, one in defined),
         )
@@ -111,15 +111,15 @@ class Communicators:
                 return self._keys[(parent.hash, parent.ordinal)]
         return -1
 
-    def _first_made_alike(self) -> NDArray[np.int64]:
+    def _canonical_indices(self) -> NDArray[np.int64]:
         first = np.arange(len(self.all), dtype=np.int64)
         known: dict[tuple[int, int, str, str], int] = {}
         for (hashed, _), index in self._keys.items():
             one = self.all[index]
-            if one.made_by:
+            if one.constructor:
                 # A parent is met before what is made of it; only damaged files say otherwise.
                 parent = int(first[one.parent]) if 0 <= one.parent < index else one.parent
-                first[index] = known.setdefault((hashed, parent, one.made_by, one.name), index)
+                first[index] = known.setdefault((hashed, parent, one.constructor, one.name), index)
         return first
 
     def _spread(self) -> None:
@@ -140,3 +140,43 @@ def _unnamed(index: int, one: DefinedCommunicator, maker: str) -> str:
     if one.id == SELF and not maker:
         return "MPI_COMM_SELF"
     return f"communicator {index} ({maker})" if maker else f"communicator {index}"
+
+
+# FROM: Communicators that are alike: the rows of a grid of processes, say, which one call of all ranks h
+
+# FROM: They are of the same parent, maker, size and name, and no rank is in two of them. Those th
+# FROM: in the same way count once (:class:`offbeat.trace.communicators.Communicators`).
+
+
+def communicator_groups(communicators: Communicators) -> NDArray[np.int64]:
+    """For each communicator the index of the first one of its family, (n,)."""
+    ranks = 1 + max((int(one.members.max(initial=-1)) for one in communicators.all), default=-1)
+    kinds: dict[tuple[int, str, int, str], _GroupsOfKind] = {}
+    first = communicators.canonical.copy()
+    for one in communicators.all:
+        if one.is_inter or not one.constructor or first[one.index] != one.index:
+            continue
+        parent = int(communicators.canonical[one.parent]) if one.parent >= 0 else -1
+        of_kind = kinds.setdefault((parent, one.constructor, one.size, one.name), _GroupsOfKind(ranks))
+        first[one.index] = of_kind.joined(one.index, one.members[one.members >= 0])
+    return first[communicators.canonical]
+
+
+class _GroupsOfKind:
+    """The families of one kind: of each, its first communicator, and which ranks are in one of it."""
+
+    def __init__(self, ranks: int) -> None:
+        self._first: list[int] = []
+        self._taken = np.zeros((1, ranks), np.bool_)
+
+    def joined(self, index: int, members: NDArray[np.int32]) -> int:
+        """The first of the family that a communicator joins: the oldest that has none of its ranks."""
+        number = len(self._first)
+        free = np.flatnonzero(~self._taken[:number, members].any(axis=1))
+        place = int(free[0]) if len(free) else number
+        if place == number:
+            self._first.append(index)
+        if place == len(self._taken):
+            self._taken = np.concatenate([self._taken, np.zeros_like(self._taken)])
+        self._taken[place, members] = True
+        return self._first[place]

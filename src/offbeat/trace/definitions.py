@@ -40,7 +40,7 @@ class DefinedCommunicator(Struct, kw_only=True):
     rank: int
     maker: int
     topology: int
-    made_ns: int
+    created_ns: int
     name: str = ""
     ended_ns: int = 0
     calls: int = -1
@@ -191,7 +191,7 @@ def _path(addresses: int, frames: int, length: int, rest: bytes) -> CallPath | N
 
 def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
     if kind == form.COMMUNICATOR:
-        number, parent, hashed, ordinal, size, remote_size, rank, maker, topology, _, made_ns = values
+        number, parent, hashed, ordinal, size, remote_size, rank, maker, topology, _, created_ns = values
         if not 0 < size + remote_size <= MOST_MEMBERS or number > MOST_COMMUNICATORS:
             into.unread += 1
             return
@@ -205,7 +205,7 @@ def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definition
             rank=rank,
             maker=maker,
             topology=topology,
-            made_ns=made_ns,
+            created_ns=created_ns,
         )
         return
     communicator = into.communicators.get(values[0])

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from offbeat.pattern.draw import binned, time_unit
 from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
-from offbeat.trace.cells import upper_ns
-from offbeat.trace.row_words import described
-from offbeat.trace.rows import Row
-from offbeat.trace.sampled import Sample
+from offbeat.trace.arrivals import Sample
+from offbeat.trace.call_aggregates import upper_ns
+from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.summary import Summary
-from offbeat.trace.tables import library_words
+from offbeat.trace.tables import library_name
 from offbeat.units import counted, format_time
 
 _WIDTH, _HEIGHT, _LOW = 7.2, 3.4, 2.9
@@ -30,7 +29,7 @@ SPREAD = (0.05, 0.95)
 """The band around mean delays is from this to that share of the calls."""
 
 
-def delay_figure(summary: Summary, row: Row, sample: Sample | None = None) -> Figure:
+def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = None) -> Figure:
     """Average delay of each rank behind the first to arrive, across all calls (figure 1).
 
     With a sample of the calls there is a band in which most of them lie. Of more ranks than the picture has
@@ -39,7 +38,7 @@ def delay_figure(summary: Summary, row: Row, sample: Sample | None = None) -> Fi
     figure, axes = _sheet(
         _HEIGHT,
         "Average process delay (skew)",
-        f"{counted(row.whole, 'call')}: {described(row)}, {row.processes} processes",
+        f"{counted(row.whole, 'call')}: {description_of(row)}, {row.processes} processes",
         _remarks(summary, row),
     )
     delays = np.nan_to_num(row.delays_s, nan=0.0)
@@ -72,10 +71,10 @@ def delay_figure(summary: Summary, row: Row, sample: Sample | None = None) -> Fi
     return figure
 
 
-def distribution_figure(summary: Summary, row: Row) -> Figure:
+def distribution_figure(summary: Summary, row: CallSiteStats) -> Figure:
     """Skew and last delay of the calls, cumulated: in what share of the calls they are so much at most."""
     figure, axes = _sheet(
-        _LOW, "Skew and d̂ of the calls", described(row), "share of the calls that are below a time"
+        _LOW, "Skew and d̂ of the calls", description_of(row), "share of the calls that are below a time"
     )
     lines = ((0, BLUE, "-", "skew", row.skew), (2, "#b35900", "--", "d̂", row.last_delay))
     ends_ns: list[float] = []
@@ -110,7 +109,7 @@ def _cumulated(histogram: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArr
     return upper_ns(places), shares
 
 
-def course_figure(row: Row, sample: Sample) -> Figure:
+def course_figure(row: CallSiteStats, sample: Sample) -> Figure:
     """Single calls, one a line from the first to the last: whether it is always the same ranks that are late.
 
     Of more ranks than there is room for, a square is the latest of neighbours.
@@ -126,7 +125,7 @@ def course_figure(row: Row, sample: Sample) -> Figure:
     scale_s, unit = time_unit(most_s)
     shown = f"{len(calls)} of {counted(row.whole, 'call')}" if len(calls) < row.whole else "every call"
     figure, axes = _sheet(
-        _HEIGHT, "Delays over the run, call by call", f"{shown}: {described(row)}", "", right=0.8
+        _HEIGHT, "Delays over the run, call by call", f"{shown}: {description_of(row)}", "", right=0.8
     )
     colours = colormaps["Blues"].with_extremes(bad=GREY)
     last = max(row.whole - 1, 1) if len(calls) > 1 else 1
@@ -167,7 +166,7 @@ def _sheet(
     return figure, axes
 
 
-def _spread(sample: Sample | None, row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spread(sample: Sample | None, row: CallSiteStats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Between which delays of each rank most calls lie, (p,) each; nothing without a sample."""
     if sample is None or not len(sample.delays_s):
         return np.zeros(len(row.delays_s)), np.zeros(len(row.delays_s))
@@ -191,7 +190,7 @@ def _fitting(line: str, most: int = 118) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _remarks(summary: Summary, row: Row) -> str:
+def _remarks(summary: Summary, row: CallSiteStats) -> str:
     bound = "one clock" if row.bound_s == 0 else f"clocks right to {format_time(row.bound_s)}"
     stable = "" if math.isnan(row.stability) else f", stability {row.stability:.2f}"
-    return f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_words(summary.library)}"
+    return f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_name(summary.library)}"

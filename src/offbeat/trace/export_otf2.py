@@ -1,7 +1,7 @@
 """A trace as OTF2, for Vampir and the tools of Score-P; needs the Python package ``otf2``.
 
 A rank is a process, a lane a location; calls are regions with MPI collective events. The bytes sent and
-received are those of a process's role in the collective (:mod:`offbeat.trace.exchanged_bytes`); on an
+received are those of a process's role in the collective (:mod:`offbeat.trace.message_sizes`); on an
 inter-communicator, where the sizes of the two groups are not recorded for each call, both are the message
 size.
 """
@@ -19,10 +19,9 @@ import numpy as np
 import polars as pl
 
 from offbeat.errors import BadInput
-from offbeat.trace.events import Told, pieces
-from offbeat.trace.exchanged_bytes import Role, Totals, exchanged
-from offbeat.trace.message_sizes import plain
-from offbeat.trace.read import Trace
+from offbeat.trace.message_sizes import UNEVEN, Role, collective_name, exchanged
+from offbeat.trace.read import Progress, Trace
+from offbeat.trace.record_table import pieces
 from offbeat.whole_file import refused
 
 NAME = "traces"
@@ -36,7 +35,7 @@ _OPERATIONS = {
 
 
 def export_otf2(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, told: Told | None = None
+    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> None:
     """Write an archive into a new folder. Raises :class:`BadInput` where that is not possible."""
     library = _library()
@@ -47,7 +46,7 @@ def export_otf2(
                 f"{path} exists; an OTF2 archive is a folder of its own: give the name of a new one"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(library, trace, unfinished, ranks, told)
+        _write(library, trace, unfinished, ranks, on_progress)
         unfinished.replace(path)
     except OSError as error:
         raise refused(path, error) from error
@@ -55,11 +54,13 @@ def export_otf2(
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _write(library: Any, trace: Trace, folder: Path, ranks: Sequence[int] | None, told: Told | None) -> None:
+def _write(
+    library: Any, trace: Trace, folder: Path, ranks: Sequence[int] | None, on_progress: Progress | None
+) -> None:
     archive = library.writer.Writer(str(folder), archive_name=NAME, timer_resolution=10**9)
     try:
         archive_of = _Archive(library, trace, archive)
-        for piece in pieces(trace, ranks=ranks, told=told):
+        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
             archive_of.write(piece)
         # The library takes the time of the export for the time of the first event.
         archive._realtime_timestamp = min(header.began_unix_ns for header in trace.headers) / 1e9
@@ -79,6 +80,9 @@ def _library() -> Any:
         ) from error
 
 
+_CALL = ["communicator_index", "sequence", "round"]
+
+
 class _Archive:
     """Definitions of an archive, made as they are needed, and its events."""
 
@@ -92,7 +96,7 @@ class _Archive:
         self._communicators: dict[int, Any] = {}
         self._requests: dict[tuple[int, ...], int] = {}
         self._next_request = 0
-        self._totals = Totals(trace)
+        self._totals = _Totals(trace)
         self._places: dict[tuple[int, int], int] = {}
         self._left: dict[tuple[int, int], int] = {}
         self._machine = self._definitions.system_tree_node("machine", class_name="machine")
@@ -124,7 +128,7 @@ class _Archive:
             writer.leave(leave, region)
 
     def _collective(self, writer: Any, row: dict[str, Any], enter: int, leave: int) -> None:
-        collective = plain(row["collective"]).upper()
+        collective = collective_name(row["collective"]).upper()
         if collective not in _OPERATIONS or row["communicator_index"] < 0:
             return
         operation = getattr(self._library.CollectiveOp, collective)
@@ -157,7 +161,7 @@ class _Archive:
         call = (index, row["sequence"], row["round"])
         return exchanged(
             Role(
-                collective=plain(row["collective"]),
+                collective=collective_name(row["collective"]),
                 place=place,
                 processes=row["processes"],
                 root=row["root"],
@@ -210,3 +214,30 @@ class _Archive:
 def _completing(by: str) -> str:
     """``MPI_Waitall`` of ``waitall``."""
     return f"MPI_{by.capitalize()}" if by else "MPI_Wait"
+
+
+class _Totals:
+    """The sum of all processes' blocks of each uneven call, read ahead from the files of all ranks."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._of_call: dict[tuple[Any, ...], int] = {}
+        if not any(collective_name(function.collective) in UNEVEN for function in trace.functions):
+            return
+        parts = [_uneven(piece) for piece in pieces(trace)]
+        if parts:
+            summed = pl.concat(parts).group_by(_CALL).agg(pl.col("bytes").sum())
+            self._of_call = {tuple(row[:3]): row[3] for row in summed.iter_rows()}
+
+    def of(self, call: Sequence[int], otherwise: int) -> int:
+        """The sum of one call, by communicator, sequence and round; ``otherwise`` where it is even."""
+        return self._of_call.get(tuple(call), otherwise)
+
+
+def _uneven(piece: pl.DataFrame) -> pl.DataFrame:
+    names = [f"MPI_{name.capitalize()}{large}" for name in UNEVEN for large in ("", "_c")]
+    chosen = piece.filter(
+        pl.col("collective").is_in(names)
+        & (pl.col("moment") != "completion")
+        & ~pl.col("function").str.contains("_init")
+    )
+    return chosen.group_by(_CALL).agg(pl.col("bytes").sum())

@@ -104,7 +104,7 @@ DEFINITION = Struct("<IHH")
 BODIES = {
     FUNCTION: Struct("<HHHH"),  # id, mode, collective, name_bytes
     COMMUNICATOR: Struct("<IIQIIIiHHIq"),  # id, parent, hash, ordinal, size, remote_size, rank, maker,
-    # topology, zero, made_ns
+    # topology, zero, created_ns
     MEMBERS: Struct("<IIII"),  # communicator, is_remote, first, count
     COMMUNICATOR_NAME: Struct("<II"),  # communicator, name_bytes
     COMMUNICATOR_END: Struct("<IIqQ"),  # communicator, zero, ended_ns, sequences

@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace.rank_file import RankFile
@@ -40,7 +41,9 @@ class MessageSizes:
 
     def __init__(self, file: RankFile) -> None:
         defined = file.definitions
-        names = {number: plain(function.collective) for number, function in defined.functions.items()}
+        names = {
+            number: collective_name(function.collective) for number, function in defined.functions.items()
+        }
         last = max(names, default=0) + 1
         self._is_summed = np.array([names.get(number, "") in SUMMED for number in range(last + 1)])
         self._is_blocked = np.array([names.get(number, "") in BLOCKED for number in range(last + 1)])
@@ -69,6 +72,65 @@ class MessageSizes:
         return self._peers[np.minimum(records["communicator"].astype(np.int64), len(self._peers) - 1)]
 
 
-def plain(collective: str) -> str:
+def collective_name(collective: str) -> str:
     """``alltoallv`` for ``MPI_Alltoallv`` and ``MPI_Alltoallv_c``: as studies call it."""
     return collective.lower().removeprefix("mpi_").removesuffix("_c")
+
+
+# FROM: How many bytes a process sends and receives in a collective, by its role: what OTF2 records of a
+
+# FROM: The accounting is that of Score-P, so that tools show the same numbers for both: what a pr
+# FROM: counts as sent and received, unless MPI_IN_PLACE leaves it where it is, and no algorithm i
+
+TO_ROOT = ("gather", "gatherv", "reduce")
+FROM_ROOT = ("bcast", "scatter", "scatterv")
+TO_ALL = ("allgather", "alltoall", "allreduce", "reduce_scatter_block")
+UNEVEN = ("gatherv", "scatterv", "allgatherv")
+"""Collectives of which one process's record does not tell what the others contribute."""
+
+
+class Role(Struct, frozen=True, kw_only=True):
+    """One process in one call.
+
+    ``place`` is its rank in the communicator of ``processes``, ``block_bytes`` its message size,
+    ``vector_bytes`` its whole send vector, ``total_bytes`` the sum of all processes' blocks.
+    """
+
+    collective: str
+    place: int
+    processes: int
+    root: int
+    block_bytes: int
+    vector_bytes: int
+    total_bytes: int
+    in_place: bool
+
+
+def exchanged(role: Role) -> tuple[int, int]:
+    """The bytes that a process sends and receives.
+
+    A trace does not hold what a process receives in alltoallv and alltoallw: it counts as what it sends, and
+    in reduce_scatter as the mean block.
+    """
+    name, block, p = role.collective, role.block_bytes, role.processes
+    others = p - 1 if role.in_place else p
+    own = 0 if role.in_place else block
+    if name in TO_ROOT + FROM_ROOT:
+        if role.place != role.root:
+            return (block, 0) if name in TO_ROOT else (0, block)
+        whole = role.total_bytes - block + own if name in UNEVEN else others * block
+        if name == "bcast":
+            return p * block, block
+        return (own, whole) if name in TO_ROOT else (whole, own)
+    if name in TO_ALL:
+        return others * block, others * block
+    if name == "allgatherv":
+        return others * block, role.total_bytes - block + own
+    if name == "reduce_scatter":
+        return role.vector_bytes - block + own, others * block
+    if name in ("alltoallv", "alltoallw"):
+        return role.vector_bytes, role.vector_bytes
+    if name in ("scan", "exscan"):
+        apart = role.in_place or name == "exscan"
+        return (p - role.place - apart) * block, (role.place + 1 - apart) * block
+    return 0, 0

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 import offbeat
 from offbeat.errors import BadInput
 from offbeat.pattern.file import Pattern
+from offbeat.pattern.sequence import Sequence
 from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.trace.arrivals import Arrivals
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.clusters import Cluster, clusters
-from offbeat.trace.row_words import described, short_name
-from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
@@ -27,7 +27,7 @@ MOST_DELAYS = 2**26
 """So many delays are scaled to: 512 MiB, and a file of a gigabyte."""
 
 
-def mean_pattern(summary: Summary, row: Row) -> Pattern:
+def mean_pattern(summary: Summary, row: CallSiteStats) -> Pattern:
     """The mean delay of each rank over all calls of a row: the paper's scenario (figure 1)."""
     return _pattern(summary, row, row.delays_s, "mean", f"mean delay over {counted(row.whole, 'call')}")
 
@@ -45,7 +45,7 @@ def call_pattern(summary: Summary, arrivals: Arrivals, number: int) -> Pattern:
     if not len(found):
         step = f", of which every {arrivals.step}th is kept" if arrivals.step > 1 else ""
         raise BadInput(
-            f"there is no call {number}: {described(arrivals.row)} was recorded"
+            f"there is no call {number}: {description_of(arrivals.row)} was recorded"
             f" {counted(arrivals.row.whole, 'time')}{step}, numbered from 0"
         )
     delays = arrivals.delays_s[found[0]]
@@ -110,25 +110,29 @@ def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
     return np.asarray(delays * stretch)
 
 
-def _pattern(summary: Summary, row: Row, delays_s: NDArray[np.float64], kind: str, what: str) -> Pattern:
+def _pattern(
+    summary: Summary, row: CallSiteStats, delays_s: NDArray[np.float64], kind: str, what: str
+) -> Pattern:
     """A pattern with a header that says where it is from; ranks that were not traced are filled in."""
     traced = np.flatnonzero(~np.isnan(delays_s))
     if not len(traced):
-        raise BadInput(f"{described(row)}: no call was recorded on all traced ranks, so there is no pattern")
+        raise BadInput(
+            f"{description_of(row)}: no call was recorded on all traced ranks, so there is no pattern"
+        )
     header = origin(summary, row) | {"pattern": what} | stand_ins(traced, len(delays_s))
     filled = delays_s[nearest(traced, len(delays_s))]
-    name = f"{short_name(row)}-{kind}"
+    name = f"{file_stem_of(row)}-{kind}"
     return Pattern(name=name, delays_s=filled - filled.min(), header=header)
 
 
-def origin(summary: Summary, row: Row) -> dict[str, str]:
+def origin(summary: Summary, row: CallSiteStats) -> dict[str, str]:
     """What a file's header says of the calls that it is made from."""
     header = {
         "producer": f"offbeat {offbeat.__version__}",
         "trace": str(Path(summary.directory).absolute()),
         "program": summary.program,
         "library": summary.library,
-        "calls": described(row),
+        "calls": description_of(row),
         "clock_bound_s": repr(row.bound_s),
     }
     if row.stability == row.stability:
@@ -157,3 +161,54 @@ def _calls(arrivals: Arrivals) -> str:
     if arrivals.step == 1:
         return counted(used, "call")
     return f"every {arrivals.step}th of {counted(arrivals.row.whole, 'call')}"
+
+
+# FROM: Replays out of a trace: the arrivals of one call site, call by call.
+
+
+def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Sequence:
+    """The recorded calls in their order, or at most ``most`` of them, evenly chosen.
+
+    Ranks that were not traced have the delay of the nearest one that was. Raises :class:`BadInput` where no
+    call was recorded on all traced ranks.
+    """
+    row, delays = arrivals.row, arrivals.delays_s
+    chosen = _evenly(len(delays), most)
+    traced = np.flatnonzero(~np.isnan(delays).any(axis=0))
+    if not len(traced) or not len(chosen):
+        raise BadInput(
+            f"{description_of(row)}: no call was recorded on all traced ranks, so there is no replay"
+        )
+    filled = delays[chosen][:, nearest(traced, row.processes)]
+    what = _which(len(chosen), row.whole)
+    return Sequence(
+        name=f"{file_stem_of(row)}-calls",
+        delays_s=filled - filled.min(axis=1, keepdims=True),
+        header=origin(summary, row) | {"replay": what} | stand_ins(traced, row.processes),
+    )
+
+
+def scaled_replay(sequence: Sequence, p: int) -> Sequence:
+    """A replay for another number of processes: each call as :func:`scaled` does it.
+
+    Raises :class:`BadInput` as :func:`scaled_delays` does.
+    """
+    if p == sequence.p:
+        return sequence
+    return Sequence(
+        name=f"{sequence.name}-p{p}",
+        delays_s=scaled_delays(sequence.delays_s, p),
+        header=sequence.header | {"scaled_from": f"p = {sequence.p}", "scaling": SCALING},
+    )
+
+
+def _evenly(count: int, most: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """So many of the numbers below ``count``, the first among them, as far apart as possible."""
+    taken = count if most is None else min(count, most)
+    return np.arange(taken, dtype=np.int64) * count // max(taken, 1)
+
+
+def _which(taken: int, recorded: int) -> str:
+    if taken == recorded:
+        return f"all {counted(recorded, 'call')}"
+    return f"{taken} of {counted(recorded, 'call')}, evenly chosen"

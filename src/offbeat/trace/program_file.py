@@ -23,7 +23,7 @@ from elftools.elf.elffile import ELFFile
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.trace.function_names import demangled
+from offbeat.trace.call_sites import demangled
 
 MOST_S = 10.0
 """So long debugging information of a file is read at most; after that, symbols must do."""

@@ -14,7 +14,7 @@ class ReadProgress(Bar):
         super().__init__(doing, console, counts=False)
         self._doing = doing
 
-    def told(self, done: int, most: int) -> None:
+    def update(self, done: int, most: int) -> None:
         """So many records were read, of so many at most."""
         rate = done / max(self.seconds(), 1e-9) / 1e6
         words = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"

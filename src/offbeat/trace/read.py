@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.trace import format as form
+from offbeat.trace.call_sites import AddressResolver, CallSites
 from offbeat.trace.clock import Clocks
 from offbeat.trace.communicators import Communicators
 from offbeat.trace.definitions import Function
 from offbeat.trace.rank_file import Header, RankFile, open_file
-from offbeat.trace.sites import Sites, SitesOfFile
 from offbeat.units import counted
 
 SUFFIX = ".trace"
+
+Progress = Callable[[int, int], None]
+"""Called with the number of records processed so far and the upper limit of their number."""
 
 
 class Trace:
@@ -27,16 +30,16 @@ class Trace:
     def __init__(self, directory: Path, files: Sequence[RankFile], words: Sequence[str]) -> None:
         self.directory = directory
         self.files = list(files)
-        self.words = list(words)
+        self.notes = list(words)
         self.size = max(file.header.size for file in files)
         self.communicators = Communicators(files)
         self.clocks = Clocks([file.header for file in files], [file.definitions.points for file in files])
-        self.words += self.clocks.words
+        self.notes += self.clocks.notes
         self.functions = _functions(files)
         self._function_numbers = {function.name: place for place, function in enumerate(self.functions)}
         self._hosts = {file.header.rank: file.header.host for file in files}
-        self.sites = Sites()
-        self._sites_of_file: dict[int, SitesOfFile] = {}
+        self.sites = CallSites()
+        self._sites_of_file: dict[int, AddressResolver] = {}
 
     @property
     def headers(self) -> list[Header]:
@@ -73,11 +76,11 @@ class Trace:
             table[number] = self._function_numbers[function.name]
         return table
 
-    def sites_of(self, file: RankFile) -> SitesOfFile:
+    def sites_of(self, file: RankFile) -> AddressResolver:
         """What the addresses of a file mean."""
         made = self._sites_of_file.get(file.header.rank)
         if made is None:
-            made = SitesOfFile(file.definitions.mappings, file.definitions.paths, self.sites)
+            made = AddressResolver(file.definitions.mappings, file.definitions.paths, self.sites)
             self._sites_of_file[file.header.rank] = made
         return made
 

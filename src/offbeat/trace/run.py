@@ -8,9 +8,12 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from msgspec import Struct
 
@@ -19,9 +22,8 @@ from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.find import choose
 from offbeat.mpi.hand_on import handing_on, is_launcher
 from offbeat.mpi.installation import Installation
-from offbeat.trace.bystander import Bystander
+from offbeat.trace.options import DIR, PREFIX, check
 from offbeat.trace.read import SUFFIX
-from offbeat.trace.wishes import DIR, PREFIX, check
 
 LIBRARY = "liboffbeat-trace.so"
 """File name of the tracer."""
@@ -131,10 +133,12 @@ def run(started: Started) -> int:
             )
         except OSError as error:
             raise BadInput(f"cannot start {started.argv[0]}: {error.strerror or error}") from error
-        with Bystander() as bystander:  # the later one: what came before the program is handed to it
+        with GroupSignalProbe() as group_probe:  # the later one: what came before the program is handed to it
             while process.poll() is None:
                 number = signal.sigwaitinfo([*_handed_on(), signal.SIGCHLD]).si_signo
-                if number != signal.SIGCHLD and not (_is_in_our_group(process.pid) and bystander.got(number)):
+                if number != signal.SIGCHLD and not (
+                    _is_in_our_group(process.pid) and group_probe.got(number)
+                ):
                     process.send_signal(number)
         return process.returncode
 
@@ -204,3 +208,70 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"cannot make the folder {folder}: {error.strerror or error}") from error
+
+
+# FROM: Whether a signal came to us alone, or to our whole group of processes, as from a terminal.
+
+_SENT_BY_THEN_S = 0.02
+"""After this long the sender has been to all processes of the group."""
+
+
+class GroupSignalProbe:
+    """A process of our group that does nothing but get the signals that the group gets.
+
+    Signals that the program gets anyway must not be handed to it once more: launchers take a second Ctrl-C
+    for impatience. It is a program with another name than ours, as a signal may be sent by name, too. Make it
+    while all signals that matter are blocked, which it inherits; a context manager that ends it. Where it
+    cannot be started, no signal counts as the group's: rather twice than never.
+    """
+
+    def __init__(self) -> None:
+        self._start()
+
+    def got(self, number: int) -> bool:
+        """Whether a signal that we took came here, too; asked once for each.
+
+        If so, what else came here is taken from us as well, as it reached the program just so: another
+        signal, or the same one again, where the sender turned to us first and then to the group.
+        """
+        time.sleep(_SENT_BY_THEN_S)
+        waiting = self._waiting()
+        if number not in waiting:
+            return False
+        while signal.sigtimedwait(waiting, 0):
+            pass
+        self._end()  # what waits for it cannot be taken away
+        self._start()
+        return True
+
+    def _waiting(self) -> set[int]:
+        if self._process is None:
+            return set()
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+        masks = re.findall(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE)
+        return {number for number in range(1, signal.NSIG) if int(masks[0], 16) >> (number - 1) & 1}
+
+    def _start(self) -> None:
+        try:
+            self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
+                ["cat"],  # ends when we do, however that happens
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={"PATH": f"{os.defpath}:{os.environ.get('PATH', '')}"},
+            )
+        except OSError:
+            self._process = None
+
+    def _end(self) -> None:
+        if self._process is not None:
+            with self._process:
+                self._process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from offbeat.trace.calls import calls
-from offbeat.trace.cells import Cells
+from offbeat.trace.call_aggregates import CallAggregates
+from offbeat.trace.call_site_stats import CallSiteStats, StatsBuilder
+from offbeat.trace.calls import analyse_calls
 from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
-from offbeat.trace.read import Trace
-from offbeat.trace.rows import Row, RowMaker
+from offbeat.trace.read import Progress, Trace
 from offbeat.units import counted
-
-Told = Callable[[int, int], None]
-"""Called with the number of records read so far, and how many there are at most."""
 
 
 class Summary(Struct, kw_only=True, eq=False):
@@ -41,9 +37,9 @@ class Summary(Struct, kw_only=True, eq=False):
     run_s: float
     thread_run_s: float
     bound_s: float
-    rows: list[Row]
-    words: list[str]
-    families: list[Row] = []
+    rows: list[CallSiteStats]
+    notes: list[str]
+    group_rows: list[CallSiteStats] = []
     sampling: list[str] = []
     labels: list[str] = []
 
@@ -58,24 +54,23 @@ class Summary(Struct, kw_only=True, eq=False):
         return sum(row.waited_s for row in self.rows)
 
 
-def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | None = None) -> Summary:
+def summarise(
+    trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
+) -> Summary:
     """Read a trace once and sum it up; memory does not grow with its length.
 
     ``most_records`` are read at once, and what is found does not depend on it.
     """
-    total = trace.most_records
-    matcher = Matcher(
-        trace, most_records=most_records, told=None if told is None else lambda done: told(done, total)
-    )
-    cells = Cells(trace.communicators, trace.every)
+    matcher = Matcher(trace, most_records=most_records, on_progress=on_progress)
+    cells = CallAggregates(trace.communicators, trace.every)
     lost = 0
     for matched in matcher.batches():
-        worked_out = calls(matched)
+        worked_out = analyse_calls(matched)
         lost += len(matched.starts) - len(worked_out)
         cells.add(worked_out)
     run_s, thread_run_s = _run_s(trace, matcher)
-    maker = RowMaker(trace, cells, thread_run_s)
-    rows = maker.each()
+    builder = StatsBuilder(trace, cells, thread_run_s)
+    rows = builder.per_communicator()
     first = trace.headers[0]
     sampling = sorted({header.sampling for header in trace.headers if header.sampling})
     return Summary(
@@ -90,8 +85,8 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
         thread_run_s=thread_run_s,
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
-        families=maker.together(),
-        words=[*trace.words, *_words(matcher.counts, rows, lost), *_cautions(trace, sampling)],
+        group_rows=builder.per_group(),
+        notes=[*trace.notes, *_notes(matcher.counts, rows, lost), *_cautions(trace, sampling)],
         sampling=sampling,
         labels=[one.label for one in trace.communicators.all],
     )
@@ -115,17 +110,17 @@ def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
     return total / 1e9, of_threads / 1e9
 
 
-def _words(counts: Counts, rows: list[Row], lost: int) -> list[str]:
+def _notes(counts: Counts, rows: list[CallSiteStats], lost: int) -> list[str]:
     said = []
-    if counts.strange:
-        said.append(f"{counted(counts.strange, 'record')} that make no sense: left out")
-    if counts.untimed:
-        said.append(f"records of ranks without a clock: left out, {counts.untimed} at most")
+    if counts.invalid:
+        said.append(f"{counted(counts.invalid, 'record')} that make no sense: left out")
+    if counts.without_clock:
+        said.append(f"records of ranks without a clock: left out, {counts.without_clock} at most")
     if lost:
         said.append(f"{counted(lost, 'call')} of which only the completion was recorded: left out")
-    if counts.forced:
+    if counts.incomplete:
         said.append(
-            f"{counted(counts.forced, 'call')} waited too long for records of other ranks and were taken as"
+            f"{counted(counts.incomplete, 'call')} waited too long for records of other ranks and were taken as"
             " they were"
         )
     alone = sum(row.calls for row in rows if not row.is_compared)
@@ -154,22 +149,22 @@ def _cautions(trace: Trace, sampling: list[str]) -> list[str]:
 
 
 def as_plain(summary: Summary) -> dict[str, Any]:
-    """A summary for JSON: names as in the structures, NaN as null."""
-    rows, left_out = ("rows", "families"), ("labels",)
+    """A summary for JSON, NaN as null."""
+    renamed = {"rows": "rows", "group_rows": "families", "notes": "words"}
+    fields = [name for name in Summary.__struct_fields__ if name not in ("labels", "rows", "group_rows")]
     return {
+        **{renamed.get(name, name): getattr(summary, name) for name in fields},
         **{
-            name: getattr(summary, name)
-            for name in Summary.__struct_fields__
-            if name not in (*rows, *left_out)
+            renamed[name]: [_plain_row(row) for row in getattr(summary, name)]
+            for name in ("rows", "group_rows")
         },
-        **{name: [_plain_row(row) for row in getattr(summary, name)] for name in rows},
     }
 
 
-def _plain_row(row: Row) -> dict[str, Any]:
-    left_out = ("delays_s", "key", "histograms", "on", "made", "made_at_least")
+def _plain_row(row: CallSiteStats) -> dict[str, Any]:
+    left_out = ("delays_s", "key", "histograms", "on", "made", "run_calls_at_least")
     plain: dict[str, Any] = {
-        name: getattr(row, name) for name in Row.__struct_fields__ if name not in left_out
+        name: getattr(row, name) for name in CallSiteStats.__struct_fields__ if name not in left_out
     }
     plain["operation_s"] = row.operation_s
     plain["delays_s"] = [None if math.isnan(delay) else delay for delay in row.delays_s.tolist()]

@@ -7,8 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.trace.row_words import LEAST_EXPLAINED, is_mixed, sizes
-from offbeat.trace.rows import SHARES, Late, Row
+from offbeat.trace.call_site_stats import (
+    LEAST_EXPLAINED,
+    SHARES,
+    CallSiteStats,
+    Straggler,
+    is_mixed,
+    size_text,
+)
 from offbeat.trace.summary import Summary
 from offbeat.units import counted, format_size, format_time
 
@@ -47,7 +53,7 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
 
     Communicators that are alike stand in one row, unless ``apart``.
     """
-    rows = summary.rows if apart else summary.families
+    rows = summary.rows if apart else summary.group_rows
     shown = rows[:most] if most else rows
     left = len(rows) - len(shown)
     rest = sum(row.spent_s for row in rows[len(shown) :])
@@ -85,7 +91,7 @@ def head(summary: Summary) -> list[str]:
     traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
     processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
     program = Path(summary.program).name or "a program"
-    lines = [f"{program}: {processes} on {nodes}{traced}; {library_words(summary.library)}"]
+    lines = [f"{program}: {processes} on {nodes}{traced}; {library_name(summary.library)}"]
     if summary.run_s > 0:
         share, waited = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
         is_known = any(row.is_compared for row in summary.rows)
@@ -103,12 +109,12 @@ def head(summary: Summary) -> list[str]:
     return [*lines, f"times between ranks: {bound}"]
 
 
-def library_words(library: str) -> str:
+def library_name(library: str) -> str:
     """What the MPI library says of itself, up to the first comma or line: ``Open MPI v4.1.4``."""
     return " ".join(library.partition("\n")[0].partition(",")[0].split()) or "an unknown library"
 
 
-def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
+def _time(summary: Summary, rows: list[CallSiteStats], notes: list[str]) -> Table:
     headings = ["#", "call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
     run_s = summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return Table(
@@ -121,7 +127,7 @@ def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
                 _function(row),
                 row.communicator,
                 str(row.processes) if row.processes else NOTHING_KNOWN,
-                sizes(row.least_bytes, row.most_bytes),
+                size_text(row.least_bytes, row.most_bytes),
                 str(row.calls),
                 _amount(row.all_bytes),
                 _share(row.share),
@@ -136,7 +142,7 @@ def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
     )
 
 
-def _delays(rows: list[Row]) -> Table:
+def _delays(rows: list[CallSiteStats]) -> Table:
     several = [
         (number, row)
         for number, row in enumerate(rows, 1)
@@ -152,7 +158,7 @@ def _delays(rows: list[Row]) -> Table:
                 str(number),
                 row.site,
                 row.function,
-                sizes(row.least_bytes, row.most_bytes),
+                size_text(row.least_bytes, row.most_bytes),
                 format_time(row.total_delay.mean_s),
                 format_time(row.last_delay.mean_s),
                 format_time(row.skew.mean_s),
@@ -169,16 +175,16 @@ def _delays(rows: list[Row]) -> Table:
     )
 
 
-def _late(rows: list[Row], *, several_nodes: bool) -> Table:
+def _late(rows: list[CallSiteStats], *, several_nodes: bool) -> Table:
     headings = ["#", "call site", "function", "stability", "latest ranks", "latest nodes"]
     cells = [
         [
             str(number),
             row.site,
             row.function,
-            stability_words(row),
-            late_words(row.latest_ranks),
-            late_words(row.latest_nodes),
+            stability_text(row),
+            straggler_text(row.latest_ranks),
+            straggler_text(row.latest_nodes),
         ]
         for number, row in enumerate(rows, 1)
         if row.processes != 1 and row.latest_ranks
@@ -204,18 +210,18 @@ def _late(rows: list[Row], *, several_nodes: bool) -> Table:
     )
 
 
-def _function(row: Row) -> str:
+def _function(row: CallSiteStats) -> str:
     failed = f" ({row.failed} failed)" if row.failed else ""
     kind = f" {row.kind}" if row.kind == "persistent" else ""
     return f"{row.function}{kind}{failed}"
 
 
-def stability_words(row: Row) -> str:
+def stability_text(row: CallSiteStats) -> str:
     """``0.93``, or a dash."""
     return NOTHING_KNOWN if math.isnan(row.stability) else f"{row.stability:.2f}"
 
 
-def late_words(late: list[Late]) -> str:
+def straggler_text(late: list[Straggler]) -> str:
     """``17: 42 µs (100%), 3: 5 µs (0%)``: who, how late, how often the last."""
     return ", ".join(f"{one.name}: {format_time(one.delay_s, 2)} ({one.last_share:.0%})" for one in late)
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.installation import Installation
-from offbeat.predict.recorded import Calls
+from offbeat.predict.recorded import TracedCalls
 from offbeat.results.read import Results
 from offbeat.select.choose import Choice, choose
 from offbeat.study.algorithm import DEFAULT
@@ -23,7 +23,7 @@ from offbeat.tuning.write import plan_for, write
 from offbeat.units import format_size
 
 
-class Planned(Struct, frozen=True, kw_only=True):
+class PlannedChoice(Struct, frozen=True, kw_only=True):
     """One choice: its plan, none where all is left to the library.
 
     ``same_as`` names an earlier choice that says the same; then it is not run. ``notes`` are sentences.
@@ -40,7 +40,7 @@ class Planned(Struct, frozen=True, kw_only=True):
         return [rule for own in self.plan.rules.values() for rule in own] if self.plan else []
 
     @property
-    def words(self) -> list[str]:
+    def rule_texts(self) -> list[str]:
         """Each rule in words: ``alltoall of 32 KiB on p=4: pairwise``."""
         return [
             f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p}: {rule.algorithm.name}"
@@ -48,14 +48,14 @@ class Planned(Struct, frozen=True, kw_only=True):
         ]
 
 
-class Tried(Struct, frozen=True, kw_only=True):
+class TriedChoice(Struct, frozen=True, kw_only=True):
     """A choice that is run: its tuning files, none for the library's own decisions."""
 
     name: str
     tuning: TuningFiles | None = None
     notes: list[str] = []
 
-    def algorithm(self, calls: Calls, launched: int) -> str:
+    def algorithm(self, calls: TracedCalls, launched: int) -> str:
         """What its files make of some calls of a program that was ``launched`` with so many processes."""
         if self.tuning is None:
             return DEFAULT
@@ -79,21 +79,21 @@ class Tried(Struct, frozen=True, kw_only=True):
         return self.tuning.environment_for(p or 0)
 
 
-def planned(
+def planned_choices(
     results: Results,
     installation: Installation,
     rule: str = "average",
     *,
     include_scenarios: bool = False,
     predicted: Mapping[str, Sequence[Choice]] | None = None,
-) -> list[Planned]:
+) -> list[PlannedChoice]:
     """The library's own decisions, what was ``predicted`` to be the fastest, the no-delay choice, and that of
     ``rule``.
 
     ``predicted`` maps the condition of a prediction to what is chosen under it. Raises :class:`BadInput` for
     results from which nothing can be chosen for this installation.
     """
-    made = [Planned(name=DEFAULT)]
+    made = [PlannedChoice(name=DEFAULT)]
     chosen = dict(predicted or {})
     for name in dict.fromkeys((NO_DELAY, rule)):
         if name not in chosen:
@@ -107,21 +107,23 @@ def planned(
     return made
 
 
-def written(choices: Sequence[Planned], installation: Installation, folder: Path) -> Iterator[Tried]:
+def written(
+    choices: Sequence[PlannedChoice], installation: Installation, folder: Path
+) -> Iterator[TriedChoice]:
     """Every choice that is run, with its tuning files in ``folder``."""
     for one in choices:
         if one.same_as:
             continue
         if one.plan is None:
-            yield Tried(name=one.name, notes=one.notes)
+            yield TriedChoice(name=one.name, notes=one.notes)
             continue
         place = folder / file_name(one.name)
         files = write(one.plan, installation, place)
         write_manifest(files, one.name, installation, place)
-        yield Tried(name=one.name, tuning=files, notes=files.notes)
+        yield TriedChoice(name=one.name, tuning=files, notes=files.notes)
 
 
-def check_processes(choices: Sequence[Planned], p: int | None) -> None:
+def check_processes(choices: Sequence[PlannedChoice], p: int | None) -> None:
     """Raise :class:`BadInput` where no choice says anything of p processes, as far as p is known."""
     rules = [rule for one in choices for rule in one.rules]
     if p is None or not rules or any(rule.p_low <= p for rule in rules):
@@ -138,7 +140,7 @@ def file_name(choice: str) -> str:
     return re.sub(r"[^\w.-]+", "-", choice)
 
 
-def _plan(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> Planned:
+def _plan(results: Results, installation: Installation, rule: str, chosen: Sequence[Choice]) -> PlannedChoice:
     """The choice of one rule; without a plan where all of it is left to the library."""
     if not chosen:
         raise BadInput(
@@ -148,5 +150,5 @@ def _plan(results: Results, installation: Installation, rule: str, chosen: Seque
     try:
         plan, _ = plan_for(results, chosen, str(installation.mpirun))
     except RunFailed as reason:  # there is nothing to write: the library's own decisions are the best
-        return Planned(name=rule, notes=[str(reason)])
-    return Planned(name=rule, plan=plan, notes=plan.notes)
+        return PlannedChoice(name=rule, notes=[str(reason)])
+    return PlannedChoice(name=rule, plan=plan, notes=plan.notes)

@@ -70,7 +70,7 @@ class Journal:
         self._file = file
 
     @property
-    def good(self) -> dict[tuple[int, str], Run]:
+    def valid_runs(self) -> dict[tuple[int, str], Run]:
         """The runs that count, by round and choice: those that ended well and told their time."""
         return {(run.round, run.choice): run for run in self.runs if run.time_s is not None}
 
@@ -163,6 +163,6 @@ def _was(known: Settings, settings: Settings) -> str:
     return f" (it ran: {' '.join(known.command)})" if known.command != settings.command else ""
 
 
-def here() -> str:
+def working_directory() -> str:
     """The folder in which commands are run."""
     return os.getcwd()  # noqa: PTH109 - as the processes will see it

@@ -24,7 +24,7 @@ _PATIENCE_S = 10.0
 _TAIL = 3
 
 
-class Ended(Struct, frozen=True, kw_only=True):
+class FinishedProcess(Struct, frozen=True, kw_only=True):
     """How a run ended: its status, negative for the signal that ended it, and its wall time."""
 
     status: int
@@ -34,23 +34,23 @@ class Ended(Struct, frozen=True, kw_only=True):
 class Command(Struct, frozen=True, kw_only=True):
     """What a user typed, for one MPI library."""
 
-    words: list[str]
+    argv: list[str]
     installation: Installation
 
     def with_variables(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
         """The words and the environment with which every process has these variables."""
-        if is_launcher(self.words):
-            return handing_on(self.words, variables, self.installation), dict(os.environ)
-        return list(self.words), dict(os.environ) | dict(variables)
+        if is_launcher(self.argv):
+            return handing_on(self.argv, variables, self.installation), dict(os.environ)
+        return list(self.argv), dict(os.environ) | dict(variables)
 
 
-def run(command: Command, variables: Mapping[str, str], output: Path) -> Ended:
+def run(command: Command, variables: Mapping[str, str], output: Path) -> FinishedProcess:
     """Run to the end, with both output streams in a file.
 
     Whatever ends this process ends the program as well. Raises :class:`BadInput` where it cannot be started
     and :class:`RunFailed` where the file cannot be written.
     """
-    words, environment = command.with_variables(variables)
+    argv, environment = command.with_variables(variables)
     try:
         stream = output.open("wb")
     except OSError as error:
@@ -59,7 +59,7 @@ def run(command: Command, variables: Mapping[str, str], output: Path) -> Ended:
         began = time.monotonic()
         try:
             process = subprocess.Popen(
-                words,
+                argv,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -68,10 +68,10 @@ def run(command: Command, variables: Mapping[str, str], output: Path) -> Ended:
                 preexec_fn=_end_with_parent,
             )
         except OSError as error:
-            raise BadInput(f"cannot start {words[0]}: {error.strerror or error}") from error
+            raise BadInput(f"cannot start {argv[0]}: {error.strerror or error}") from error
         with _ended_with_us(process):
             status = process.wait()
-        return Ended(status=status, wall_s=time.monotonic() - began)
+        return FinishedProcess(status=status, wall_s=time.monotonic() - began)
 
 
 def time_in(output: Path, pattern: re.Pattern[str]) -> float:
@@ -103,7 +103,7 @@ def parse_pattern(text: str) -> re.Pattern[str] | None:
         raise BadInput(f"--time {text}: no regular expression: {error}") from None
 
 
-def last_words(output: Path) -> str:
+def last_output_lines(output: Path) -> str:
     """The last lines of a run's output, for a sentence."""
     lines = [
         line for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
@@ -111,7 +111,7 @@ def last_words(output: Path) -> str:
     return " / ".join(line.strip()[:200] for line in lines[-_TAIL:])
 
 
-def ending_words(status: int) -> str:
+def exit_text(status: int) -> str:
     """``ended with status 3``, or ``was ended by SIGKILL``."""
     if status >= 0:
         return f"ended with status {status}"
@@ -142,7 +142,7 @@ def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
                 process.wait()
 
 
-def check_words(words: Sequence[str]) -> None:
+def check_command(argv: Sequence[str]) -> None:
     """Raise :class:`BadInput` for a command that is none."""
-    if not words or not words[0].strip():
+    if not argv or not argv[0].strip():
         raise BadInput("there is no command to try; write it behind --, such as '-- mpirun -n 4 ./app'")

@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from offbeat.predict.prediction import Prediction
 from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trial.choices import Planned
-from offbeat.trial.judge import Comparison, Verdict, mean_s
+from offbeat.trial.choices import PlannedChoice
+from offbeat.trial.comparison import Comparison, Verdict, mean_s
 from offbeat.units import counted, format_time
 
 MOST_RULES = 6
 
 
-def tried_lines(choices: Sequence[Planned]) -> list[str]:
+def tried_lines(choices: Sequence[PlannedChoice]) -> list[str]:
     """What each choice is, a line each."""
     lines = []
     for one in choices:
@@ -24,13 +24,13 @@ def tried_lines(choices: Sequence[Planned]) -> list[str]:
         elif one.same_as:
             lines.append(f"{one.name}: says the same as {one.same_as}, which runs for both")
         else:
-            more = len(one.words) - MOST_RULES
-            shown = "; ".join(one.words[:MOST_RULES]) + (f"; and {more} more" if more > 0 else "")
+            more = len(one.rule_texts) - MOST_RULES
+            shown = "; ".join(one.rule_texts[:MOST_RULES]) + (f"; and {more} more" if more > 0 else "")
             lines.append(f"{one.name}: {shown or 'all is left to the library'}")
     return lines
 
 
-def notes(choices: Sequence[Planned]) -> list[str]:
+def notes(choices: Sequence[PlannedChoice]) -> list[str]:
     """What must be known of the choices, each sentence once."""
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
@@ -82,7 +82,7 @@ def verdict_sentences(
 
 def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[float]]) -> list[list[str]]:
     """A row a choice: expected without delays, expected as the trace arrives, measured, and how far off."""
-    telling = prediction.telling
+    main_condition = prediction.main_condition
     by_name = {one.name: one for one in prediction.expected}
     made = []
     for name, own in times_s.items():
@@ -90,7 +90,7 @@ def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[floa
         if one is None or not own:
             continue
         measured = mean_s(own)
-        expected = one.run_s.get(telling)
+        expected = one.run_s.get(main_condition)
         expected_change = prediction.change(one)
         made.append(
             [
@@ -111,7 +111,7 @@ def expectation_headings(prediction: Prediction) -> list[str]:
     return [
         "choice",
         "expected,\nno_delay",
-        f"expected,\n{prediction.telling}",
+        f"expected,\n{prediction.main_condition}",
         "measured",
         "expected /\nmeasured",
         "expected\nchange",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from offbeat.trace import format as form
 from offbeat.trace.message_sizes import MessageSizes
-from offbeat.trace.read import Trace
+from offbeat.trace.read import Progress, Trace
 
 COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "rank": (pl.Int32, "rank in MPI_COMM_WORLD"),
@@ -61,9 +61,6 @@ COMPLETED_BY = (
 )
 PAGES_AT_ONCE = 32
 
-Told = Callable[[int, int], None]
-"""Called with the number of records given out so far, and how many there are at most."""
-
 
 def origin_ns(trace: Trace) -> int:
     """The shared time at which the first rank returned from MPI_Init: the 0 of exported times."""
@@ -76,7 +73,7 @@ def origin_ns(trace: Trace) -> int:
 
 
 def pieces(
-    trace: Trace, *, ranks: Sequence[int] | None = None, told: Told | None = None
+    trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """Frames with COLUMNS, by rank, then lane, then in the order of return; ``ranks`` chooses some."""
     done, whole = 0, _Whole(trace)
@@ -90,8 +87,8 @@ def pieces(
                 records = file.records(pages[begin : begin + PAGES_AT_ONCE])
                 yield of_rank.frame(lane, records)
                 done += len(records)
-                if told is not None:
-                    told(done, trace.most_records)
+                if on_progress is not None:
+                    on_progress(done, trace.most_records)
 
 
 class _Whole:

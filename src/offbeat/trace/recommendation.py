@@ -7,12 +7,15 @@ algorithms can be chosen. It takes away neither the waiting for late ranks nor t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
+from offbeat.errors import BadInput
 from offbeat.study.case import COLLECTIVES
-from offbeat.trace.row_words import bare, sizes
-from offbeat.trace.rows import Row
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, size_text
+from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.summary import Summary
 from offbeat.units import counted, format_time
 
@@ -34,7 +37,7 @@ class Candidate(Struct, kw_only=True):
     processes: int
     least_bytes: int
     most_bytes: int
-    rows: list[Row]
+    rows: list[CallSiteStats]
     why_not: str = ""
 
     @property
@@ -55,7 +58,7 @@ class Candidate(Struct, kw_only=True):
     @property
     def name(self) -> str:
         """``MPI_Alltoall at 32 KiB on 64 processes``."""
-        size = f" at {sizes(self.least_bytes, self.most_bytes)}" if self.most_bytes else ""
+        size = f" at {size_text(self.least_bytes, self.most_bytes)}" if self.most_bytes else ""
         on = f" on {self.processes} processes" if self.processes else ""
         return f"{self.collective}{size}{on}"
 
@@ -70,7 +73,7 @@ def candidates(summary: Summary) -> list[Candidate]:
     for row in summary.rows:
         if row.kind in NO_OPERATION or row.processes == 1:
             continue
-        why_not = not_tuned(row)
+        why_not = reason_not_tunable(row)
         name = row.collective if not why_not else row.function
         one = found.setdefault(
             (name, row.processes, row.key[3], why_not),
@@ -94,9 +97,9 @@ def tunable(summary: Summary) -> list[Candidate]:
     return [one for one in candidates(summary) if not one.why_not]
 
 
-def not_tuned(row: Row) -> str:
+def reason_not_tunable(row: CallSiteStats) -> str:
     """Why no other algorithm can be chosen for these calls; empty if one can."""
-    if bare(row.collective) not in COLLECTIVES:
+    if collective_name(row.collective) not in COLLECTIVES:
         return "which has no algorithms to choose from"
     if row.kind != "blocking":
         return f"which is {row.kind}: only blocking collectives are tuned"
@@ -188,3 +191,81 @@ def _mean(one: Candidate, name: str) -> float:
     timed = [(calls, mean_s) for calls, mean_s in parts if calls and not math.isnan(mean_s)]
     calls = sum(number for number, _ in timed)
     return sum(number * mean_s for number, mean_s in timed) / calls if calls else math.nan
+
+
+# FROM: Which row of a summary a verb is about: what its user names, or else what is to be tuned first.
+
+_MOST_NAMED = 8
+
+
+def choose_row(
+    summary: Summary,
+    *,
+    collective: str = "",
+    site: str = "",
+    communicator: str = "",
+    size: int | None = None,
+) -> CallSiteStats:
+    """The row that fits every wish; without any, the one to tune first, as the summary names it.
+
+    A wish fits a site if it is part of its words, a collective by its MPI name in any case, with or without
+    ``MPI_``, a communicator that the row has calls on by its words. Of several that fit, calls whose
+    algorithm can be chosen come before others, then those whose operation takes the most time. Raises
+    :class:`BadInput` where nothing fits, with what there is.
+    """
+    if not (collective or site or communicator or size is not None):
+        return _first_to_tune(summary)
+    fit = [
+        row
+        for row in with_arrivals(summary.rows)
+        if collective_name(collective) in ("", collective_name(row.collective), collective_name(row.function))
+        and (site in row.site or site in row.path)
+        and (not communicator or _is_on(row, communicator, summary))
+        and (size is None or row.least_bytes <= size <= row.most_bytes)
+    ]
+    if not fit:
+        raise BadInput(f"the trace {summary.directory} has no such calls; {_instead(summary)}")
+    return max(fit, key=lambda row: (not reason_not_tunable(row), row.operation_s))
+
+
+def with_arrivals(rows: Sequence[CallSiteStats]) -> list[CallSiteStats]:
+    """The rows of which it is known how ranks arrive, and that somebody could want to know it of."""
+    return [row for row in rows if row.processes > 1 and len(row.delays_s) and row.kind not in NO_OPERATION]
+
+
+def tuning_order(summary: Summary) -> list[CallSiteStats]:
+    """The rows whose algorithm can be chosen: those of what to tune first stand first, and among them those
+    whose operation takes the most time.
+    """
+    return [
+        row
+        for candidate in tunable(summary)
+        for row in sorted(candidate.rows, key=lambda row: -row.operation_s)
+    ]
+
+
+def _first_to_tune(summary: Summary) -> CallSiteStats:
+    if rows := with_arrivals(tuning_order(summary)):
+        return rows[0]
+    others = with_arrivals(summary.rows)
+    choose = " choose with --collective, --site, --communicator or --size;" if others else ""
+    raise BadInput(
+        f"the trace {summary.directory} has no calls whose algorithm can be chosen and of which it is known"
+        f" how ranks arrive, so none are taken unasked;{choose} {_instead(summary)}"
+    )
+
+
+def _is_on(row: CallSiteStats, communicator: str, summary: Summary) -> bool:
+    """Whether these are the words for a row's communicators, or for one of them."""
+    return communicator == row.communicator or any(
+        summary.labels[index] == communicator for index in row.communicator_indices
+    )
+
+
+def _instead(summary: Summary) -> str:
+    """What there is to choose from."""
+    there = list(dict.fromkeys(description_of(row) for row in with_arrivals(summary.rows)))
+    if not there:
+        return f"{Path(summary.directory).name} holds no calls of two ranks or more that could be compared"
+    more = "; ..." if len(there) > _MOST_NAMED else ""
+    return f"there are: {'; '.join(there[:_MOST_NAMED])}{more}"

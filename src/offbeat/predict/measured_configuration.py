@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.probe import FAMILIES, Stranger, read_library_version
-from offbeat.predict.recorded import Calls
+from offbeat.predict.recorded import TracedCalls
 from offbeat.select.coverage import answering, size_ranges
 from offbeat.select.table import Cell, DelayTable, delay_tables
-from offbeat.trace.tables import library_words
+from offbeat.trace.tables import library_name
 from offbeat.units import format_size, format_time
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Found(Struct, frozen=True, kw_only=True, eq=False):
     notes: list[str]
 
 
-class Source(Struct, frozen=True, kw_only=True, eq=False):
+class Measurements(Struct, frozen=True, kw_only=True, eq=False):
     """Results as a prediction uses them: their tables, and what is said of where they come from."""
 
     results: Results
@@ -44,7 +44,7 @@ class Source(Struct, frozen=True, kw_only=True, eq=False):
     notes: list[str]
 
 
-def source(results: Results, library: str) -> Source:
+def source(results: Results, library: str) -> Measurements:
     """The tables of results, for a program that ran with the ``library`` of that text.
 
     Raises :class:`BadInput` for results of another family of libraries, and for none at all.
@@ -55,24 +55,24 @@ def source(results: Results, library: str) -> Source:
             f"{results.directory} holds no measured case yet; 'offbeat status {results.directory}' tells how"
             " far the study is"
         )
-    return Source(results=results, tables=tables, notes=[*results.notes, *_origin(results, library)])
+    return Measurements(results=results, tables=tables, notes=[*results.notes, *_origin(results, library)])
 
 
-def cell_for(calls: Calls, source: Source) -> Found:
+def configuration_for(calls: TracedCalls, source: Measurements) -> Found:
     """The cell that stands for some calls. Raises :class:`BadInput` where none does, with what there is."""
     where = source.results.directory
     same = [table for table in source.tables if table.cell.collective == calls.collective]
     if not same:
         there = ", ".join(dict.fromkeys(table.cell.collective for table in source.tables))
         raise BadInput(
-            f"{calls.words}: {where} holds no {calls.collective}, but {there}; measure it, or choose other"
+            f"{calls.description}: {where} holds no {calls.collective}, but {there}; measure it, or choose other"
             " calls of the trace with --collective"
         )
     fitting = [table for table in same if table.cell.p == calls.processes]
     if not fitting:
         there = ", ".join(str(p) for p in sorted({table.cell.p for table in same}))
         raise BadInput(
-            f"{calls.words} ran on {calls.processes} processes, and {where} holds {calls.collective} on"
+            f"{calls.description} ran on {calls.processes} processes, and {where} holds {calls.collective} on"
             f" p = {there}: what an algorithm takes depends on p; measure it with p = {calls.processes}"
         )
     sizes = sorted({table.cell.bytes for table in fitting})
@@ -81,13 +81,13 @@ def cell_for(calls: Calls, source: Source) -> Found:
         there = ", ".join(format_size(size) for size in sizes)
         low, high = size_ranges(sizes)[0][0], size_ranges(sizes)[-1][1]
         raise BadInput(
-            f"{calls.words}: no measurement answers for this call. {where} holds {calls.collective} on"
+            f"{calls.description}: no measurement answers for this call. {where} holds {calls.collective} on"
             f" p = {calls.processes} of {there}, which speaks for {low} to {high} B; measure it with"
             f" {format_size(calls.size_bytes)}"
         )
     if max(answers, calls.size_bytes) > FARTHEST * min(answers, calls.size_bytes):
         raise BadInput(
-            f"{calls.words}: a tuning file covers this call with what is chosen at {format_size(answers)},"
+            f"{calls.description}: a tuning file covers this call with what is chosen at {format_size(answers)},"
             f" which is too far away to predict its time (more than a factor of {FARTHEST:g}); measure it"
             f" with {format_size(calls.size_bytes)}"
         )
@@ -96,13 +96,13 @@ def cell_for(calls: Calls, source: Source) -> Found:
     return Found(table=alike[0], notes=[*notes, *_skews(calls, alike[0], source)])
 
 
-def _stands_for(calls: Calls, answers: int, sizes: list[int]) -> list[str]:
+def _stands_for(calls: TracedCalls, answers: int, sizes: list[int]) -> list[str]:
     """What must be said where the measured size is not that of all calls."""
     if calls.least_bytes == calls.most_bytes == answers:
         return []
     notes = [f"{calls.collective} of {format_size(answers)} stands for calls of {calls.size}"]
     if any(answering(sizes, size) is None for size in (calls.least_bytes, calls.most_bytes)):
-        notes.append(f"no measurement answers for some of the sizes of {calls.words}")
+        notes.append(f"no measurement answers for some of the sizes of {calls.description}")
     return notes
 
 
@@ -126,7 +126,7 @@ def _of(cell: Cell, name: str, first: Cell) -> bool:
     return bool(getattr(cell, name) != getattr(first, name))
 
 
-def _skews(calls: Calls, table: DelayTable, source: Source) -> list[str]:
+def _skews(calls: TracedCalls, table: DelayTable, source: Measurements) -> list[str]:
     """Whether the shapes were measured with skews like the recorded one."""
     mine = [name for row in table.cases or [] for name in row if name]
     cases = source.results.cases
@@ -141,7 +141,7 @@ def _skews(calls: Calls, table: DelayTable, source: Source) -> list[str]:
         return []
     measured = format_time(low) if high < 1.05 * low else f"{format_time(low)} to {format_time(high)}"
     return [
-        f"ranks arrive {format_time(calls.skew_s)} apart on average at {calls.words}, and the shapes were"
+        f"ranks arrive {format_time(calls.skew_s)} apart on average at {calls.description}, and the shapes were"
         f" measured with skews of {measured}: the average over them says little of this program. A skew of"
         f" the program's own is [skew] policy = 'fixed' in the study"
     ]
@@ -159,7 +159,7 @@ def _origin(results: Results, library: str) -> list[str]:
     try:
         ran = read_library_version(library, "the trace's library")
     except Stranger:
-        return [f"the program ran with {library_words(library)}"]
+        return [f"the program ran with {library_name(library)}"]
     family = str(known.get("family", ""))
     if family and family != ran.family:
         raise BadInput(

@@ -72,7 +72,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return all(one.is_certain for one in self.comparisons)
 
 
-def judge(times_s: Mapping[str, Sequence[float]]) -> Verdict | None:
+def compare(times_s: Mapping[str, Sequence[float]]) -> Verdict | None:
     """The verdict on run times, one a round for each choice; None without two choices and a round."""
     if len(times_s) < 2 or not all(len(times) for times in times_s.values()):
         return None

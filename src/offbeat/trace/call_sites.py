@@ -9,8 +9,10 @@ different sites. Where a file says nothing of a place, its address in the file s
 from __future__ import annotations
 
 import bisect
+import ctypes
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +23,10 @@ from numpy.typing import NDArray
 from offbeat.trace import format as form
 from offbeat.trace.definitions import CallPath, PythonFrame
 from offbeat.trace.definitions import Mapping as MappedCode
-from offbeat.trace.function_names import demangled, shortened
 
 if TYPE_CHECKING:
     from offbeat.trace.program_file import ProgramFile
+
 
 MOST_SITES = 2**24 - 1
 """More call sites than any program has; further ones count as unknown."""
@@ -61,7 +63,7 @@ class Frame(Struct, frozen=True, order=True):
         return f"{shortened(self.function)} ({self.place})" if self.function else self.place
 
 
-class Site(Struct, frozen=True, order=True):
+class CallSite(Struct, frozen=True, order=True):
     """The place of a call and those of its callers, innermost first."""
 
     frames: tuple[Frame, ...]
@@ -79,19 +81,19 @@ class Site(Struct, frozen=True, order=True):
         return " from ".join(frame.text for frame in self.frames)
 
 
-_NOWHERE = Site((Frame("", "", 0),))
+_NOWHERE = CallSite((Frame("", "", 0),))
 
 
-class Sites:
+class CallSites:
     """All call sites of a trace, numbered as they are met."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Site, int] = {_NOWHERE: 0}
-        self.all: list[Site] = [_NOWHERE]
+        self._numbers: dict[CallSite, int] = {_NOWHERE: 0}
+        self.all: list[CallSite] = [_NOWHERE]
         self._files: dict[str, ProgramFile | None] = {}
         self._frames: dict[tuple[str, int], tuple[list[Frame], bool]] = {}
 
-    def number(self, site: Site) -> int:
+    def number(self, site: CallSite) -> int:
         """The number of a site; new ones get the next."""
         known = self._numbers.get(site)
         if known is not None:
@@ -132,10 +134,12 @@ class Sites:
         return kept, called[-1].function in _OUTERMOST
 
 
-class SitesOfFile:
+class AddressResolver:
     """What the addresses of one process mean."""
 
-    def __init__(self, mappings: Iterable[MappedCode], paths: Mapping[int, CallPath], sites: Sites) -> None:
+    def __init__(
+        self, mappings: Iterable[MappedCode], paths: Mapping[int, CallPath], sites: CallSites
+    ) -> None:
         self._sites, self._paths = sites, paths
         self._mappings = sorted(mappings, key=lambda mapping: mapping.start)
         self._starts = [mapping.start for mapping in self._mappings]
@@ -166,7 +170,7 @@ class SitesOfFile:
         return self._sites.number(_site(self._native(path.addresses), path.python))
 
     def _native(self, addresses: Sequence[int]) -> Iterator[tuple[str, list[Frame], bool]]:
-        """The file that each address is in, and what :meth:`Sites.frames` says of it."""
+        """The file that each address is in, and what :meth:`CallSites.frames` says of it."""
         for address in addresses:
             place = bisect.bisect_right(self._starts, address) - 1
             if place >= 0 and address < self._mappings[place].end:
@@ -177,7 +181,7 @@ class SitesOfFile:
                 yield "", [Frame("", "", 0, "", address)], False
 
 
-def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> Site:
+def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> CallSite:
     """The site of a call path: without the frames of the system, of the tracer and of the interpreter, and
     without the program's own wrappers of MPI.
     """
@@ -195,10 +199,10 @@ def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[Pyth
     ]
     while len(frames) > 1 and _MPI_WRAPPER.fullmatch(frames[0].function):
         del frames[0]
-    return Site(tuple(frames)) if frames else _NOWHERE
+    return CallSite(tuple(frames)) if frames else _NOWHERE
 
 
-def texts(sites: Sequence[Site]) -> list[str]:
+def site_labels(sites: Sequence[CallSite]) -> list[str]:
     """Words for sites, in tables: the place of the call, and of its callers those that tell it from other
     sites with the same place: ``dot (blas.c:5) from step (cg.c:20)``.
     """
@@ -211,7 +215,7 @@ def texts(sites: Sequence[Site]) -> list[str]:
     return made
 
 
-def _tell_apart(made: list[str], sites: Sequence[Site], group: list[int], depth: int) -> None:
+def _tell_apart(made: list[str], sites: Sequence[CallSite], group: list[int], depth: int) -> None:
     """Add the first caller at which sites of a group differ, and go on with those that still do not."""
     while len(group) > 1:
         callers: dict[str, list[int]] = {}
@@ -227,3 +231,118 @@ def _tell_apart(made: list[str], sites: Sequence[Site], group: list[int], depth:
                     made[number] += f" from {caller}" if caller else ""
                 _tell_apart(made, sites, same, depth)
             return
+
+
+# FROM: Names of functions as people write them: demangled, and short enough for tables.
+
+MOST_LETTERS = 32
+"""So long the name of a function is in a table at most."""
+
+_FORTRAN = (
+    re.compile(r"__(?P<module>\w+?)_MOD_(?P<name>\w+)"),  # gfortran
+    re.compile(r"(?P<module>[a-z]\w*?)_mp_(?P<name>\w+?)_"),  # Intel's ifort and ifx
+    re.compile(r"_QM(?P<module>[a-z]\w*?)(?:S\w+?)?P(?P<name>\w+)"),  # flang
+    re.compile(r"_Q[PF](?P<name>\w+)"),
+)
+_PARTS = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv|omp_fn|llvm)(?:\.\d+)*|\.\d+$")
+"""What compilers append to the copies that they make of a function."""
+
+
+@lru_cache(maxsize=4096)
+def demangled(name: str) -> str:
+    """``solver::step(double*)`` for ``_ZN6solver4stepEPd``, ``grid::halo`` for ``__grid_MOD_halo``.
+
+    Other names, and those that cannot be demangled here, stay as they are.
+    """
+    collective_name = _PARTS.sub("", name)
+    for pattern in _FORTRAN:
+        match = pattern.fullmatch(collective_name)
+        if match is not None:
+            return "::".join(match.groupdict().values())
+    return _demangled_cpp(collective_name) if collective_name.startswith(("_Z", "___Z")) else collective_name
+
+
+def _demangled_cpp(name: str) -> str:
+    demangle, free = _library()
+    if demangle is None or free is None:
+        return name
+    status = ctypes.c_int()
+    found = demangle(name.encode(), None, None, ctypes.byref(status))
+    if status.value != 0 or not found:
+        return name
+    try:
+        return ctypes.string_at(found).decode(errors="replace")
+    finally:
+        free(found)
+
+
+@lru_cache(maxsize=1)
+def _library() -> tuple[ctypes._NamedFuncPointer | None, ctypes._NamedFuncPointer | None]:
+    """The demangler of the C++ library that the simulator is linked to, and what frees its answers."""
+    for file in ("libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib"):
+        try:
+            library = ctypes.CDLL(file)
+            demangle, free = library.__cxa_demangle, ctypes.CDLL(None).free
+        except (OSError, AttributeError):
+            continue
+        demangle.restype = ctypes.c_void_p
+        demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        free.argtypes = [ctypes.c_void_p]
+        return demangle, free
+    return None, None
+
+
+@lru_cache(maxsize=4096)
+def shortened(name: str) -> str:
+    """A demangled name for a table: without parameters and return type, templates as ``<>``, and of its
+    namespaces and classes the innermost: ``Comm::exchange`` for ``void LAMMPS_NS::Comm::exchange<int>(int)``.
+    """
+    name = name.replace("(anonymous namespace)", "{anonymous}")
+    name = re.sub(r"\{lambda\([^{}]*\)#(\d+)\}", r"{lambda#\1}", name)
+    plain = _without_arguments(name)
+    operator = plain.find("operator")
+    head = plain if operator < 0 else plain[:operator]
+    head = "" if head.endswith(" ") else head.rstrip(":")  # a type, or namespaces
+    own = "" if operator < 0 else plain[operator:]
+    parts = [part for part in _without_type(head).split("::") if part]
+    kept = "::".join([*parts, own][-2:] if own else parts[-2:])
+    if len(kept) > MOST_LETTERS:
+        kept = "::".join([*parts, own][-1:] if own else parts[-1:])
+    return kept if len(kept) <= MOST_LETTERS else f"{kept[: MOST_LETTERS - 1]}…"
+
+
+def _without_arguments(name: str) -> str:
+    """Without what stands in parentheses behind the name, and with ``<>`` for what stands in brackets."""
+    kept: list[str] = []
+    depth = 0
+    at = 0
+    while at < len(name):
+        if depth == 0 and name.startswith("operator", at):
+            match = re.compile(r"operator(?:\(\)|<=>|<<=|>>=|->\*?|<<|>>|<=|>=|<|>|[^\w\s(]+)?").match(
+                name, at
+            )
+            assert match is not None
+            kept.append(match.group())
+            at = match.end()
+            continue
+        letter = name[at]
+        if letter == "<":
+            depth += 1
+            kept.append("<>" if depth == 1 else "")
+        elif letter == ">" and depth:
+            depth -= 1
+        elif letter == "(" and not depth:
+            behind = name.find(")::", at)  # a function inside of another one: of that, its name
+            if behind < 0:
+                break
+            at = behind + 1
+            continue
+        elif not depth:
+            kept.append(letter)
+        at += 1
+    return "".join(kept)
+
+
+def _without_type(name: str) -> str:
+    """Without the type that templates' names begin with."""
+    return name.rstrip().rsplit(" ", 1)[-1]

@@ -12,8 +12,8 @@ from msgspec import Struct
 from offbeat.predict.prediction import Prediction
 from offbeat.predict.recorded import BLOCKING, all_calls, size_bytes
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trace.row_words import bare, described
-from offbeat.trace.rows import Row
+from offbeat.trace.call_site_stats import CallSiteStats, description_of
+from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.summary import Summary
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import Rule
@@ -23,23 +23,23 @@ MOST_NAMED = 4
 """So many kinds of calls are named in a sentence."""
 
 
-class Acted(Struct, frozen=True, kw_only=True):
+class AffectedGroup(Struct, frozen=True, kw_only=True):
     """Calls that a choice acts on: how many, and their time summed over ranks. ``is_partly``: not all of
     their sizes are covered.
     """
 
-    words: str
+    description: str
     algorithm: str
     number: int
     spent_s: float
     is_partly: bool = False
 
 
-class Reach(Struct, frozen=True, kw_only=True):
+class AffectedCalls(Struct, frozen=True, kw_only=True):
     """What a choice acts on, of ``all_calls`` collective calls that took ``all_spent_s`` summed over"
     " ranks."""
 
-    acted: list[Acted]
+    acted: list[AffectedGroup]
     all_calls: int
     all_spent_s: float
 
@@ -54,7 +54,7 @@ class Reach(Struct, frozen=True, kw_only=True):
         return sum(one.spent_s for one in self.acted) / self.all_spent_s if self.all_spent_s > 0 else 0.0
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """``acts on 50 of 70 calls, 87.0% of the time in collectives: ...``, or that it acts on none."""
         if not self.acted:
             return (
@@ -63,7 +63,7 @@ class Reach(Struct, frozen=True, kw_only=True):
             )
         ranked = sorted(self.acted, key=lambda one: -one.spent_s)
         named = "; ".join(
-            f"{one.words}: {one.algorithm}{' (some of the sizes)' if one.is_partly else ''}"
+            f"{one.description}: {one.algorithm}{' (some of the sizes)' if one.is_partly else ''}"
             for one in ranked[:MOST_NAMED]
         )
         more = f"; and {len(ranked) - MOST_NAMED} more" if len(ranked) > MOST_NAMED else ""
@@ -73,7 +73,7 @@ class Reach(Struct, frozen=True, kw_only=True):
         )
 
 
-def reach_of_files(tuning: TuningFiles, summary: Summary) -> Reach:
+def calls_affected_by_files(tuning: TuningFiles, summary: Summary) -> AffectedCalls:
     """The calls of a trace that tuning files act on.
 
     Rules are about blocking calls within one group of processes. Calls of which some have MPI_IN_PLACE count
@@ -81,34 +81,37 @@ def reach_of_files(tuning: TuningFiles, summary: Summary) -> Reach:
     """
     one_node = len(summary.hosts) == 1 and summary.traced == summary.processes
 
-    def rule(row: Row, size: int) -> Rule | None:
-        collective = bare(row.collective)
+    def rule(row: CallSiteStats, size: int) -> Rule | None:
+        collective = collective_name(row.collective)
         found = tuning.rule_for(collective, row.processes, size, summary.processes, in_place=row.in_place)
         return None if found is not None and found.algorithm.hierarchical and one_node else found
 
     acted = []
-    for row in summary.families:
+    for row in summary.group_rows:
         found = rule(row, size_bytes(row)) if row.kind == BLOCKING and not row.is_inter else None
         if found is not None:
             ends = (row.least_bytes, row.most_bytes)
             acted.append(
-                Acted(
-                    words=described(row),
+                AffectedGroup(
+                    description=description_of(row),
                     algorithm=found.algorithm.name,
-                    number=row.made,
+                    number=row.run_calls,
                     spent_s=row.spent_s,
                     is_partly=any(rule(row, size) is None for size in ends),
                 )
             )
-    return Reach(acted=acted, all_calls=all_calls(summary), all_spent_s=summary.spent_s)
+    return AffectedCalls(acted=acted, all_calls=all_calls(summary), all_spent_s=summary.spent_s)
 
 
-def reach_of_choice(prediction: Prediction, algorithms: Sequence[str]) -> Reach:
+def calls_affected_by_choice(prediction: Prediction, algorithms: Sequence[str]) -> AffectedCalls:
     """The calls of a prediction's parts that a choice does not leave to the library."""
-    return Reach(
+    return AffectedCalls(
         acted=[
-            Acted(
-                words=part.calls.words, algorithm=name, number=part.calls.number, spent_s=part.calls.spent_s
+            AffectedGroup(
+                description=part.calls.description,
+                algorithm=name,
+                number=part.calls.number,
+                spent_s=part.calls.spent_s,
             )
             for part, name in zip(prediction.parts, algorithms, strict=True)
             if name != DEFAULT
