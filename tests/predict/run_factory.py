@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trace_factory as factory
 
-from offbeat.predict.measured_configuration import source
+from offbeat.predict.measured_configuration import measurements
 from offbeat.predict.predict import Request, predict
 from offbeat.predict.prediction import Prediction
 from offbeat.results.read import read_study
@@ -33,11 +33,11 @@ def alltoalls(
     return factory.write(folder, files)
 
 
-def predicted(trace: Path, results: Path, **wishes: object) -> Prediction:
+def predicted(trace: Path, results: Path, **request: object) -> Prediction:
     """What the verb predicts."""
     opened = open_trace(trace)
-    measured = source(read_study(results), opened.headers[0].library)
-    return predict(opened, summarise(opened), measured, Request(**wishes))  # type: ignore[arg-type]
+    measured = measurements(read_study(results), opened.headers[0].library)
+    return predict(opened, summarise(opened), measured, Request(**request))  # type: ignore[arg-type]
 
 
 def times(prediction: Prediction, name: str) -> dict[str, float]:

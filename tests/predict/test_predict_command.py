@@ -64,15 +64,17 @@ def test_the_table_has_every_algorithm_under_every_condition(here: Here) -> None
         expected = [f"{1e3 * (RUN_S + 50 * (delay - 70) * US):.2f}" for delay in delays]
         numbers = r"(?: ±[\d.]+)? +".join(map(re.escape, expected))
         assert re.search(rf"^{algorithm} +{numbers}", here.out, re.MULTILINE), here.out
-    assert "Expected fastest in the replay: pairwise, 0.0% less than default, taken for what ran:" in here.out
+    assert (
+        "Expected fastest in the replay: pairwise, 0.0% less than default, assumed to have run:" in here.out
+    )
     assert "about 999.7 ms instead of the recorded 1 s" in here.out
-    assert "The usual benchmark, without delays, would choose linear: +0.3% in the replay." in here.out
+    assert "A benchmark without delays would choose linear: +0.3% in the replay." in here.out
 
 
 def test_what_the_trace_ran_with_is_marked_and_compared(here: Here) -> None:
     assert here.run("--ran", "default") == 0
     assert "▸default†" in here.out
-    assert "the prediction for default, which ran, is off the recorded time by" in here.out
+    assert "the prediction for default, which ran, differs from the recorded time by" in here.out
     assert here.run("--ran", "linear") == 0
     assert "pairwise, 0.3% less than linear, which ran: about 996.8 ms" in here.out
 
@@ -85,8 +87,8 @@ def test_the_bias_of_the_prediction_is_no_gain(
     here.results = results_factory.results(tmp_path / "biased", results_factory.rows(delays))
     here.trace = alltoalls(tmp_path / "busy", [[0, 10, 30, 0]] * 50, operation_us=900)
     assert here.run("--json", "out.json") == 0
-    assert "Nothing that was measured is expected to be faster without delays than default" in here.out
-    assert "is off the recorded time by -4.3% without delays; this is no gain" in here.out
+    assert "No measured algorithm is expected to be faster without delays than default" in here.out
+    assert "differs from the recorded time by -4.3% without delays; this is not a gain" in here.out
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     by_name = {one["name"]: one for one in found["expected"]}
     assert found["bias"]["no_delay"] == pytest.approx(-50 * 860 * US / RUN_S)
@@ -102,7 +104,7 @@ def test_without_a_prediction_for_what_ran_no_gain_is_stated(
         tmp_path / "alone", results_factory.rows({"no_delay": {"linear": 10, "pairwise": 60}})
     )
     assert here.run() == 0
-    assert "Expected fastest without delays: linear with 997 ms. What it gains is not known" in here.out
+    assert "Expected fastest without delays: linear with 997 ms. Its gain is unknown" in here.out
     assert "less than" not in here.out
     assert re.search(r"^linear +997\.0 +– *$", here.out, re.MULTILINE), here.out
 
@@ -142,7 +144,7 @@ def test_a_choice_whose_file_covers_no_call_gets_no_credit(
     cases = [*results_factory.rows(near), *results_factory.rows(before, bytes=16384)]
     here.results = results_factory.results(tmp_path / "turning", cases)
     assert here.run("--all", "--json", "out.json") == 0
-    assert "no_delay covers none of the 50 collective calls of the trace" in here.out
+    assert "no_delay affects none of the 50 collective calls of the trace" in here.out
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     (choice,) = (one for one in found["expected"] if one["name"] == "no_delay")
     assert choice["algorithms"] == ["default"]
@@ -150,15 +152,15 @@ def test_a_choice_whose_file_covers_no_call_gets_no_credit(
     assert choice["acts_on"] == {"calls": 0, "of": 50, "share_of_time_in_collectives": 0}
 
 
-def test_each_choice_says_which_calls_it_acts_on(here: Here) -> None:
+def test_each_choice_says_which_calls_it_affects(here: Here) -> None:
     assert here.run("--all") == 0
     words = (
-        "average acts on 50 of 50 collective calls, 100.0% of the time in collectives: MPI_Alltoall of 32 KiB"
+        "average affects 50 of 50 collective calls, 100.0% of the time in collectives: MPI_Alltoall of 32 KiB"
     )
     assert words in here.out
 
 
-def test_calls_that_weigh_nothing_are_left_out_in_one_line(
+def test_calls_that_weigh_nothing_are_ignored_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = Here(tmp_path / "h", monkeypatch, capsys)
@@ -171,7 +173,7 @@ def test_calls_that_weigh_nothing_are_left_out_in_one_line(
             one.call(begin, begin + (70_000 if site else 900_000), sequence=sequence, **values)
     here.trace = factory.write(tmp_path / "many", files)
     assert here.run("--all") == 0
-    (note,) = (line for line in here.out.splitlines() if "left out" in line)
+    (note,) = (line for line in here.out.splitlines() if "excluded" in line)
     assert "29 rows of calls whose operation takes less than 0.1% of the run each (0.20% together)" in note
     assert here.out.count("\n") < 30
 

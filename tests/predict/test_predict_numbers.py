@@ -121,7 +121,7 @@ def test_of_several_scenarios_the_one_made_of_these_calls_is_taken(trace: Path, 
     results = results_factory.results(tmp_path / "r", results_factory.rows(delays, kinds))
     found = predicted(trace, results)
     assert found.parts[0].conditions["scenario"].pattern == "alltoall-32KiB-median"
-    assert any("--scenario names another: another" in note for note in found.notes)
+    assert any("select another one with --scenario: another" in note for note in found.notes)
     assert predicted(trace, results, scenario="another").parts[0].conditions["scenario"].pattern == "another"
     with pytest.raises(
         BadInput, match=r"--scenario third was not measured .* another, alltoall-32KiB-median"
@@ -143,7 +143,7 @@ def test_a_scenario_recorded_from_these_calls_comes_before_one_that_is_named_so(
     assert found.parts[0].conditions["scenario"].pattern == "mine"
 
 
-def test_a_scenario_of_other_calls_is_used_and_that_is_said(trace: Path, tmp_path: Path) -> None:
+def test_a_scenario_of_other_calls_is_used_and_reported(trace: Path, tmp_path: Path) -> None:
     cases = results_factory.rows({"no_delay": {"linear": 40}, "other": {"linear": 50}}, {"other": "scenario"})
     for one in cases:
         one["source"] = "MPI_Bcast of 8 B at b.c:7 in /traces/b" if one["pattern"] == "other" else ""
@@ -223,8 +223,8 @@ def test_where_every_kth_call_was_recorded_each_stands_for_k(tmp_path: Path) -> 
     found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     assert found.recorded.calls[0].number == 50
     assert times(found, "linear")["no_delay"] == pytest.approx(RUN_S - 50 * 30 * US, abs=1e-9)
-    assert any("every 10th call was recorded: each stands for 10" in note for note in found.notes)
-    assert any("was called 41 to 50 times, and 50 are taken" in note for note in found.notes)
+    assert any("every 10th call was recorded: each represents 10 calls" in note for note in found.notes)
+    assert any("was called 41 to 50 times; 50 is assumed" in note for note in found.notes)
 
 
 def sampled_steps(folder: Path, recorded: list[int], *, freed: int | None) -> Path:
@@ -251,13 +251,13 @@ def test_a_recorded_call_stands_for_no_more_than_its_communicator_had(
     cases = results_factory.results(tmp_path / "r", results_factory.rows({"no_delay": {"linear": 40}}))
     found = predicted(sampled_steps(tmp_path / "t", recorded, freed=freed), cases)
     assert found.recorded.calls[0].number == 20 * freed
-    assert not any("are taken" in note for note in found.notes)
+    assert not any("is assumed" in note for note in found.notes)
 
 
-def test_how_many_calls_there_were_is_said_to_be_a_guess_where_communicators_were_not_freed(
+def test_how_many_calls_there_were_is_reported_to_be_a_guess_where_communicators_were_not_freed(
     tmp_path: Path,
 ) -> None:
     cases = results_factory.results(tmp_path / "r", results_factory.rows({"no_delay": {"linear": 40}}))
     found = predicted(sampled_steps(tmp_path / "t", [0], freed=None), cases)
     assert found.recorded.calls[0].number == 200
-    assert any("was called 20 to 200 times, and 200 are taken" in note for note in found.notes)
+    assert any("was called 20 to 200 times; 200 is assumed" in note for note in found.notes)

@@ -177,7 +177,7 @@ def test_python_functions_and_lines(on_openmpi: Traced) -> None:
     assert sites[0].frames[0].text == "dot (call_sites.py:22)"
 
 
-def test_python_is_left_alone_where_that_is_wished(on_openmpi: Traced) -> None:
+def test_python_is_left_alone_where_that_is_requested(on_openmpi: Traced) -> None:
     pytest.importorskip("mpi4py")
     script = str(PROGRAMS / "call_sites.py")
     sites = recorded(on_openmpi, Path(sys.executable), script, function="MPI_Allreduce", depth=0)

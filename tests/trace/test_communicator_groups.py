@@ -50,7 +50,7 @@ def test_rows_and_columns_of_a_grid_are_a_family_each(tmp_path: Path) -> None:
     assert rows != columns
 
 
-def test_communicators_that_are_alike_are_one_row_with_what_all_of_them_did(tmp_path: Path) -> None:
+def test_communicators_that_are_similar_are_one_row_with_what_all_of_them_did(tmp_path: Path) -> None:
     summary = summary_of(grid(tmp_path / "t"))
     assert len(summary.rows) == 6
     late, even = summary.group_rows
@@ -106,7 +106,7 @@ def test_one_rank_alone_is_not_compared_with_anybody(tmp_path: Path) -> None:
     assert np.isnan(row.skew.mean_s) and np.isnan(row.last_delay.mean_s)
     assert len(row.delays_s) == 0
     assert row.spent_s == pytest.approx(8e-6)
-    assert any("one rank alone is traced" in words for words in summary.notes)
+    assert any("a single traced rank" in words for words in summary.notes)
     assert "waiting" not in " ".join(head(summary))
     assert tables(summary)[0].rows[0][-2:] == ["–", "–"]
     assert [len(table.rows) for table in tables(summary)] == [1, 0, 0]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from offbeat.trace import format as form
-from offbeat.trace.calls import NONBLOCKING, BLOCKING, analyse_calls
+from offbeat.trace.calls import BLOCKING, NONBLOCKING, analyse_calls
 from offbeat.trace.match import Matcher
 from offbeat.trace.read import open_trace
 
@@ -56,7 +56,9 @@ def made_trace(folder: Path, p: int, rounds: int, seed: int) -> tuple[Path, list
                 continue
             number = sequences[communicator]
             sequences[communicator] += 1
-            call = expected.setdefault((communicator, number), (BLOCKING if kind != 1 else NONBLOCKING, Plain()))
+            call = expected.setdefault(
+                (communicator, number), (BLOCKING if kind != 1 else NONBLOCKING, Plain())
+            )
             at = _add(one, call[1], kind == 1, communicator, number, at, rng)
     sizes = {WORLD: p, HALF: len(members)}
     rows = [call.row(kind, sizes[key[0]]) for key, (kind, call) in expected.items()]

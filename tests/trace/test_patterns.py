@@ -156,7 +156,7 @@ def test_two_patterns_that_alternate_are_two_clusters(tmp_path: Path) -> None:
     assert all(cluster.explained > 0.99 for _, cluster in made_patterns)
 
 
-def test_calls_that_are_alike_are_one_cluster() -> None:
+def test_calls_that_are_similar_are_one_cluster() -> None:
     rng = np.random.default_rng(5)
     delays = np.array([0, 20, 50, 10]) + rng.uniform(0, 5, (500, 4))
     (one,) = clusters(delays)
@@ -221,7 +221,7 @@ def test_ranks_that_are_not_traced_have_the_delay_of_the_nearest(tmp_path: Path)
     assert made_pattern.header["untraced"].startswith("3 of 6 ranks")
 
 
-def test_wishes_that_fit_nothing_are_told_what_there_is(tmp_path: Path) -> None:
+def test_arguments_that_match_nothing_list_the_rows(tmp_path: Path) -> None:
     summary = summarise(open_trace(factory.pattern_trace(tmp_path / "t", [[0, 1]])))
     with pytest.raises(
         BadInput, match="no such calls; there are: MPI_Allreduce of 8 B at app\\+0x1010 on MPI_CO"

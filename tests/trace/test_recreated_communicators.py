@@ -118,7 +118,7 @@ def test_starts_of_persistent_collectives_on_them_are_one_row(tmp_path: Path) ->
     assert [(row.kind, row.calls, row.communicators) for row in summary.rows] == [("persistent", 5, 5)]
 
 
-def test_what_is_made_of_communicators_that_are_made_again_is_made_again_too(tmp_path: Path) -> None:
+def test_what_is_made_of_communicators_that_are_recreated_is_recreated_too(tmp_path: Path) -> None:
     ranks = factory.files(4)
     for one in ranks:
         half = [0, 1] if one.rank < 2 else [2, 3]

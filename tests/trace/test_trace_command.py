@@ -22,7 +22,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.pattern import file, sequence
 from offbeat.trace import format as form
 from offbeat.trace.options import COLLECTIVES, check
-from offbeat.trace.run import find_installation, prepare, tracer
+from offbeat.trace.run import find_installation, prepare, tracer_library
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -167,7 +167,7 @@ def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_
     folder = factory.write(tmp_path / "t", ranks)
     text = run("summary", folder).stdout
     assert re.search(r"MPI_Iallreduce\s+MPI_COMM_WORLD\s+3\s+8 B\s+4\s", text)
-    assert "holds no blocking collective" in text
+    assert "has no blocking collective" in text
     run("pattern", folder, "--collective", "allreduce", "-o", tmp_path / "late.txt")
     assert file.read(tmp_path / "late.txt", 3).delays_s == pytest.approx([0, 1e-6, 2e-6])
 
@@ -347,7 +347,7 @@ def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
         (("--every", "0", "--", "true"), "--every 0 cannot be read"),
         (("--nope", "3", "--", "true"), "there is no option --nope"),
         (("--", "./nothing"), "cannot start ./nothing: there is no such program"),
-        (("--", "/etc/passwd"), "cannot start /etc/passwd: it is no program that you may run"),
+        (("--", "/etc/passwd"), "cannot start /etc/passwd: it is not executable"),
         (("--", "mpirun", "-x", "LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
         (("--", "mpirun", "-genv", "LD_PRELOAD", "/my.so", "./a"), "sets LD_PRELOAD itself"),
         (("--", "srun", "--export=ALL,LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
@@ -384,5 +384,5 @@ def test_a_cache_that_ld_preload_cannot_name_is_refused_before_anything_is_built
 ) -> None:
     monkeypatch.setenv("OFFBEAT_CACHE", str(tmp_path / odd))
     with pytest.raises(BadInput, match=f"{odd}/native/.* LD_PRELOAD cannot name a path"):
-        tracer(installation("mpich"))
+        tracer_library(installation("mpich"))
     assert not (tmp_path / odd).exists()

@@ -33,7 +33,7 @@ def test_a_difference_that_comes_and_goes_is_not_certain() -> None:
     found = compare({"default": [1.0, 1.3, 0.9, 1.2], "average": [1.1, 1.0, 1.0, 1.1]})
     assert found is not None
     assert not found.is_certain
-    assert verdict_sentences(found, {})[0].startswith("Which choice is the fastest cannot be told:")
+    assert verdict_sentences(found, {})[0].startswith("No choice is significantly the fastest:")
 
 
 def test_equally_fast_choices_are_called_different_in_one_of_twenty_trials_at_most() -> None:
@@ -101,12 +101,12 @@ def test_one_round_says_nothing_of_chance() -> None:
 @pytest.mark.parametrize(
     ("chance", "words"),
     [
-        (0.9, "chance alone gives as much more often than not"),
+        (0.9, "not significant (p > 0.5)"),
         (0.25, "by chance in 1 of 4 trials if both were equally fast"),
         (0.0123, "by chance in 1 of 81 trials if both were equally fast"),
         (0.000123, "by chance in 1 of 8,100 trials if both were equally fast"),
         (0.0, "by chance in fewer than 1 of a million trials if both were equally fast"),
     ],
 )
-def test_a_chance_is_said_as_people_say_it(chance: float, words: str) -> None:
+def test_a_chance_is_reported_as_text(chance: float, words: str) -> None:
     assert chance_words(chance) == words

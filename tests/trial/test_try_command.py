@@ -81,7 +81,7 @@ def test_without_a_regular_expression_the_wall_time_counts(world: World) -> None
     for run in world.runs():
         assert run["time_s"] == run["wall_s"]
         assert float(str(run["wall_s"])) > (0.3 if run["choice"] == "no_delay" else 0.0)
-    assert "One round says nothing about chance" in world.out
+    assert "Significance needs several rounds" in world.out
 
 
 def test_the_order_differs_between_rounds_and_is_the_same_for_the_same_seed(world: World) -> None:
@@ -148,7 +148,7 @@ def _is_app(link: Path, folder: Path) -> bool:
 def test_a_run_that_fails_ends_the_trial_with_its_status_and_its_words(world: World) -> None:
     fake_mpirun.behave(world.folder, {"no_delay": 3})
     assert world.run("--rounds", 1) == 1
-    assert "with no_delay: the program ended with status 3, after saying: " in world.err
+    assert "with no_delay: the program ended with status 3 after printing: " in world.err
     assert "it went wrong" in world.err
     assert [run["status"] for run in world.runs() if run["choice"] == "no_delay"] == [3]
     fake_mpirun.behave(world.folder, {})
@@ -160,9 +160,9 @@ def test_a_run_that_fails_ends_the_trial_with_its_status_and_its_words(world: Wo
 
 def test_a_time_that_is_not_in_the_output_fails(world: World) -> None:
     assert world.run("--rounds", 1, "--time", "elapsed ([0-9]+)") == 1
-    assert "nothing in the output of the program fits" in world.err
+    assert "no match in the output of the program" in world.err
     assert world.run("--rounds", 1, "--time", "(time): ", "-o", "b") == 1
-    assert "found 'time' in" in world.err
+    assert "matched 'time' in" in world.err
 
 
 def test_choices_that_say_the_same_run_once(
@@ -171,7 +171,7 @@ def test_choices_that_say_the_same_run_once(
     world = World(fake_mpirun.make(tmp_path / "w", same=True), monkeypatch, capsys)
     assert world.run("--rounds", 2) == 0
     assert Counter(fake_mpirun.started(world.folder)) == {"default": 2, "no_delay": 2}
-    assert "average: says the same as no_delay, which runs for both" in world.out
+    assert "average: has the same rules as no_delay, which runs for both" in world.out
     assert "no_delay = average" in world.out
 
 
@@ -185,7 +185,7 @@ def test_where_all_is_left_to_the_library_there_is_nothing_to_compare(
     results_factory.results(world.folder / "best", cases)
     assert world.run("--results", "best", "--rounds", 1) == 0
     assert fake_mpirun.started(world.folder) == ["default"]
-    assert "All choices say the same to the library: there is nothing to compare." in world.out
+    assert "All choices have the same rules: there is nothing to compare." in world.out
 
 
 def test_with_a_trace_it_says_how_far_the_expectation_was_off(world: World) -> None:
@@ -212,17 +212,17 @@ def test_what_predict_names_by_the_replay_is_tried_first(world: World) -> None:
     assert world.run("--rounds", 2, *options) == 0
     assert Counter(fake_mpirun.started(world.folder))["replay"] == 2
     assert world.out.index("replay: alltoall of 32 KiB on p=4: bruck") < world.out.index("no_delay: alltoall")
-    assert "replay acts on 5 of 5 collective calls, 100.0% of the time in collectives" in world.out
+    assert "replay affects 5 of 5 collective calls, 100.0% of the time in collectives" in world.out
     assert "The choice replay was the fastest" in world.out
 
 
 def test_a_choice_that_covers_no_call_is_not_called_the_fastest(world: World) -> None:
     alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5, size=2**20)
     assert world.run("--rounds", 3, "--trace", "trace", "--time", r"time: ([\d.]+) s") == 0
-    assert "average covers none of the 5 collective calls of the trace: it cannot have an effect" in world.out
-    assert "nothing can be expected from the trace: MPI_Alltoall of 1 MiB" in world.out
-    assert "no measurement answers for this call" in world.out
-    assert "average had the smallest mean, but its file covers none of the program's calls" in world.out
+    assert "average affects none of the 5 collective calls of the trace: it cannot change" in world.out
+    assert "no prediction from the trace: MPI_Alltoall of 1 MiB" in world.out
+    assert "no measured size covers this call" in world.out
+    assert "average had the smallest mean, but its file affects none of the program's calls" in world.out
     assert "was the fastest" not in world.out
 
 
@@ -246,11 +246,11 @@ def test_a_choice_has_one_change_against_the_default_in_all_tables(world: World)
 @pytest.mark.parametrize(
     ("options", "words", "sentence"),
     [
-        (["--time", "("], WORDS, "no regular expression"),
+        (["--time", "("], WORDS, "not a regular expression"),
         (["--results", "nothing"], WORDS, "there is no result directory nothing"),
         (["--trace", "nothing"], WORDS, "the trace nothing cannot be read"),
         (["--pictures", "p"], WORDS, "name a trace with --trace"),
-        (["-o", "results"], WORDS, "is not empty and holds no trial"),
+        (["-o", "results"], WORDS, "is not empty and has no trial"),
         (["--rule", "best"], WORDS, "rule 'best' is unknown"),
         ([], ["--", "./nothing"], "cannot start ./nothing: No such file"),
     ],
@@ -266,11 +266,13 @@ def test_bad_input_is_a_sentence_and_runs_nothing(
 
 def test_choices_for_more_processes_than_are_started_are_refused(world: World) -> None:
     assert world.run("--rounds", 1, words=["--", "./mpirun", "-n", "2", "./app"]) == 2
-    assert "the command starts 2 processes, and what the results choose is for p = 4" in world.err
+    assert "the command starts 2 processes, and the rules of all choices are for p = 4" in world.err
     assert fake_mpirun.started(world.folder) == []
 
 
-def test_simulated_choices_are_said_to_be_simulated(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulated_choices_are_reported_to_be_simulated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = {"coll_tuned_alltoall_algorithm": "1"}
     known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
     monkeypatch.setattr(simulated, "named", lambda installation, wanted: known)
@@ -302,11 +304,11 @@ def test_another_trial_in_the_same_folder_is_refused(world: World) -> None:
     results_factory.results(world.folder / "other", cases)
     rules = (world.folder / "offbeat-try" / "tuning" / "no_delay" / "openmpi.rules").read_text()
     assert world.run("--rounds", 1, "--results", "other") == 2
-    assert "what the results choose differed" in world.err
+    assert "the choices by the results differed" in world.err
     assert (world.folder / "offbeat-try" / "tuning" / "no_delay" / "openmpi.rules").read_text() == rules
 
 
-def test_no_or_several_result_directories_must_be_told_apart(world: World) -> None:
+def test_no_or_several_result_directories_must_be_distinguished(world: World) -> None:
     results_factory.results(world.folder / "second", results_factory.rows({"no_delay": {"linear": 1}}))
     assert world.run() == 2
     assert "there are several result directories in this folder (results, second)" in world.err

@@ -149,11 +149,11 @@ def test_with_a_trace_it_says_which_calls_the_file_acts_on(
     assert export(*words, monkeypatch=monkeypatch) == 0
     out = capsys.readouterr().out
     assert (
-        "The file acts on 1 of 3 collective calls, 33.3% of the time in collectives: MPI_Reduce of 2 MiB"
+        "The file affects 1 of 3 collective calls, 33.3% of the time in collectives: MPI_Reduce of 2 MiB"
         in out
     )
     assert export(*words, "--beyond", "1", monkeypatch=monkeypatch) == 0
-    assert "The file covers none of the 3 collective calls of the trace: it cannot have an effect" in (
+    assert "The file affects none of the 3 collective calls of the trace: it cannot change the run time" in (
         capsys.readouterr().out
     )
 
@@ -174,7 +174,7 @@ def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
     with pytest.raises(SystemExit) as ended:
         app.main()
     assert not ended.value.code
-    assert "The file acts on 1 of 1 collective call" in capsys.readouterr().out
+    assert "The file affects 1 of 1 collective call" in capsys.readouterr().out
 
 
 def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(

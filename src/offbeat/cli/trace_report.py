@@ -1,4 +1,4 @@
-"""``offbeat trace report``: a trace as one HTML file."""
+"""``offbeat trace report``: write the summary of a trace as one HTML file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def command(
     ] = None,
     pictures: Annotated[
         Path | None,
-        typer.Option(help="Folder for the pictures as PNG, PDF and SVG as well.", metavar="FOLDER"),
+        typer.Option(help="Also write all pictures to this folder, as PNG, PDF and SVG.", metavar="FOLDER"),
     ] = None,
 ) -> None:
-    """Write the summary with pictures as one HTML file that opens without a network."""
+    """Write the summary with pictures as one self-contained HTML file."""
     from rich.console import Console
 
     from offbeat.trace.arrivals import samples
-    from offbeat.trace.page import drawn_rows, write_page  # loading matplotlib takes its time
+    from offbeat.trace.page import drawn_rows, write_page  # importing matplotlib is slow
     from offbeat.trace.progress import ReadProgress
     from offbeat.trace.read import open_trace
 

@@ -1,4 +1,4 @@
-"""``offbeat trace summary``: where the time in collectives goes, and who is late."""
+"""``offbeat trace summary``: where the time in collectives goes, and which ranks are late."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from offbeat.trace.tables import Table
 
 MOST_ROWS = 20
-"""Rows of each table unless --rows says otherwise."""
+"""Default of --rows."""
 
 PICTURES = 5
-"""So many rows, those whose operation takes the most time, get a picture."""
+"""Number of rows with a picture, those with the most operation time."""
 
 
 def command(
     directory: Directory,
     rows: Annotated[
-        int, typer.Option(min=0, help="So many rows, those that take the most time; 0: all.")
+        int, typer.Option(min=0, help="Number of rows, those that take the most time; 0: all.")
     ] = MOST_ROWS,
     apart: Annotated[
-        bool, typer.Option("--apart", help="Show communicators that are alike one by one.")
+        bool, typer.Option("--apart", help="Show the communicators of a group separately.")
     ] = False,
     json: Json = "",
     all_notes: AllNotes = False,
@@ -39,7 +39,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Show where the time in collectives goes: waiting or working, who is late, what to tune first."""
+    """Show where the time in collectives goes: waiting or operation, late ranks, what to tune first."""
     import msgspec
 
     from offbeat.trace.read import open_trace
@@ -74,7 +74,7 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
 
 
 def _draw(summary: Summary, folder: Path) -> None:
-    from offbeat.report.pictures import write as write_picture  # loading matplotlib takes its time
+    from offbeat.report.pictures import write as write_picture  # importing matplotlib is slow
     from offbeat.trace.call_site_stats import file_stem_of
     from offbeat.trace.draw import delay_figure
     from offbeat.trace.recommendation import with_arrivals
@@ -85,9 +85,9 @@ def _draw(summary: Summary, folder: Path) -> None:
 
 
 def _fitting(table: Table, width: int) -> Fitted:
-    """A table, in short where all of it does not fit."""
-    whole = _drawn(table)
-    return whole if whole.natural_width <= width else _drawn(table.in_short())
+    """A table, without its spare columns if it is too wide."""
+    complete = _drawn(table)
+    return complete if complete.natural_width <= width else _drawn(table.without_spare_columns())
 
 
 def _drawn(table: Table) -> Fitted:

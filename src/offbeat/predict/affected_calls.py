@@ -1,6 +1,6 @@
-"""Which calls of a traced program a choice of algorithms acts on: those that its tuning files cover.
+"""The calls of a traced program that a choice of algorithms affects: those that its tuning files cover.
 
-A choice that acts on no call cannot change how long the program takes, whatever was measured.
+A choice that affects no call cannot change the run time of the program.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from offbeat.tuning.plan import Rule
 from offbeat.units import counted
 
 MOST_NAMED = 4
-"""So many kinds of calls are named in a sentence."""
+"""Limit of rows of calls that are named in a sentence."""
 
 
 class AffectedGroup(Struct, frozen=True, kw_only=True):
-    """Calls that a choice acts on: how many, and their time summed over ranks. ``is_partly``: not all of
+    """Affected calls of one row: their number, and their time summed over ranks. ``is_partly``: not all of
     their sizes are covered.
     """
 
@@ -36,8 +36,9 @@ class AffectedGroup(Struct, frozen=True, kw_only=True):
 
 
 class AffectedCalls(Struct, frozen=True, kw_only=True):
-    """What a choice acts on, of ``all_calls`` collective calls that took ``all_spent_s`` summed over"
-    " ranks."""
+    """The calls that a choice affects, of ``all_calls`` collective calls that took ``all_spent_s`` over all
+    ranks.
+    """
 
     acted: list[AffectedGroup]
     all_calls: int
@@ -45,7 +46,7 @@ class AffectedCalls(Struct, frozen=True, kw_only=True):
 
     @property
     def number(self) -> int:
-        """How many calls it acts on."""
+        """The number of affected calls."""
         return sum(one.number for one in self.acted)
 
     @property
@@ -55,11 +56,11 @@ class AffectedCalls(Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """``acts on 50 of 70 calls, 87.0% of the time in collectives: ...``, or that it acts on none."""
+        """``affects 50 of 70 calls, 87.0% of the time in collectives: ...``, or that it affects none."""
         if not self.acted:
             return (
-                f"covers none of the {counted(self.all_calls, 'collective call')} of the trace: it cannot"
-                " have an effect on this program"
+                f"affects none of the {counted(self.all_calls, 'collective call')} of the trace: it cannot"
+                " change the run time of this program"
             )
         ranked = sorted(self.acted, key=lambda one: -one.spent_s)
         named = "; ".join(
@@ -68,16 +69,16 @@ class AffectedCalls(Struct, frozen=True, kw_only=True):
         )
         more = f"; and {len(ranked) - MOST_NAMED} more" if len(ranked) > MOST_NAMED else ""
         return (
-            f"acts on {self.number} of {counted(self.all_calls, 'collective call')},"
+            f"affects {self.number} of {counted(self.all_calls, 'collective call')},"
             f" {self.share:.1%} of the time in collectives: {named}{more}"
         )
 
 
 def calls_affected_by_files(tuning: TuningFiles, summary: Summary) -> AffectedCalls:
-    """The calls of a trace that tuning files act on.
+    """The calls of a trace that tuning files affect.
 
-    Rules are about blocking calls within one group of processes. Calls of which some have MPI_IN_PLACE count
-    as such. Hierarchical algorithms act on no call of a program that ran on one node.
+    Rules apply to blocking calls on intra-communicators. A row in which some calls use MPI_IN_PLACE counts as
+    in place. Hierarchical algorithms affect no call of a program that ran on one node.
     """
     one_node = len(summary.hosts) == 1 and summary.traced == summary.processes
 
@@ -104,7 +105,7 @@ def calls_affected_by_files(tuning: TuningFiles, summary: Summary) -> AffectedCa
 
 
 def calls_affected_by_choice(prediction: Prediction, algorithms: Sequence[str]) -> AffectedCalls:
-    """The calls of a prediction's parts that a choice does not leave to the library."""
+    """The calls of a prediction's parts for which a choice sets an algorithm."""
     return AffectedCalls(
         acted=[
             AffectedGroup(

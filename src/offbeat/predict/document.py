@@ -15,10 +15,10 @@ SCHEMA_VERSION = 1
 
 
 def document(prediction: Prediction) -> dict[str, Any]:
-    """Everything that the tables say, and the intervals.
+    """The content of the tables, with intervals.
 
-    ``bias`` and ``change`` are shares of the recorded run: how far the prediction for what ran is off it,
-    and how the prediction changes with each algorithm against that.
+    ``bias`` and ``change`` are shares of the recorded run time: the error of the prediction for the algorithm
+    that ran, and the difference of the prediction for each algorithm from it.
     """
     run = prediction.recorded
     return {
@@ -72,7 +72,7 @@ def encoded(prediction: Prediction) -> bytes:
 
 
 def write(prediction: Prediction, path: Path) -> None:
-    """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
+    """Write the document to a file. Raises :class:`BadInput` if it cannot be written."""
     try:
         write_whole_file(path, encoded(prediction))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The picture of a prediction: run times as they were, and as they are expected (the paper's figure 9)."""
+"""The figure of a prediction: actual and expected run times (the paper's figure 9)."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def _keys(figure: Figure, keys: Sequence[tuple[str, str, str]], height: float) -
         figure.text(x / _WIDTH, 1 - y / height, "■", fontsize=_POINTS + 2, color=colour, va="center")
         figure.text((x + 0.17) / _WIDTH, 1 - y / height, words, fontsize=_POINTS, color=INK, va="center")
         x += needed
-    said = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
+    legend = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
     figure.text(
-        0.15 / _WIDTH, 1 - (y + 0.18) / height, said, fontsize=_POINTS - 0.5, color=MUTED, va="center"
+        0.15 / _WIDTH, 1 - (y + 0.18) / height, legend, fontsize=_POINTS - 0.5, color=MUTED, va="center"
     )
 
 

@@ -1,7 +1,6 @@
-"""Which measured cell stands for calls of a trace: same collective, p and library, and the size that answers.
+"""The measured configuration that represents calls of a trace: same collective, p and library, similar size.
 
-A measured size answers for the same calls that a tuning file makes of it covers
-(:mod:`offbeat.select.coverage`).
+A measured size represents the same calls as in a tuning file (:mod:`offbeat.select.coverage`).
 """
 
 from __future__ import annotations
@@ -23,114 +22,117 @@ if TYPE_CHECKING:
     from offbeat.results.read import Results
 
 FARTHEST = 2.0
-"""Times are predicted from a measured size that is at most so many times larger or smaller."""
+"""Largest factor between the size of calls and the measured size that their time is predicted from."""
 
 SIMILAR_SKEW = 2.0
-"""Skews that differ by a larger factor are said."""
+"""Skews that differ by a larger factor are reported."""
 
 
-class Found(Struct, frozen=True, kw_only=True, eq=False):
-    """The table of the cell that stands for some calls, and what must be said of that."""
+class MeasuredConfiguration(Struct, frozen=True, kw_only=True, eq=False):
+    """The delay table of the configuration that represents some calls, and notes on its suitability."""
 
     table: DelayTable
     notes: list[str]
 
 
 class Measurements(Struct, frozen=True, kw_only=True, eq=False):
-    """Results as a prediction uses them: their tables, and what is said of where they come from."""
+    """Results for a prediction: their delay tables, and notes on their origin."""
 
     results: Results
     tables: list[DelayTable]
     notes: list[str]
 
 
-def source(results: Results, library: str) -> Measurements:
-    """The tables of results, for a program that ran with the ``library`` of that text.
+def measurements(results: Results, library: str) -> Measurements:
+    """The delay tables of results, for a program that ran with ``library`` (its version text).
 
-    Raises :class:`BadInput` for results of another family of libraries, and for none at all.
+    Raises :class:`BadInput` for results of another library, and without measured cases.
     """
     tables = delay_tables(results.cases, results.algorithms, results.verdicts)
     if not tables:
         raise BadInput(
-            f"{results.directory} holds no measured case yet; 'offbeat status {results.directory}' tells how"
-            " far the study is"
+            f"{results.directory} has no measured case yet; see 'offbeat status {results.directory}'"
         )
-    return Measurements(results=results, tables=tables, notes=[*results.notes, *_origin(results, library)])
+    return Measurements(
+        results=results, tables=tables, notes=[*results.notes, *_origin_notes(results, library)]
+    )
 
 
-def configuration_for(calls: TracedCalls, source: Measurements) -> Found:
-    """The cell that stands for some calls. Raises :class:`BadInput` where none does, with what there is."""
+def configuration_for(calls: TracedCalls, source: Measurements) -> MeasuredConfiguration:
+    """The configuration that represents some calls. Raises :class:`BadInput` without one."""
     where = source.results.directory
     same = [table for table in source.tables if table.cell.collective == calls.collective]
     if not same:
-        there = ", ".join(dict.fromkeys(table.cell.collective for table in source.tables))
+        available = ", ".join(dict.fromkeys(table.cell.collective for table in source.tables))
         raise BadInput(
-            f"{calls.description}: {where} holds no {calls.collective}, but {there}; measure it, or choose other"
-            " calls of the trace with --collective"
+            f"{calls.description}: {where} has no measurements of {calls.collective}, but of {available};"
+            " measure it, or choose other calls of the trace with --collective"
         )
     fitting = [table for table in same if table.cell.p == calls.processes]
     if not fitting:
-        there = ", ".join(str(p) for p in sorted({table.cell.p for table in same}))
+        available = ", ".join(str(p) for p in sorted({table.cell.p for table in same}))
         raise BadInput(
-            f"{calls.description} ran on {calls.processes} processes, and {where} holds {calls.collective} on"
-            f" p = {there}: what an algorithm takes depends on p; measure it with p = {calls.processes}"
+            f"{calls.description} ran on {calls.processes} processes, and {where} has {calls.collective} on"
+            f" p = {available}: the time of an algorithm depends on p; measure it with p = {calls.processes}"
         )
     sizes = sorted({table.cell.bytes for table in fitting})
-    answers = answering(sizes, calls.size_bytes)
-    if answers is None:
-        there = ", ".join(format_size(size) for size in sizes)
+    measured_bytes = answering(sizes, calls.size_bytes)
+    if measured_bytes is None:
+        available = ", ".join(format_size(size) for size in sizes)
         low, high = size_ranges(sizes)[0][0], size_ranges(sizes)[-1][1]
         raise BadInput(
-            f"{calls.description}: no measurement answers for this call. {where} holds {calls.collective} on"
-            f" p = {calls.processes} of {there}, which speaks for {low} to {high} B; measure it with"
+            f"{calls.description}: no measured size covers this call. {where} has {calls.collective} on"
+            f" p = {calls.processes} of {available}, which covers {low} to {high} B; measure it with"
             f" {format_size(calls.size_bytes)}"
         )
-    if max(answers, calls.size_bytes) > FARTHEST * min(answers, calls.size_bytes):
+    if max(measured_bytes, calls.size_bytes) > FARTHEST * min(measured_bytes, calls.size_bytes):
         raise BadInput(
-            f"{calls.description}: a tuning file covers this call with what is chosen at {format_size(answers)},"
-            f" which is too far away to predict its time (more than a factor of {FARTHEST:g}); measure it"
-            f" with {format_size(calls.size_bytes)}"
+            f"{calls.description}: the nearest measured size, {format_size(measured_bytes)}, differs by more"
+            f" than a factor of {FARTHEST:g}, which is too much to predict the time; measure it with"
+            f" {format_size(calls.size_bytes)}"
         )
-    alike = [table for table in fitting if table.cell.bytes == answers]
-    notes = [*_stands_for(calls, answers, sizes), *_several(alike, where)]
-    return Found(table=alike[0], notes=[*notes, *_skews(calls, alike[0], source)])
+    matching = [table for table in fitting if table.cell.bytes == measured_bytes]
+    notes = [*_size_notes(calls, measured_bytes, sizes), *_ambiguity_note(matching, where)]
+    return MeasuredConfiguration(table=matching[0], notes=[*notes, *_skew_note(calls, matching[0], source)])
 
 
-def _stands_for(calls: TracedCalls, answers: int, sizes: list[int]) -> list[str]:
-    """What must be said where the measured size is not that of all calls."""
-    if calls.least_bytes == calls.most_bytes == answers:
+def _size_notes(calls: TracedCalls, measured_bytes: int, sizes: list[int]) -> list[str]:
+    """Notes if the measured size is not the size of all calls."""
+    if calls.least_bytes == calls.most_bytes == measured_bytes:
         return []
-    notes = [f"{calls.collective} of {format_size(answers)} stands for calls of {calls.size}"]
+    notes = [f"{calls.collective} of {format_size(measured_bytes)} represents calls of {calls.size}"]
     if any(answering(sizes, size) is None for size in (calls.least_bytes, calls.most_bytes)):
-        notes.append(f"no measurement answers for some of the sizes of {calls.description}")
+        notes.append(f"some of the sizes of {calls.description} are not covered by a measured size")
     return notes
 
 
-def _several(alike: Sequence[DelayTable], where: object) -> list[str]:
-    """What the cells that fit differ in, where there are several."""
-    first, others = alike[0].cell, [table.cell for table in alike[1:]]
+def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
+    """A note on the differences if several configurations match. Raises :class:`BadInput` for several
+    libraries.
+    """
+    first, others = matching[0].cell, [table.cell for table in matching[1:]]
     if not others:
         return []
     libraries = dict.fromkeys(cell.library for cell in (first, *others))
     if len(libraries) > 1:
         raise BadInput(
-            f"{where} holds {first.collective} of {format_size(first.bytes)} on p = {first.p} for several"
+            f"{where} has {first.collective} of {format_size(first.bytes)} on p = {first.p} for several"
             f" machines or libraries: {', '.join(libraries)}; give results of one of them"
         )
-    names = [name for name in Cell.__struct_fields__ if any(_of(cell, name, first) for cell in others)]
-    taken = ", ".join(f"{name} {getattr(first, name)}" for name in names)
-    return [f"{first.collective} was measured in {len(alike)} ways; the first is taken: {taken}"]
+    names = [name for name in Cell.__struct_fields__ if any(_differs(cell, name, first) for cell in others)]
+    used = ", ".join(f"{name} {getattr(first, name)}" for name in names)
+    return [f"{first.collective} was measured in {len(matching)} ways; the first is used: {used}"]
 
 
-def _of(cell: Cell, name: str, first: Cell) -> bool:
+def _differs(cell: Cell, name: str, first: Cell) -> bool:
     return bool(getattr(cell, name) != getattr(first, name))
 
 
-def _skews(calls: TracedCalls, table: DelayTable, source: Measurements) -> list[str]:
-    """Whether the shapes were measured with skews like the recorded one."""
-    mine = [name for row in table.cases or [] for name in row if name]
+def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> list[str]:
+    """A note if the skews of the measured shapes differ from the recorded skew."""
+    cases_of_table = [name for row in table.cases or [] for name in row if name]
     cases = source.results.cases
-    skews = cases.filter(cases["case"].is_in(mine) & (cases["pattern_kind"] == "shape"))[
+    skews = cases.filter(cases["case"].is_in(cases_of_table) & (cases["pattern_kind"] == "shape"))[
         "skew_s"
     ].drop_nulls()
     delayed = [float(skew) for skew in skews if skew > 0]
@@ -141,19 +143,22 @@ def _skews(calls: TracedCalls, table: DelayTable, source: Measurements) -> list[
         return []
     measured = format_time(low) if high < 1.05 * low else f"{format_time(low)} to {format_time(high)}"
     return [
-        f"ranks arrive {format_time(calls.skew_s)} apart on average at {calls.description}, and the shapes were"
-        f" measured with skews of {measured}: the average over them says little of this program. A skew of"
-        f" the program's own is [skew] policy = 'fixed' in the study"
+        f"the mean skew of {calls.description} is {format_time(calls.skew_s)}, and the shapes were measured"
+        f" with skews of {measured}: the average over them is not representative of this program. To measure"
+        " with the program's skew, set [skew] policy = 'fixed' in the study"
     ]
 
 
-def _origin(results: Results, library: str) -> list[str]:
-    """Whether the results are of the library that the program ran with. Raises :class:`BadInput`."""
+def _origin_notes(results: Results, library: str) -> list[str]:
+    """Notes if the results are not of the library and version that the program ran with.
+
+    Raises :class:`BadInput` for another library.
+    """
     measured = results.provenance.get("library")
     known = measured if isinstance(measured, dict) else {}
     if "import" in results.cases["engine"].to_list():
         machines = ", ".join(results.cases["library"].unique(maintain_order=True))
-        return [f"the results are imported ({machines}): that they fit this machine is yours to know"]
+        return [f"the results are imported ({machines}): check that they apply to this machine"]
     if known.get("simulated") is True:
         return [f"the results are simulated ({known.get('name', 'a simulator')}), not measured"]
     try:
@@ -164,8 +169,8 @@ def _origin(results: Results, library: str) -> list[str]:
     if family and family != ran.family:
         raise BadInput(
             f"the program ran with {ran.text}, and {results.directory} was measured with"
-            f" {FAMILIES.get(family, family)}: algorithms of one library say nothing about another's. Give"
-            f" results of {FAMILIES[ran.family]}"
+            f" {FAMILIES.get(family, family)}: give results of"
+            f" {FAMILIES[ran.family]}"
         )
     version = known.get("version", ())
     numbers = tuple(version) if isinstance(version, list | tuple) else ()

@@ -1,4 +1,4 @@
-"""``offbeat predict`` as a whole: the calls, the cells that stand for them, and the expected run times."""
+"""Predicts the run time of a traced program: selects its calls and the measurements that cover them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
 LEAST_WEIGHT = 0.001
-"""Calls whose operation takes a smaller share of the run are not predicted among all calls together."""
+"""Calls whose operation takes a smaller share of the run are excluded from a prediction of all calls."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Which calls are predicted, and what is known of the trace; empty where nothing was said."""
+    """The selected calls, the scenario and the algorithm that ran; empty for the defaults."""
 
     collective: str = ""
     site: str = ""
@@ -43,34 +43,34 @@ class Request(Struct, frozen=True, kw_only=True):
     everything: bool = False
 
     @property
-    def chooses(self) -> bool:
-        """Whether calls were named."""
+    def selects_calls(self) -> bool:
+        """Whether calls were selected."""
         return bool(self.collective or self.site or self.communicator or self.size is not None)
 
 
-def predict(trace: Trace, summary: Summary, source: Measurements, wishes: Request) -> Prediction:
-    """The prediction that is wished for. Raises :class:`BadInput` where it cannot be made, and says why."""
-    if wishes.everything:
-        if wishes.chooses:
+def predict(trace: Trace, summary: Summary, source: Measurements, request: Request) -> Prediction:
+    """The requested prediction. Raises :class:`BadInput` if it is impossible, with the reason."""
+    if request.everything:
+        if request.selects_calls:
             raise BadInput(
-                "--all is about all calls that the results cover; leave it out, or the choice of calls"
+                "--all selects all calls that the results cover; omit it, or the selection of calls"
                 " (--collective, --site, --communicator, --size)"
             )
-        run, parts, notes = covered_parts(trace, summary, source, wishes.scenario)
+        run, parts, notes = covered_parts(trace, summary, source, request.scenario)
         chosen = choices(source, parts, common(parts))
-        return by_choice(run, parts, chosen, ran=wishes.ran, notes=notes)
-    row, said = _row(summary, source, wishes)
+        return by_choice(run, parts, chosen, ran=request.ran, notes=notes)
+    row, row_notes = _row(summary, source, request)
     run = recorded_run(trace, summary, [row])
-    part, notes = part_of(run.calls[0], source, wishes.scenario)
-    return by_algorithm(run, part, ran=wishes.ran, notes=[*source.notes, *said, *notes])
+    part, notes = part_of(run.calls[0], source, request.scenario)
+    return by_algorithm(run, part, ran=request.ran, notes=[*source.notes, *row_notes, *notes])
 
 
 def covered_parts(
     trace: Trace, summary: Summary, source: Measurements, scenario: str = ""
 ) -> tuple[RecordedRun, list[Part], list[str]]:
-    """All calls that results cover, as parts of one prediction, and what must be said of them.
+    """All calls that results cover, as parts of one prediction, and notes.
 
-    Calls that weigh less than :data:`LEAST_WEIGHT` stay as recorded, unless there are no others.
+    Calls with a share below :data:`LEAST_WEIGHT` keep their recorded times, unless there are no others.
     """
     run = recorded_run(trace, summary, covered(summary, source))
     heavy = [calls for calls in run.calls if calls.total_s >= LEAST_WEIGHT * run.run_s]
@@ -80,7 +80,7 @@ def covered_parts(
         share = sum(calls.total_s for calls in light) / run.run_s
         notes.append(
             f"{counted(len(light), 'row')} of calls whose operation takes less than {LEAST_WEIGHT:.1%} of the"
-            f" run each ({share:.2%} together) are left out: they stay as recorded"
+            f" run each ({share:.2%} together) excluded: their recorded times are used"
         )
         run = structs.replace(run, calls=heavy)
     for calls in run.calls:
@@ -90,27 +90,24 @@ def covered_parts(
     return run, parts, notes
 
 
-def _row(summary: Summary, source: Measurements, wishes: Request) -> tuple[CallSiteStats, list[str]]:
-    if not wishes.chooses:
+def _row(summary: Summary, source: Measurements, request: Request) -> tuple[CallSiteStats, list[str]]:
+    if not request.selects_calls:
         return first_covered(summary, source)
     row = choose_row(
-        summary if wishes.communicator else structs.replace(summary, rows=summary.group_rows),
-        collective=wishes.collective,
-        site=wishes.site,
-        communicator=wishes.communicator,
-        size=wishes.size,
+        summary if request.communicator else structs.replace(summary, rows=summary.group_rows),
+        collective=request.collective,
+        site=request.site,
+        communicator=request.communicator,
+        size=request.size,
     )
-    calls_of(row, summary)  # says what is wrong with it before a cell is looked for
+    calls_of(row, summary)  # raises BadInput for calls that cannot be predicted
     return row, []
 
 
-# FROM: Which calls of a trace a prediction is about.
-
-
 def covered(summary: Summary, source: Measurements) -> list[CallSiteStats]:
-    """The rows that some measured cell stands for, those to tune first before others.
+    """The rows that a measured configuration covers, in the order of :func:`tuning_order`.
 
-    Raises :class:`BadInput` where there is none, with what is missing for the first.
+    Raises :class:`BadInput` without any, with the reason for the first row.
     """
     rows = _ranked(summary)
     found = [row for row in rows if not _why_not(row, summary, source)]
@@ -118,15 +115,15 @@ def covered(summary: Summary, source: Measurements) -> list[CallSiteStats]:
         return found
     if not rows:
         raise BadInput(
-            f"the trace {summary.directory} has no blocking collective of two processes or more whose"
+            f"the trace {summary.directory} has no blocking collective on two processes or more whose"
             " algorithm can be chosen, so there is nothing to predict"
         )
     raise BadInput(_why_not(rows[0], summary, source))
 
 
 def first_covered(summary: Summary, source: Measurements) -> tuple[CallSiteStats, list[str]]:
-    """The row to tune first, as the summary names it, among those that some measured cell stands for; and a
-    sentence if another one would be the first.
+    """The row to tune first among those that a measured configuration covers, and a note if it is not the
+    recommended one.
 
     Raises :class:`BadInput` as :func:`covered` does.
     """
@@ -134,11 +131,11 @@ def first_covered(summary: Summary, source: Measurements) -> tuple[CallSiteStats
     if row is first:
         return row, []
     why_not = _why_not(first, summary, source)
-    return row, [f"this is about {description_of(row)}, and not about what is to be tuned first: {why_not}"]
+    return row, [f"predicted for {description_of(row)} instead of the recommended calls: {why_not}"]
 
 
 def _ranked(summary: Summary) -> list[CallSiteStats]:
-    """What is to be tuned first stands first; communicators that are alike are one row."""
+    """The rows in the order of :func:`tuning_order`, with one row per group of communicators."""
     together = structs.replace(summary, rows=summary.group_rows)
     return [row for row in tuning_order(together) if row.processes > 1]
 
@@ -151,13 +148,10 @@ def _why_not(row: CallSiteStats, summary: Summary, source: Measurements) -> str:
     return ""
 
 
-# FROM: A traced program as a trial needs it: what is predicted to be the fastest, what to expect of choi
-
-
 class TracedProgram(Struct, kw_only=True, eq=False):
-    """The calls of a program, and those that a prediction can be made of.
+    """A traced program for a trial: its summary, and the calls whose times can be predicted.
 
-    Without ``run``, ``why_not`` says why nothing can be predicted.
+    Without ``run``, ``why_not`` is the reason why nothing can be predicted.
     """
 
     summary: Summary
@@ -168,9 +162,9 @@ class TracedProgram(Struct, kw_only=True, eq=False):
     why_not: str = ""
 
     def predicted(self) -> dict[str, list[Choice]]:
-        """What is predicted to be the fastest as the ranks arrive, by the name of that condition.
+        """The predicted fastest choice under a replay or scenario, by the name of that condition.
 
-        Empty where the results hold neither a replay nor a scenario.
+        Empty if the results have neither.
         """
         main_condition = common(self.parts)[-1] if self.parts else ""
         return (
@@ -180,9 +174,9 @@ class TracedProgram(Struct, kw_only=True, eq=False):
         )
 
     def expected(self, choices: Mapping[str, Callable[[TracedCalls, int], str]]) -> Prediction | None:
-        """The run time that is expected of each choice; None where nothing can be.
+        """The expected run time with each choice; None if nothing can be predicted.
 
-        A choice gives the algorithm of some calls in a launch of so many processes.
+        A choice maps calls and the number of launched processes to an algorithm.
         """
         if self.run is None:
             return None
@@ -195,7 +189,7 @@ class TracedProgram(Struct, kw_only=True, eq=False):
 
 
 def traced_program(trace: Trace, summary: Summary, source: Measurements) -> TracedProgram:
-    """A trace as a trial needs it; calls that no measurement answers for are no error."""
+    """The traced program; calls without matching measurements are no error."""
     try:
         run, parts, notes = covered_parts(trace, summary, source)
         common(parts)

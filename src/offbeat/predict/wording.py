@@ -1,4 +1,4 @@
-"""A prediction as lines and a table of text."""
+"""A prediction as sentences and a table of texts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ WORDS = {
 }
 """A condition in a sentence."""
 
-
 DOUBTFUL = 0.1
-"""Where the expectation for what ran is off by a larger share, the likely reasons are named."""
+"""Bias above which the likely reasons are named."""
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """A table: headings, rows of texts, and sentences below."""
+class TextTable(Struct, frozen=True, kw_only=True):
+    """A table: headings, rows of texts, and notes below it."""
 
     title: str
     headings: list[str]
@@ -39,7 +38,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def head(prediction: Prediction) -> list[str]:
-    """The recorded run, and what of it is predicted anew."""
+    """The recorded run, and the calls whose times are predicted."""
     run = prediction.recorded
     number = sum(part.calls.number for part in prediction.parts)
     spent = sum(part.calls.spent_s for part in prediction.parts)
@@ -59,8 +58,8 @@ def head(prediction: Prediction) -> list[str]:
     return lines
 
 
-def table(prediction: Prediction) -> Shown:
-    """A row an algorithm (or choice), a column a condition."""
+def table(prediction: Prediction) -> TextTable:
+    """A row per algorithm (or choice), a column per condition."""
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
     decimals = _decimals(prediction, factor)
     headings = ["choice" if prediction.of_choices else "algorithm"]
@@ -71,7 +70,7 @@ def table(prediction: Prediction) -> Shown:
         change = prediction.change(one)
         cells = [_number(one.run_s.get(name), factor, decimals) for name in prediction.conditions]
         rows.append([_name(prediction, one), *cells, cost(change.time_s) if change else NOTHING])
-    return Shown(
+    return TextTable(
         title=f"Expected run time in {unit}",
         headings=headings,
         rows=rows,
@@ -80,88 +79,88 @@ def table(prediction: Prediction) -> Shown:
 
 
 def sentence(prediction: Prediction) -> str:
-    """What is expected to be fastest, what it gains against what ran, and how sure that is."""
+    """The expected fastest, its gain against the algorithm that ran, and its uncertainty."""
     main_condition = prediction.main_condition
     ranked = prediction.order(main_condition)
     if not ranked:
-        return "Nothing that could be selected was measured under the conditions of this prediction."
+        return "No selectable algorithm was measured under the conditions of this prediction."
     best = ranked[0]
     time, change = best.run_s[main_condition], prediction.change(best)
     others = [one for one in ranked[1:] if one.algorithms != best.algorithms]
-    alike = [one.name for one in others if one.run_s[main_condition].low_s <= time.high_s]
-    also = f"; within the measurements' intervals, {_listed(alike)} may be as fast" if alike else ""
+    as_fast = [one.name for one in others if one.run_s[main_condition].low_s <= time.high_s]
+    also = f"; within the measurements' intervals, {_listed(as_fast)} may be as fast" if as_fast else ""
     if change is None:
         return (
             f"Expected fastest {WORDS[main_condition]}: {best.name} with {format_time(time.time_s, 4)}{also}."
-            " What it gains is not known: the results do not tell what to expect of what the traced run used."
-            f" --ran names what ran.{_usual(prediction, best)}"
+            " Its gain is unknown: there is no prediction for the algorithm that the traced run used; give it"
+            f" with --ran.{_no_delay_choice(prediction, best)}"
         )
     ran = f"{prediction.ran}, {_as_ran(prediction)}"
     if best.name == prediction.ran:
-        return f"Expected fastest {WORDS[main_condition]}: {ran}{also}.{_usual(prediction, best)}"
+        return f"Expected fastest {WORDS[main_condition]}: {ran}{also}.{_no_delay_choice(prediction, best)}"
     if change.time_s >= 0:
         return (
-            f"Nothing that was measured is expected to be faster {WORDS[main_condition]} than {ran}: the nearest is"
-            f" {best.name}, {change.time_s:+.1%}.{_usual(prediction, best)}"
+            f"No measured algorithm is expected to be faster {WORDS[main_condition]} than {ran}:"
+            f" the nearest is {best.name}, {change.time_s:+.1%}.{_no_delay_choice(prediction, best)}"
         )
     run_s = prediction.recorded.run_s
-    said = (
+    text = (
         f"Expected fastest {WORDS[main_condition]}: {best.name}, {-change.time_s:.1%} less than {ran}: about"
         f" {format_time((1 + change.time_s) * run_s, 4)} instead of the recorded"
         f" {format_time(run_s, 4)}{also}"
     )
     if change.high_s >= 0:
-        said += (
-            f". The measurements' intervals ({change.low_s:+.1%} to {change.high_s:+.1%}) leave open whether"
-            " there is a gain"
+        text += (
+            f". By the measurements' intervals ({change.low_s:+.1%} to {change.high_s:+.1%}), the gain is not"
+            " significant"
         )
-    return f"{said}.{_usual(prediction, best)}"
+    return f"{text}.{_no_delay_choice(prediction, best)}"
 
 
-def _usual(prediction: Prediction, best: ExpectedRun) -> str:
-    """What the usual benchmark would choose, where that is clearly slower as the program arrives."""
+def _no_delay_choice(prediction: Prediction, best: ExpectedRun) -> str:
+    """The choice of a benchmark without delays, if it is clearly slower under the main condition."""
     main_condition = prediction.main_condition
-    usual = [] if prediction.of_choices else prediction.order(NO_DELAY)
+    ranked = [] if prediction.of_choices else prediction.order(NO_DELAY)
     if (
         main_condition == NO_DELAY
-        or not usual
-        or usual[0].name == best.name
-        or main_condition not in usual[0].run_s
+        or not ranked
+        or ranked[0].name == best.name
+        or main_condition not in ranked[0].run_s
     ):
         return ""
-    other, change = usual[0].run_s[main_condition], prediction.change(usual[0])
+    other, change = ranked[0].run_s[main_condition], prediction.change(ranked[0])
     if other.low_s <= best.run_s[main_condition].high_s:
         return ""
     against = f"{change.time_s:+.1%}" if change is not None else format_time(other.time_s, 4)
-    return f" The usual benchmark, without delays, would choose {usual[0].name}: {against} {WORDS[main_condition]}."
+    return f" A benchmark without delays would choose {ranked[0].name}: {against} {WORDS[main_condition]}."
 
 
 def _as_ran(prediction: Prediction) -> str:
-    return "taken for what ran" if prediction.ran_is_assumed else "which ran"
+    return "assumed to have run" if prediction.ran_is_assumed else "which ran"
 
 
 def ran_sentence(prediction: Prediction) -> str:
-    """How near the expectations for what ran come to the recorded time; empty if that is not known."""
+    """The error of the prediction for the algorithm that ran; empty if unknown."""
     bias = prediction.bias
     if not bias:
         return ""
     words = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in bias.items())
-    said = (
-        f"How far to trust it: the prediction for {prediction.ran}, {_as_ran(prediction)}, is off the"
-        f" recorded time by {words}; this is no gain, and changes are differences between predictions."
+    text = (
+        f"Accuracy: the prediction for {prediction.ran}, {_as_ran(prediction)}, differs from the recorded"
+        f" time by {words}; this is not a gain: changes are differences between predictions."
     )
     if prediction.ran_is_assumed:
-        said += " --ran names what ran."
+        text += " Give the algorithm that ran with --ran."
     if abs(bias[list(bias)[-1]]) >= DOUBTFUL:
-        said += (
-            " So much means that the calls took other times than when they were measured, because the machine"
-            " was busy, say, or the data no longer in the caches."
+        text += (
+            " The calls took other times than in the measurements, for example because the machine was busy"
+            " or the data were not in the caches."
         )
-    return said
+    return text
 
 
 def _decimals(prediction: Prediction, factor: float) -> int:
-    """Four significant digits; with intervals as many as these bear."""
+    """Four significant digits, or as many as the intervals justify."""
     times = [time for one in prediction.expected for time in one.run_s.values()]
     largest = max((time.time_s * factor for time in times), default=0.0)
     whole = math.floor(math.log10(largest)) + 1 if largest > 0 else 1
@@ -202,7 +201,7 @@ def _legend(prediction: Prediction) -> list[str]:
 
 
 def _reaches(prediction: Prediction) -> list[str]:
-    """Which calls each choice acts on."""
+    """The calls that each choice affects."""
     return [
         f"{one.name} {calls_affected_by_choice(prediction, one.algorithms).sentence}"
         for one in prediction.expected
@@ -211,7 +210,7 @@ def _reaches(prediction: Prediction) -> list[str]:
 
 
 def _patterns(prediction: Prediction) -> str:
-    """What each condition is, here: ``average: 8 patterns; scenario: alltoall-32KiB-mean``."""
+    """The patterns of each condition: ``average: 8 patterns; scenario: alltoall-32KiB-mean``."""
     words = []
     for name in prediction.conditions:
         patterns = list(dict.fromkeys(part.conditions[name].pattern for part in prediction.parts))

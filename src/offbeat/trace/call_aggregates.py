@@ -203,11 +203,12 @@ class CallAggregates:
 
     def summed(self, numbers: Sequence[int]) -> dict[str, Any]:
         """The combined counts of some aggregates: sums, minima and maxima."""
-        chosen, ways = self.counts[numbers], {"least_bytes": np.min, "most_bytes": np.max, "bound_ns": np.max}
-        return {name: ways.get(name, np.sum)(chosen[name]).item() for name in _COUNTS.fields or ()}
+        reductions = {"least_bytes": np.min, "most_bytes": np.max, "bound_ns": np.max}
+        counts = self.counts[numbers]
+        return {name: reductions.get(name, np.sum)(counts[name]).item() for name in _COUNTS.fields or ()}
 
     def by_rank(self, number: int, size: int) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
-        """For each rank of an aggregate's communicator the sum of its delays in ns and how often it was last."""
+        """For each rank of an aggregate's communicator: sum of delays in ns, number of times it was last."""
         begin = int(self.rank_offset[number])
         if begin < 0:
             return None

@@ -225,11 +225,11 @@ class StatsBuilder:
         if index == SEVERAL:
             return "several communicators"
         one = self._trace.communicators.all[indices[0]]
-        words = one.label if len(group) == 1 else one.name or one.constructor
-        return words if len(indices) == 1 else f"{len(indices)} × {words}"
+        label = one.label if len(group) == 1 else one.name or one.constructor
+        return label if len(indices) == 1 else f"{len(indices)} × {label}"
 
     def _pattern(self, group: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Mean delay of each rank, the share of calls in which it was last, and stability; empty if unknown."""
+        """Mean delay of each rank, share of calls in which it was last, and stability; empty if unknown."""
         index = self._aggregates.keys[group[0]][4]
         sums = self._aggregates.summed(group)
         parts = [self._by_rank(number) for number in group] if index >= 0 else [None]

@@ -1,9 +1,9 @@
-"""Call sites: from return addresses in processes to places in the source, with the callers that led there.
+"""Call sites: resolves return addresses to source lines and callers, and demangles function names.
 
-The same place of a program has another address in every process; the memory maps of the trace make it the
-same again: a file and an offset in it. What a program's file says of that place makes a site: a line of the
-source is one site however many copies of it the compiler made, and calls through different callers are
-different sites. Where a file says nothing of a place, its address in the file stands for it.
+The memory maps of the trace convert an address of a process to a file and an offset, which are the same in
+all processes. The symbols and debugging information of the file give function and line. All copies of a
+source line by the compiler are one call site; calls through different callers are different sites. Without
+debugging information, the address in the file is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MOST_SITES = 2**24 - 1
-"""More call sites than any program has; further ones count as unknown."""
+"""Limit of call sites; further ones count as unknown."""
 
 _UNKNOWN = "unknown"
 _OF_PYTHON = re.compile(r"\.(cpython-|abi3|pypy)\S*\.so$|^(libpython3|python3?(\.\d+)?$)")
@@ -39,8 +39,8 @@ _OUTERMOST = ("main", "MAIN__", "_start")
 
 
 class Frame(Struct, frozen=True, order=True):
-    """A place that calls: in ``file`` of the source at ``line``, or where that is not known (line 0) in the
-    program or library ``module`` at ``address``. ``function`` is a name as people write it, maybe empty.
+    """The place of a call: ``line`` of the source ``file``, or, if unknown (line 0), ``address`` in the
+    program or library ``module``. ``function`` is a demangled name, empty if unknown.
     """
 
     function: str
@@ -51,7 +51,7 @@ class Frame(Struct, frozen=True, order=True):
 
     @property
     def place(self) -> str:
-        """``ft.c:118``, ``ft+0x1f2a``, or ``0x1f2a`` where there is no file."""
+        """``ft.c:118``, ``ft+0x1f2a``, or ``0x1f2a`` if the file is unknown."""
         if self.line:
             return f"{Path(self.file).name}:{self.line}"
         module = Path(self.module).name
@@ -70,7 +70,7 @@ class CallSite(Struct, frozen=True, order=True):
 
     @property
     def place(self) -> str:
-        """The same for no other site: what rows are sorted by, and JSON's ``place``."""
+        """A unique text: ``place`` in JSON, by which rows are sorted."""
         return " < ".join(
             f"{one.file}:{one.line}" if one.line else f"{one.module}+{one.address:#x}" for one in self.frames
         )
@@ -85,7 +85,7 @@ _NOWHERE = CallSite((Frame("", "", 0),))
 
 
 class CallSites:
-    """All call sites of a trace, numbered as they are met."""
+    """All call sites of a trace, numbered in the order in which they are resolved."""
 
     def __init__(self) -> None:
         self._numbers: dict[CallSite, int] = {_NOWHERE: 0}
@@ -94,7 +94,7 @@ class CallSites:
         self._frames: dict[tuple[str, int], tuple[list[Frame], bool]] = {}
 
     def number(self, site: CallSite) -> int:
-        """The number of a site; new ones get the next."""
+        """The number of a site; a new site gets the next number."""
         known = self._numbers.get(site)
         if known is not None:
             return known
@@ -105,17 +105,16 @@ class CallSites:
         return len(self.all) - 1
 
     def frames(self, path: str, offset: int) -> tuple[list[Frame], bool]:
-        """What a return address stands for, ``offset`` bytes from the beginning of a file: the line that
-        calls, then the callers that it was inlined into from other files; and whether this is where
-        programs begin.
+        """Resolve a return address at ``offset`` in a file: the frame of the call, then the callers in other
+        files that it is inlined into; and whether the last one is the outermost function of a program.
         """
         known = self._frames.get((path, offset))
         if known is None:
-            known = self._frames[path, offset] = self._looked_up(path, offset)
+            known = self._frames[path, offset] = self._resolve(path, offset)
         return known
 
-    def _looked_up(self, path: str, offset: int) -> tuple[list[Frame], bool]:
-        from offbeat.trace.program_file import ProgramFile  # loading elftools takes its time
+    def _resolve(self, path: str, offset: int) -> tuple[list[Frame], bool]:
+        from offbeat.trace.program_file import ProgramFile  # importing elftools is slow
 
         if path not in self._files:
             is_there = path.startswith("/") and Path(path).is_file()
@@ -123,7 +122,7 @@ class CallSites:
         file = self._files[path]
         if file is None:
             return [Frame("", "", 0, path, offset)], False
-        # The call stands before the address that it returns to; one byte back is within it.
+        # The call instruction ends before the return address; the byte before is part of it.
         address = file.address(offset - 1)
         places = file.places(address)
         if not places or not places[0].line:
@@ -135,7 +134,7 @@ class CallSites:
 
 
 class AddressResolver:
-    """What the addresses of one process mean."""
+    """Resolves the return addresses of one process to call sites."""
 
     def __init__(
         self, mappings: Iterable[MappedCode], paths: Mapping[int, CallPath], sites: CallSites
@@ -170,7 +169,7 @@ class AddressResolver:
         return self._sites.number(_site(self._native(path.addresses), path.python))
 
     def _native(self, addresses: Sequence[int]) -> Iterator[tuple[str, list[Frame], bool]]:
-        """The file that each address is in, and what :meth:`CallSites.frames` says of it."""
+        """The file of each address, and its frames as of :meth:`CallSites.frames`."""
         for address in addresses:
             place = bisect.bisect_right(self._starts, address) - 1
             if place >= 0 and address < self._mappings[place].end:
@@ -182,8 +181,8 @@ class AddressResolver:
 
 
 def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> CallSite:
-    """The site of a call path: without the frames of the system, of the tracer and of the interpreter, and
-    without the program's own wrappers of MPI.
+    """The site of a call path, without frames of the C library, the tracer and the Python interpreter, and
+    without wrappers of MPI functions in the program.
     """
     frames: list[Frame] = []
     for path, found, is_outermost in native:
@@ -203,20 +202,20 @@ def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[Pyth
 
 
 def site_labels(sites: Sequence[CallSite]) -> list[str]:
-    """Words for sites, in tables: the place of the call, and of its callers those that tell it from other
+    """Labels of sites for tables: the place of the call, and those callers that distinguish it from other
     sites with the same place: ``dot (blas.c:5) from step (cg.c:20)``.
     """
-    made = [site.frames[0].text for site in sites]
+    labels = [site.frames[0].text for site in sites]
     groups: dict[str, list[int]] = {}
-    for number, text in enumerate(made):
+    for number, text in enumerate(labels):
         groups.setdefault(text, []).append(number)
     for group in groups.values():
-        _tell_apart(made, sites, group, 1)
-    return made
+        _distinguish(labels, sites, group, 1)
+    return labels
 
 
-def _tell_apart(made: list[str], sites: Sequence[CallSite], group: list[int], depth: int) -> None:
-    """Add the first caller at which sites of a group differ, and go on with those that still do not."""
+def _distinguish(labels: list[str], sites: Sequence[CallSite], group: list[int], depth: int) -> None:
+    """Append the first caller at which the sites of a group differ; recursive for labels still equal."""
     while len(group) > 1:
         callers: dict[str, list[int]] = {}
         for number in group:
@@ -228,15 +227,13 @@ def _tell_apart(made: list[str], sites: Sequence[CallSite], group: list[int], de
         if len(callers) > 1:
             for caller, same in callers.items():
                 for number in same:
-                    made[number] += f" from {caller}" if caller else ""
-                _tell_apart(made, sites, same, depth)
+                    labels[number] += f" from {caller}" if caller else ""
+                _distinguish(labels, sites, same, depth)
             return
 
 
-# FROM: Names of functions as people write them: demangled, and short enough for tables.
-
 MOST_LETTERS = 32
-"""So long the name of a function is in a table at most."""
+"""Limit of the length of a function name in a table."""
 
 _FORTRAN = (
     re.compile(r"__(?P<module>\w+?)_MOD_(?P<name>\w+)"),  # gfortran
@@ -278,7 +275,7 @@ def _demangled_cpp(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _library() -> tuple[ctypes._NamedFuncPointer | None, ctypes._NamedFuncPointer | None]:
-    """The demangler of the C++ library that the simulator is linked to, and what frees its answers."""
+    """The demangler of the C++ library, and the function that frees its results."""
     for file in ("libstdc++.so.6", "libc++abi.so.1", "libc++.1.dylib"):
         try:
             library = ctypes.CDLL(file)
@@ -294,8 +291,9 @@ def _library() -> tuple[ctypes._NamedFuncPointer | None, ctypes._NamedFuncPointe
 
 @lru_cache(maxsize=4096)
 def shortened(name: str) -> str:
-    """A demangled name for a table: without parameters and return type, templates as ``<>``, and of its
-    namespaces and classes the innermost: ``Comm::exchange`` for ``void LAMMPS_NS::Comm::exchange<int>(int)``.
+    """A demangled name for a table: without parameters and return type, template arguments as ``<>``, and
+    with the innermost namespace or class only: ``Comm::exchange`` for
+    ``void LAMMPS_NS::Comm::exchange<int>(int)``.
     """
     name = name.replace("(anonymous namespace)", "{anonymous}")
     name = re.sub(r"\{lambda\([^{}]*\)#(\d+)\}", r"{lambda#\1}", name)
@@ -312,7 +310,7 @@ def shortened(name: str) -> str:
 
 
 def _without_arguments(name: str) -> str:
-    """Without what stands in parentheses behind the name, and with ``<>`` for what stands in brackets."""
+    """Without parameters in parentheses, and with ``<>`` for template arguments."""
     kept: list[str] = []
     depth = 0
     at = 0
@@ -332,7 +330,7 @@ def _without_arguments(name: str) -> str:
         elif letter == ">" and depth:
             depth -= 1
         elif letter == "(" and not depth:
-            behind = name.find(")::", at)  # a function inside of another one: of that, its name
+            behind = name.find(")::", at)  # a local function: keep the name of the enclosing one
             if behind < 0:
                 break
             at = behind + 1
@@ -344,5 +342,5 @@ def _without_arguments(name: str) -> str:
 
 
 def _without_type(name: str) -> str:
-    """Without the type that templates' names begin with."""
+    """Without the return type that the names of templates begin with."""
     return name.rstrip().rsplit(" ", 1)[-1]

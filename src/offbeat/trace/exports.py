@@ -1,4 +1,4 @@
-"""The formats that a trace is exported to, by name."""
+"""Exports of a trace: Perfetto, Parquet and CSV, and the table of all formats."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from offbeat.trace.record_table import COLUMNS, pieces
 from offbeat.whole_file import refused, whole_file
 
 Writer = Callable[..., None]
-"""(trace, path, ranks=, told=)."""
+"""(trace, path, ranks=, on_progress=)."""
 
 
 def ranks_of(text: str, trace: Trace) -> list[int] | None:
-    """The ranks that a text like ``0-3,8,16-`` means, None for all. Raises :class:`BadInput`."""
+    """Parse ranks like ``0-3,8,16-``; None for all. Raises :class:`BadInput`."""
     if not text:
         return None
     try:
@@ -35,24 +35,21 @@ def ranks_of(text: str, trace: Trace) -> list[int] | None:
         first, dash, last = part.partition("-")
         end = int(last) if last else trace.size - 1 if dash else int(first)
         chosen.update(range(int(first), min(end, trace.size - 1) + 1))
-    there = sorted(chosen & {file.header.rank for file in trace.files})
-    if not there:
+    traced = sorted(chosen & {file.header.rank for file in trace.files})
+    if not traced:
         raise BadInput(f"--ranks {text}: the trace has none of these ranks")
-    return there
-
-
-# FROM: A trace as one table, for other tools: Parquet and CSV, written piece by piece.
+    return traced
 
 
 def empty() -> pl.DataFrame:
-    """A table with all columns and no row."""
+    """A table with all columns and no rows."""
     return pl.DataFrame(schema={name: dtype for name, (dtype, _) in COLUMNS.items()})
 
 
 def export_csv(
     trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> None:
-    """Write a CSV file in UTF-8: a header, then a record a line. Raises :class:`BadInput` where it cannot."""
+    """Write a CSV file in UTF-8: a header, then one record per line. Raises :class:`BadInput` on failure."""
     try:
         with whole_file(path) as stream:
             stream.write(empty().write_csv().encode())
@@ -65,9 +62,9 @@ def export_csv(
 def export_parquet(
     trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> None:
-    """Write a Parquet file; what people must know of the trace is in its metadata (``offbeat.words``).
+    """Write a Parquet file; the notes on the trace are in its metadata (``offbeat.words``).
 
-    Raises :class:`BadInput` where it cannot.
+    Raises :class:`BadInput` on failure.
     """
     schema = empty().to_arrow().schema
     headers = {
@@ -85,19 +82,18 @@ def export_parquet(
         raise refused(path, error) from error
 
 
-# FROM: A trace as Chrome's Trace Event JSON, which https://ui.perfetto.dev and chrome://tracing open.
-
-# FROM: A rank is a process, a lane a thread; every call is a complete event ("X") with what is kn
-# FROM: arguments. What is under way between the issue of a call and its completion is an asynchro
-# FROM: ("b", "e"). Times are microseconds with three decimals: whole nanoseconds.
-
 Event = dict[str, Any]
 
 
 def export_perfetto(
     trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> None:
-    """Write one JSON object, whole or not at all. Raises :class:`BadInput` where that is not possible."""
+    """Write Chrome's Trace Event JSON, which https://ui.perfetto.dev and chrome://tracing open.
+
+    A rank is a process, a lane a thread. Every call is a complete event ("X"); the time between the issue of
+    a call and its completion is an asynchronous pair ("b", "e"). Times are microseconds with three decimals.
+    Raises :class:`BadInput` on failure.
+    """
     about = {
         "displayTimeUnit": "ns",
         "otherData": {
@@ -129,7 +125,7 @@ def _all(
 
 
 def _names(trace: Trace, ranks: Sequence[int] | None) -> Iterator[Event]:
-    """What processes and threads are called, and that they stand in the order of ranks."""
+    """Names of processes and threads, and the order of processes."""
     for file in trace.files:
         rank = file.header.rank
         if ranks is not None and rank not in ranks:
@@ -138,8 +134,8 @@ def _names(trace: Trace, ranks: Sequence[int] | None) -> Iterator[Event]:
         yield {"ph": "M", "name": "process_name", "pid": rank, "tid": 0, "args": {"name": name}}
         yield {"ph": "M", "name": "process_sort_index", "pid": rank, "tid": 0, "args": {"sort_index": rank}}
         for lane in sorted(file.lanes):
-            words = f"lane {lane}"
-            yield {"ph": "M", "name": "thread_name", "pid": rank, "tid": lane, "args": {"name": words}}
+            name = f"lane {lane}"
+            yield {"ph": "M", "name": "thread_name", "pid": rank, "tid": lane, "args": {"name": name}}
 
 
 _ARGUMENTS = ("site", "communicator", "processes", "sequence", "bytes", "datatype", "operation")
@@ -185,4 +181,4 @@ EXPORTS: dict[str, tuple[str, Writer]] = {
     "parquet": (".parquet", export_parquet),
     "csv": (".csv", export_csv),
 }
-"""Name → what its files end with, and what writes them."""
+"""Format → file suffix and writer."""

@@ -30,14 +30,14 @@ from numpy.typing import NDArray
 from offbeat.trace.rank_file import RankFile
 
 SUMMED = ("alltoallv", "alltoallw", "reduce_scatter")
-"""Collectives whose record holds the sum over all blocks."""
+"""Collectives whose records hold the sum over all blocks."""
 
 BLOCKED = ("alltoall", "reduce_scatter_block")
-"""Collectives that send one block to each process, and whose record holds one block."""
+"""Collectives that send one block to each process and whose records hold one block."""
 
 
 class MessageSizes:
-    """Turns the ``bytes`` of one file's records into message sizes."""
+    """Computes message sizes from the ``bytes`` of the records of one file."""
 
     def __init__(self, file: RankFile) -> None:
         defined = file.definitions
@@ -73,20 +73,15 @@ class MessageSizes:
 
 
 def collective_name(collective: str) -> str:
-    """``alltoallv`` for ``MPI_Alltoallv`` and ``MPI_Alltoallv_c``: as studies call it."""
+    """The name of a collective in studies: ``alltoallv`` for ``MPI_Alltoallv`` and ``MPI_Alltoallv_c``."""
     return collective.lower().removeprefix("mpi_").removesuffix("_c")
 
-
-# FROM: How many bytes a process sends and receives in a collective, by its role: what OTF2 records of a
-
-# FROM: The accounting is that of Score-P, so that tools show the same numbers for both: what a pr
-# FROM: counts as sent and received, unless MPI_IN_PLACE leaves it where it is, and no algorithm i
 
 TO_ROOT = ("gather", "gatherv", "reduce")
 FROM_ROOT = ("bcast", "scatter", "scatterv")
 TO_ALL = ("allgather", "alltoall", "allreduce", "reduce_scatter_block")
 UNEVEN = ("gatherv", "scatterv", "allgatherv")
-"""Collectives of which one process's record does not tell what the others contribute."""
+"""Collectives in which each process may contribute another size."""
 
 
 class Role(Struct, frozen=True, kw_only=True):
@@ -107,10 +102,11 @@ class Role(Struct, frozen=True, kw_only=True):
 
 
 def exchanged(role: Role) -> tuple[int, int]:
-    """The bytes that a process sends and receives.
+    """The bytes that a process sends and receives by the accounting of Score-P.
 
-    A trace does not hold what a process receives in alltoallv and alltoallw: it counts as what it sends, and
-    in reduce_scatter as the mean block.
+    A process's data for itself counts as sent and received, unless MPI_IN_PLACE is given, and no algorithm is
+    assumed. A trace does not contain what a process receives in alltoallv and alltoallw, which counts as what
+    it sends, nor in reduce_scatter, which counts as the mean block.
     """
     name, block, p = role.collective, role.block_bytes, role.processes
     others = p - 1 if role.in_place else p

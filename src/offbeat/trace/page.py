@@ -1,4 +1,4 @@
-"""The report of a trace: one HTML file that opens without a network, and its pictures as files.
+"""The report of a trace: one self-contained HTML file, and its pictures as files.
 
 Every text that comes from the trace is escaped by the template engine.
 """
@@ -25,18 +25,18 @@ from offbeat.units import counted, format_time
 from offbeat.whole_file import refused, write_whole_file
 
 MOST_DRAWN, MOST_ROWS, OPEN_ROWS = 6, 50, 3
-"""Rows that have pictures, that stand in the tables, and whose pictures are open when the page opens."""
+"""Limits of rows with pictures, of rows in tables, and of rows with expanded pictures."""
 
 
-class Fact(Struct, frozen=True, kw_only=True):
-    """A line of the table on how it was traced."""
+class InfoLine(Struct, frozen=True, kw_only=True):
+    """A line of the table on the trace."""
 
     name: str
     value: str
 
 
 class DrawnRow(Struct, frozen=True, kw_only=True):
-    """A row with its pictures, and the command that makes a pattern of it."""
+    """A row with its pictures, and the command that extracts a pattern from it."""
 
     title: str
     remark: str
@@ -45,7 +45,7 @@ class DrawnRow(Struct, frozen=True, kw_only=True):
 
 
 def drawn_rows(summary: Summary) -> list[CallSiteStats]:
-    """The rows that have pictures: those whose operation takes the most time."""
+    """The rows with pictures: those with the most operation time."""
     return sorted(with_arrivals(summary.group_rows), key=lambda row: -row.operation_s)[:MOST_DRAWN]
 
 
@@ -54,8 +54,8 @@ def write_page(
 ) -> None:
     """Write the page; ``samples`` are of :func:`drawn_rows`.
 
-    ``pictures`` is the folder for every picture as PNG, PDF and SVG; None writes none. Raises
-    :class:`BadInput` when a file cannot be written.
+    ``pictures`` is the folder for all pictures as PNG, PDF and SVG; None writes none. Raises
+    :class:`BadInput` if a file cannot be written.
     """
     page = _page(trace, summary, samples, Album(pictures, path.absolute().parent))
     try:
@@ -117,25 +117,25 @@ def _drawn(place: int, row: CallSiteStats, sample: Sample, summary: Summary, alb
 
 
 def _command(row: CallSiteStats, summary: Summary) -> str:
-    """The command that makes a pattern file of exactly this row."""
-    words = ["offbeat", "trace", "pattern", summary.directory, "--collective", row.function.lower()]
-    words += ["--site", row.site, "--communicator", row.communicator, "--size", f"{row.most_bytes} B"]
-    return shlex.join([*words, "--output", f"{file_stem_of(row)}.txt"])
+    """The command that extracts a pattern file from exactly this row."""
+    argv = ["offbeat", "trace", "pattern", summary.directory, "--collective", row.function.lower()]
+    argv += ["--site", row.site, "--communicator", row.communicator, "--size", f"{row.most_bytes} B"]
+    return shlex.join([*argv, "--output", f"{file_stem_of(row)}.txt"])
 
 
-def _about(trace: Trace, summary: Summary) -> list[Fact]:
+def _about(trace: Trace, summary: Summary) -> list[InfoLine]:
     headers = trace.headers
     sources = sorted({header.source for header in headers})
-    wishes = sorted({header.sampling for header in headers if header.sampling})
+    sampling = sorted({header.sampling for header in headers if header.sampling})
     size = sum(file.size_bytes for file in trace.files)
-    clock = "one clock" if summary.bound_s == 0 else f"right to {format_time(summary.bound_s)}"
+    clock = "the same clock" if summary.bound_s == 0 else f"error at most {format_time(summary.bound_s)}"
     pairs = (
         ("program", summary.program),
         ("library", summary.library),
         ("ranks", f"{summary.processes}, {summary.traced} of them traced"),
         ("nodes", ", ".join(summary.hosts[:8]) + (", ..." if len(summary.hosts) > 8 else "")),
         ("records", f"{summary.records} in {size / 1e6:.1f} MB"),
-        ("recorded", "; ".join(wishes) or "every collective"),
+        ("recorded", "; ".join(sampling) or "every collective"),
         ("clocks", f"{', '.join(sources)}; times between ranks: {clock}"),
     )
-    return [Fact(name=name, value=value) for name, value in pairs]
+    return [InfoLine(name=name, value=value) for name, value in pairs]

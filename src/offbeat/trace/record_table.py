@@ -1,4 +1,4 @@
-"""The records of a trace as frames, one piece of one rank after another: what every export is made from."""
+"""The records of a trace as data frames, part by part and rank by rank, for all exports."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def origin_ns(trace: Trace) -> int:
 def pieces(
     trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Frames with COLUMNS, by rank, then lane, then in the order of return; ``ranks`` chooses some."""
+    """Frames with COLUMNS, by rank, then lane, then in the order of exits; ``ranks`` selects some."""
     done, whole = 0, _Whole(trace)
     for number, file in enumerate(trace.files):
         if trace.clocks.of_file[number] is None or (ranks is not None and file.header.rank not in ranks):
@@ -92,7 +92,7 @@ def pieces(
 
 
 class _Whole:
-    """What is the same for all ranks: the origin of times, communicators, and the names of sites so far."""
+    """Data that all ranks share: the origin of times, communicators, and labels of sites."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -102,7 +102,7 @@ class _Whole:
         self._sites: dict[int, str] = {}
 
     def sites(self) -> dict[int, str]:
-        """The text of every site met so far, by its number."""
+        """The text of every site so far, by its number."""
         first = len(self._sites)
         fresh = self._trace.sites.all[first:]
         self._sites |= {first + place: one.path for place, one in enumerate(fresh)}
@@ -110,7 +110,7 @@ class _Whole:
 
 
 class _OfRank:
-    """Makes frames of the records of one file."""
+    """Converts the records of one file to frames."""
 
     def __init__(self, trace: Trace, number: int, whole: _Whole) -> None:
         file, clock = trace.files[number], trace.clocks.of_file[number]
@@ -123,7 +123,7 @@ class _OfRank:
         self._known = np.array([one in file.definitions.functions for one in range(last + 1)])
 
     def frame(self, lane: int, records: NDArray[Any]) -> pl.DataFrame:
-        """Records of one lane, without those that make no sense."""
+        """Records of one lane, without invalid ones."""
         within = self._ids[np.minimum(records["communicator"], len(self._ids) - 1)]
         sound = (within >= 0) & self._known[
             np.minimum(records["function"].astype(np.int32), len(self._known) - 1)
@@ -146,7 +146,7 @@ class _OfRank:
         )
 
     def _what(self, records: NDArray[Any]) -> dict[str, Any]:
-        """Which call it is, and where."""
+        """The columns that identify the call and its site."""
         functions = self._file.definitions.functions
         sites = self._sites.numbers(records["address"])
         return {
@@ -160,7 +160,7 @@ class _OfRank:
         }
 
     def _when(self, records: NDArray[Any]) -> dict[str, Any]:
-        """Which moment of the call it is, and when that was."""
+        """The columns on the part of the call and its times."""
         flags, origin = records["flags"], self._whole.origin_ns
         return {
             "moment": _texts(flags & form.PHASE, dict(enumerate(MOMENTS))),
@@ -171,7 +171,7 @@ class _OfRank:
         }
 
     def _how(self, records: NDArray[Any]) -> dict[str, Any]:
-        """What was given to the call, and whether it failed."""
+        """The columns on the arguments of the call, and whether it failed."""
         definitions, flags = self._file.definitions, records["flags"]
         datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
         operations = {place: one.name for place, one in definitions.operations.items()}
@@ -188,7 +188,7 @@ class _OfRank:
 
 
 def _texts(numbers: NDArray[Any], texts: dict[int, str]) -> pl.Series:
-    """The text of each number; empty where there is none."""
-    met, back = np.unique(numbers, return_inverse=True)
-    words = pl.Series([texts.get(int(one), "") for one in met], dtype=pl.String)
-    return words.gather(back) if len(met) else pl.Series([], dtype=pl.String)
+    """The text of each number; empty if there is none."""
+    unique, inverse = np.unique(numbers, return_inverse=True)
+    values = pl.Series([texts.get(int(one), "") for one in unique], dtype=pl.String)
+    return values.gather(inverse) if len(unique) else pl.Series([], dtype=pl.String)

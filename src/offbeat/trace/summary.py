@@ -1,4 +1,4 @@
-"""The summary of a trace: where the time in collectives goes, into waiting or into the operation."""
+"""The summary of a trace: how the time in collectives divides into waiting and the operation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from offbeat.units import counted
 
 
 class Summary(Struct, kw_only=True, eq=False):
-    """A whole trace.
+    """The statistics of a whole trace.
 
-    ``run_s`` is the time from MPI_Init to the end, summed over ranks, ``thread_run_s`` the same times the
-    number of each rank's threads that call MPI at the same time: shares are of that, so that they never add
-    up to more than all. ``rows`` are sorted by ``spent_s``, the largest first. ``families`` are the same with
-    one row for communicators that are alike. ``words`` is what must be known to judge the numbers;
-    ``sampling`` is what was left out on purpose, empty where nothing was. ``labels`` are the words for each
-    communicator of the trace, by its index.
+    ``run_s`` is the time from MPI_Init to the end, summed over ranks; ``thread_run_s`` is summed over each
+    rank's threads that call MPI concurrently, and shares are relative to it, so that they never exceed 100%.
+    ``rows`` are sorted by ``spent_s`` in descending order; ``group_rows`` have one row per group of
+    communicators. ``notes`` are caveats; ``sampling`` lists the sampling options, empty without sampling.
+    ``labels`` are those of the communicators, by index.
     """
 
     directory: str
@@ -57,19 +56,19 @@ class Summary(Struct, kw_only=True, eq=False):
 def summarise(
     trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
 ) -> Summary:
-    """Read a trace once and sum it up; memory does not grow with its length.
+    """Read a trace once and summarise it; memory does not grow with its length.
 
-    ``most_records`` are read at once, and what is found does not depend on it.
+    At most ``most_records`` are in memory; the result does not depend on it.
     """
     matcher = Matcher(trace, most_records=most_records, on_progress=on_progress)
-    cells = CallAggregates(trace.communicators, trace.every)
-    lost = 0
+    aggregates = CallAggregates(trace.communicators, trace.every)
+    without_arrivals = 0
     for matched in matcher.batches():
-        worked_out = analyse_calls(matched)
-        lost += len(matched.starts) - len(worked_out)
-        cells.add(worked_out)
+        calls = analyse_calls(matched)
+        without_arrivals += len(matched.starts) - len(calls)
+        aggregates.add(calls)
     run_s, thread_run_s = _run_s(trace, matcher)
-    builder = StatsBuilder(trace, cells, thread_run_s)
+    builder = StatsBuilder(trace, aggregates, thread_run_s)
     rows = builder.per_communicator()
     first = trace.headers[0]
     sampling = sorted({header.sampling for header in trace.headers if header.sampling})
@@ -86,15 +85,15 @@ def summarise(
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
         group_rows=builder.per_group(),
-        notes=[*trace.notes, *_notes(matcher.counts, rows, lost), *_cautions(trace, sampling)],
+        notes=[*trace.notes, *_notes(matcher.counts, rows, without_arrivals), *_caveats(trace, sampling)],
         sampling=sampling,
         labels=[one.label for one in trace.communicators.all],
     )
 
 
 def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
-    """From MPI_Init to the end, or to the last record of what did not end in order; summed over ranks, and
-    over the lanes of each rank: threads that call MPI at the same time have one each.
+    """Time from MPI_Init to the end, or to the last record if the process did not end normally: summed over
+    ranks, and summed over the lanes of all ranks.
     """
     total = of_threads = 0
     for number, file in enumerate(trace.files):
@@ -110,42 +109,40 @@ def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
     return total / 1e9, of_threads / 1e9
 
 
-def _notes(counts: Counts, rows: list[CallSiteStats], lost: int) -> list[str]:
-    said = []
+def _notes(counts: Counts, rows: list[CallSiteStats], without_arrivals: int) -> list[str]:
+    """Notes on records and calls that were ignored or are incomplete."""
+    notes = []
     if counts.invalid:
-        said.append(f"{counted(counts.invalid, 'record')} that make no sense: left out")
+        notes.append(f"{counted(counts.invalid, 'invalid record')}: ignored")
     if counts.without_clock:
-        said.append(f"records of ranks without a clock: left out, {counts.without_clock} at most")
-    if lost:
-        said.append(f"{counted(lost, 'call')} of which only the completion was recorded: left out")
+        notes.append(f"records of ranks without a clock: ignored, at most {counts.without_clock}")
+    if without_arrivals:
+        notes.append(f"{counted(without_arrivals, 'call')} with only the completion recorded: ignored")
     if counts.incomplete:
-        said.append(
-            f"{counted(counts.incomplete, 'call')} waited too long for records of other ranks and were taken as"
-            " they were"
+        notes.append(
+            f"{counted(counts.incomplete, 'call')} counted as incomplete: the records of other ranks are too"
+            " far behind"
         )
-    alone = sum(row.calls for row in rows if not row.is_compared)
-    if alone:
-        said.append(
-            f"{counted(alone, 'call')} of which one rank alone is traced: what of its time is waiting for the"
-            " others is not known"
-        )
+    single = sum(row.calls for row in rows if not row.is_compared)
+    if single:
+        notes.append(f"{counted(single, 'call')} with a single traced rank: its waiting time is unknown")
     partial = sum(row.calls - row.whole for row in rows)
     if partial:
-        said.append(
-            f"{counted(partial, 'call')} on which some traced ranks are missing: they count as calls and time"
-            " and not for arrivals and delays"
+        notes.append(
+            f"{counted(partial, 'call')} without records of some traced ranks: counted in calls and time, not"
+            " in arrivals and delays"
         )
-    return said
+    return notes
 
 
-def _cautions(trace: Trace, sampling: list[str]) -> list[str]:
-    """What sampling left out on purpose, and up to where a run counts that did not end in order."""
-    said = []
+def _caveats(trace: Trace, sampling: list[str]) -> list[str]:
+    """Notes on processes that did not end normally, and on sampling."""
+    notes = []
     if any(not file.header.ended_ns for file in trace.files):
-        said.append("the run's time of a rank that did not end in order counts to its last record only")
+        notes.append("the run time of a rank that did not end normally counts to its last record only")
     if sampling:
-        said.append(f"the trace was sampled ({'; '.join(sampling)}): numbers are of what was recorded")
-    return said
+        notes.append(f"the trace was sampled ({'; '.join(sampling)}): numbers refer to the recorded calls")
+    return notes
 
 
 def as_plain(summary: Summary) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A trial: rounds in which each choice runs once, in an order that is drawn anew for each round."""
+"""A trial: rounds in which each choice runs once, in random order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OnRun = Callable[[Run], None]
 
 
 def order(names: Sequence[str], number: int, seed: int) -> list[str]:
-    """The order of the choices in a round; it depends on the seed and the round alone."""
+    """The order of the choices in a round, a function of the seed and the round."""
     drawn = np.random.default_rng([seed, number]).permutation(len(names))
     return [names[place] for place in drawn]
 
@@ -37,9 +37,9 @@ def run_all(
     pattern: re.Pattern[str] | None,
     on_run: OnRun = lambda _: None,
 ) -> None:
-    """Run what is missing of so many rounds; every run is in the journal when ``told`` hears of it.
+    """Run what is missing of ``rounds`` rounds; each run is in the journal before ``on_run`` is called.
 
-    Raises :class:`RunFailed` at the first run that fails, or that does not tell its time.
+    Raises :class:`RunFailed` at the first run that fails, or whose time is not found.
     """
     by_name = {one.name: one for one in choices}
     p = processes(command.argv)
@@ -66,7 +66,7 @@ def run_all(
 
 
 def missing(journal: Journal, names: Sequence[str], rounds: int, seed: int) -> Iterator[tuple[int, str]]:
-    """The (round, choice) that were not run yet, in their order."""
+    """The (round, choice) that are still to be run, in order."""
     for number in range(rounds):
         for name in order(names, number, seed):
             if (number, name) not in journal.valid_runs:
@@ -74,7 +74,7 @@ def missing(journal: Journal, names: Sequence[str], rounds: int, seed: int) -> I
 
 
 def times(journal: Journal, names: Sequence[str]) -> dict[str, list[float]]:
-    """The run times of each choice in seconds, of the rounds in which every choice was run."""
+    """The run times of each choice in seconds, of the complete rounds."""
     good = journal.valid_runs
     rounds = sorted({number for number, _ in good})
     whole = [number for number in rounds if all((number, name) in good for name in names)]
@@ -84,12 +84,12 @@ def times(journal: Journal, names: Sequence[str]) -> dict[str, list[float]]:
 def _time(
     ended: launch.FinishedProcess, output: Path, pattern: re.Pattern[str] | None
 ) -> tuple[float | None, str]:
-    """What counts of a run, or why there is nothing."""
+    """The time of a run, or the reason why there is none."""
     if ended.status != 0:
-        said = launch.last_output_lines(output)
+        lines = launch.last_output_lines(output)
         return None, (
             f"the program {launch.exit_text(ended.status)}"
-            f"{f', after saying: {said}' if said else ''}; all that it said is in {output}"
+            f"{f' after printing: {lines}' if lines else ''}; its whole output is in {output}"
         )
     if pattern is None:
         return ended.wall_s, ""
@@ -99,11 +99,8 @@ def _time(
         return None, str(reason)
 
 
-# FROM: Showing how a trial goes on.
-
-
 class TrialProgress(Bar):
-    """Hears of every run, and says how long it took; a context manager."""
+    """Prints the time of every run, and the progress; a context manager."""
 
     def __init__(self, done: int, total: int, console: Console | None = None) -> None:
         super().__init__("running", console)
@@ -111,7 +108,7 @@ class TrialProgress(Bar):
         self.count_from(done, total)
 
     def update(self, run: Run) -> None:
-        """A run has ended."""
+        """Print a finished run."""
         time = "failed" if run.time_s is None else format_time(run.time_s, 4)
         self.print(f"round {run.round + 1}: {run.choice} {time}")
         self._done += 1
