@@ -123,11 +123,11 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
     ("words", "said"),
     [
         (["summary", "nowhere"], "the trace nowhere cannot be read"),
-        (["export", "TRACE", "--to", "xml"], "known are perfetto, otf2, parquet, csv"),
+        (["export", "TRACE", "--to", "xml"], "the formats are perfetto, otf2, parquet, csv"),
         (["export", "TRACE", "--to", "csv", "--ranks", "x"], "give numbers and ranges"),
         (["export", "TRACE", "--to", "csv", "--ranks", "7"], "none of these ranks"),
-        (["pattern", "TRACE", "--what", "mode"], "known are mean, median, clusters, calls"),
-        (["pattern", "TRACE", "--most", "3"], "--most says how many calls a replay holds"),
+        (["pattern", "TRACE", "--what", "mode"], "give mean, median, clusters or calls"),
+        (["pattern", "TRACE", "--most", "3"], "--most limits the calls of a replay"),
         (["pattern", "TRACE", "--collective", "bcast"], "no such calls; there are: MPI_Alltoall of 32 KiB"),
         (["pattern", "TRACE", "--size", "5x"], "--size: "),
         (["pattern", "TRACE", "--call", "5"], "there is no call 5"),
@@ -175,7 +175,7 @@ def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_
 def test_a_program_without_calls_has_a_summary_and_no_pattern(tmp_path: Path) -> None:
     folder = factory.write(tmp_path / "t", factory.files(2))
     assert "There is nothing to tune" in run("summary", folder).stdout
-    with pytest.raises(BadInput, match="holds no calls of two ranks or more"):
+    with pytest.raises(BadInput, match="has no calls on two or more traced ranks"):
         run("pattern", folder)
 
 
@@ -326,12 +326,12 @@ def test_a_launcher_that_failed_is_not_taken_for_a_program_without_mpi(
     _, _, err = run_verb(tmp_path, "-o", "t", "--", "/bin/sh", "-c", script)
     assert f"the command {said} before any process recorded" in err
     assert "called MPI_Init" not in err
-    assert "not MPI 5, name it with --mpi" in err
+    assert "not MPI 5, give it with --mpi" in err
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [((), "no process called MPI_Init of MPI 5"), (("--ranks", "9"), "no rank of those wished for (9)")],
+    [((), "no process called MPI_Init of MPI 5"), (("--ranks", "9"), "none of the selected ranks (9)")],
 )
 def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
     tmp_path: Path, options: tuple[str, ...], said: str
@@ -344,13 +344,13 @@ def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--every", "0", "--", "true"), "--every 0 cannot be read"),
+        (("--every", "0", "--", "true"), "--every 0 is invalid"),
         (("--nope", "3", "--", "true"), "there is no option --nope"),
         (("--", "./nothing"), "cannot start ./nothing: there is no such program"),
         (("--", "/etc/passwd"), "cannot start /etc/passwd: it is not executable"),
-        (("--", "mpirun", "-x", "LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
-        (("--", "mpirun", "-genv", "LD_PRELOAD", "/my.so", "./a"), "sets LD_PRELOAD itself"),
-        (("--", "srun", "--export=ALL,LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
+        (("--", "mpirun", "-x", "LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),
+        (("--", "mpirun", "-genv", "LD_PRELOAD", "/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),
+        (("--", "srun", "--export=ALL,LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_built(
@@ -383,6 +383,6 @@ def test_a_cache_that_ld_preload_cannot_name_is_refused_before_anything_is_built
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
 ) -> None:
     monkeypatch.setenv("OFFBEAT_CACHE", str(tmp_path / odd))
-    with pytest.raises(BadInput, match=f"{odd}/native/.* LD_PRELOAD cannot name a path"):
+    with pytest.raises(BadInput, match=f"{odd}/native/.* LD_PRELOAD cannot contain a path"):
         tracer_library(installation("mpich"))
     assert not (tmp_path / odd).exists()

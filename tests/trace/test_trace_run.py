@@ -88,7 +88,7 @@ def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
 
 
 def test_a_wish_that_cannot_be_read_starts_nothing(some_traced: Traced) -> None:
-    with pytest.raises(BadInput, match="--every 0 cannot be read"):
+    with pytest.raises(BadInput, match="--every 0 is invalid"):
         prepare(["true"], some_traced.folder / "t", {"EVERY": "0"}, some_traced.mpi, some_traced.library, {})
     assert not (some_traced.folder / "t").exists()
 

@@ -249,7 +249,7 @@ def test_a_choice_has_one_change_against_the_default_in_all_tables(world: World)
         (["--time", "("], WORDS, "not a regular expression"),
         (["--results", "nothing"], WORDS, "there is no result directory nothing"),
         (["--trace", "nothing"], WORDS, "the trace nothing cannot be read"),
-        (["--pictures", "p"], WORDS, "name a trace with --trace"),
+        (["--pictures", "p"], WORDS, "give a trace with --trace"),
         (["-o", "results"], WORDS, "is not empty and has no trial"),
         (["--rule", "best"], WORDS, "rule 'best' is unknown"),
         ([], ["--", "./nothing"], "cannot start ./nothing: No such file"),
