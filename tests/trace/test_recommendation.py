@@ -28,7 +28,7 @@ def test_it_names_the_collective_whose_operation_takes_most(tmp_path: Path) -> N
     said = said_of(tmp_path / "t", ranks, run_ms=1)
     assert said.startswith(
         "Tune MPI_Alltoall at 32 KiB on 2 processes first: the operation takes 8.0% of the run time"
-        " (1 call, 80 µs after the last arrival), and hardly any rank waits"
+        " (1 call, 80 µs after the last arrival), and hardly any time is spent waiting"
     )
 
 

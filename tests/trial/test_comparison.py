@@ -94,7 +94,7 @@ def test_one_round_says_nothing_of_chance() -> None:
     assert math.isnan(found.comparisons[0].chance)
     assert verdict_sentences(found, {}) == [
         "The choice average was the fastest in the one round: default takes 2 times as long. One round says"
-        " nothing about chance; --rounds 5 goes on from here."
+        " nothing about --rounds 5 resumes the trial."
     ]
 
 
