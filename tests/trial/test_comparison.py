@@ -93,8 +93,8 @@ def test_one_round_says_nothing_of_chance() -> None:
     assert found is not None
     assert math.isnan(found.comparisons[0].chance)
     assert verdict_sentences(found, {}) == [
-        "The choice average was the fastest in the one round: default takes 2 times as long. One round says"
-        " nothing about --rounds 5 resumes the trial."
+        "The choice average was the fastest in the only round: default takes 2 times as long. Significance"
+        " needs several rounds; --rounds 5 resumes the trial."
     ]
 
 
