@@ -110,16 +110,16 @@ def _results(folder: Path) -> None:
 
 
 def _make_trace(folder: Path) -> None:
-    from made_traces import pattern_trace
+    from trace_factory import pattern_trace
 
     pattern_trace(folder, [[0, 5, 9], [3, 0, 1], [1, 2, 0]])
 
 
 def _trace(folder: Path) -> None:
     from offbeat.trace.read import open_trace
-    from offbeat.trace.summary import as_plain, summarize
+    from offbeat.trace.summary import as_plain, summarise
 
-    as_plain(summarize(open_trace(folder)))
+    as_plain(summarise(open_trace(folder)))
 
 
 def _make_tuning(folder: Path) -> None:

@@ -7,17 +7,17 @@ import re
 import sys
 from pathlib import Path
 
-import made_results
-import made_traces as made
 import pytest
-from made_runs import RUN_S, US, alltoalls, predicted
+import results_factory
+import trace_factory as factory
 from matplotlib.container import BarContainer
+from run_factory import RUN_S, US, alltoalls, predicted
 
 from offbeat.cli import app
 from offbeat.predict.conditions import Estimate
 from offbeat.predict.draw import prediction_figure
 
-DELAYS: made_results.Delays = {
+DELAYS: results_factory.Delays = {
     "no_delay": {"linear": (40, 39, 42), "pairwise": (60, 59, 61), "default": 65},
     "bell": {"linear": 94, "pairwise": 60, "default": 70},
     "alltoall-32KiB-mean": {"linear": (120, 110, 125), "pairwise": (65, 60, 70), "default": 70},
@@ -31,7 +31,7 @@ class Here:
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.trace = alltoalls(folder / "trace", [[0, 10, 30, 0]] * 50)
-        self.results = made_results.results(folder / "results", made_results.rows(DELAYS, KINDS))
+        self.results = results_factory.results(folder / "results", results_factory.rows(DELAYS, KINDS))
         self._patch, self._capsys = patch, capsys
         self.out = self.err = ""
         patch.setenv("COLUMNS", "160")
@@ -64,15 +64,17 @@ def test_the_table_has_every_algorithm_under_every_condition(here: Here) -> None
         expected = [f"{1e3 * (RUN_S + 50 * (delay - 70) * US):.2f}" for delay in delays]
         numbers = r"(?: ±[\d.]+)? +".join(map(re.escape, expected))
         assert re.search(rf"^{algorithm} +{numbers}", here.out, re.MULTILINE), here.out
-    assert "Expected fastest in the replay: pairwise, 0.0% less than default, taken for what ran:" in here.out
+    assert (
+        "Expected fastest in the replay: pairwise, 0.0% less than default, assumed to have run:" in here.out
+    )
     assert "about 999.7 ms instead of the recorded 1 s" in here.out
-    assert "The usual benchmark, without delays, would choose linear: +0.3% in the replay." in here.out
+    assert "A benchmark without delays would choose linear: +0.3% in the replay." in here.out
 
 
 def test_what_the_trace_ran_with_is_marked_and_compared(here: Here) -> None:
     assert here.run("--ran", "default") == 0
     assert "▸default†" in here.out
-    assert "the prediction for default, which ran, is off the recorded time by" in here.out
+    assert "the prediction for default, which ran, differs from the recorded time by" in here.out
     assert here.run("--ran", "linear") == 0
     assert "pairwise, 0.3% less than linear, which ran: about 996.8 ms" in here.out
 
@@ -81,12 +83,12 @@ def test_the_bias_of_the_prediction_is_no_gain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = Here(tmp_path / "h", monkeypatch, capsys)
-    delays: made_results.Delays = {"no_delay": {"linear": 40, "pairwise": 41, "default": 40}}
-    here.results = made_results.results(tmp_path / "biased", made_results.rows(delays))
+    delays: results_factory.Delays = {"no_delay": {"linear": 40, "pairwise": 41, "default": 40}}
+    here.results = results_factory.results(tmp_path / "biased", results_factory.rows(delays))
     here.trace = alltoalls(tmp_path / "busy", [[0, 10, 30, 0]] * 50, operation_us=900)
     assert here.run("--json", "out.json") == 0
-    assert "Nothing that was measured is expected to be faster without delays than default" in here.out
-    assert "is off the recorded time by -4.3% without delays; this is no gain" in here.out
+    assert "No measured algorithm is expected to be faster without delays than default" in here.out
+    assert "differs from the recorded time by -4.3% without delays; this is not a gain" in here.out
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     by_name = {one["name"]: one for one in found["expected"]}
     assert found["bias"]["no_delay"] == pytest.approx(-50 * 860 * US / RUN_S)
@@ -98,11 +100,11 @@ def test_without_a_prediction_for_what_ran_no_gain_is_stated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = Here(tmp_path / "h", monkeypatch, capsys)
-    here.results = made_results.results(
-        tmp_path / "alone", made_results.rows({"no_delay": {"linear": 10, "pairwise": 60}})
+    here.results = results_factory.results(
+        tmp_path / "alone", results_factory.rows({"no_delay": {"linear": 10, "pairwise": 60}})
     )
     assert here.run() == 0
-    assert "Expected fastest without delays: linear with 997 ms. What it gains is not known" in here.out
+    assert "Expected fastest without delays: linear with 997 ms. Its gain is unknown" in here.out
     assert "less than" not in here.out
     assert re.search(r"^linear +997\.0 +– *$", here.out, re.MULTILINE), here.out
 
@@ -137,12 +139,12 @@ def test_a_choice_whose_file_covers_no_call_gets_no_credit(
     """The ranking turns over right below the only calls: the file keeps to the measured size."""
     here = Here(tmp_path / "h", monkeypatch, capsys)
     here.trace = alltoalls(tmp_path / "larger", [[0, 10, 30, 0]] * 50, size=40000)
-    near: made_results.Delays = {"no_delay": {"linear": 50, "pairwise": 51, "default": 60}}
-    before: made_results.Delays = {"no_delay": {"linear": 20, "pairwise": 40, "default": 60}}
-    cases = [*made_results.rows(near), *made_results.rows(before, bytes=16384)]
-    here.results = made_results.results(tmp_path / "turning", cases)
+    near: results_factory.Delays = {"no_delay": {"linear": 50, "pairwise": 51, "default": 60}}
+    before: results_factory.Delays = {"no_delay": {"linear": 20, "pairwise": 40, "default": 60}}
+    cases = [*results_factory.rows(near), *results_factory.rows(before, bytes=16384)]
+    here.results = results_factory.results(tmp_path / "turning", cases)
     assert here.run("--all", "--json", "out.json") == 0
-    assert "no_delay covers none of the 50 collective calls of the trace" in here.out
+    assert "no_delay affects none of the 50 collective calls of the trace" in here.out
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     (choice,) = (one for one in found["expected"] if one["name"] == "no_delay")
     assert choice["algorithms"] == ["default"]
@@ -150,28 +152,28 @@ def test_a_choice_whose_file_covers_no_call_gets_no_credit(
     assert choice["acts_on"] == {"calls": 0, "of": 50, "share_of_time_in_collectives": 0}
 
 
-def test_each_choice_says_which_calls_it_acts_on(here: Here) -> None:
+def test_each_choice_says_which_calls_it_affects(here: Here) -> None:
     assert here.run("--all") == 0
     words = (
-        "average acts on 50 of 50 collective calls, 100.0% of the time in collectives: MPI_Alltoall of 32 KiB"
+        "average affects 50 of 50 collective calls, 100.0% of the time in collectives: MPI_Alltoall of 32 KiB"
     )
     assert words in here.out
 
 
-def test_calls_that_weigh_nothing_are_left_out_in_one_line(
+def test_calls_that_weigh_nothing_are_ignored_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = Here(tmp_path / "h", monkeypatch, capsys)
-    files = made.files(4)
+    files = factory.files(4)
     for one in files:
         for sequence in range(40):
             site = max(sequence - 10, 0)
-            values = {"address": made.CODE + 0x10 * (1 + site), "function": "MPI_Alltoall", "bytes": 32768}
+            values = {"address": factory.CODE + 0x10 * (1 + site), "function": "MPI_Alltoall", "bytes": 32768}
             begin = (1 + sequence) * 1_000_000
             one.call(begin, begin + (70_000 if site else 900_000), sequence=sequence, **values)
-    here.trace = made.write(tmp_path / "many", files)
+    here.trace = factory.write(tmp_path / "many", files)
     assert here.run("--all") == 0
-    (note,) = (line for line in here.out.splitlines() if "left out" in line)
+    (note,) = (line for line in here.out.splitlines() if "excluded" in line)
     assert "29 rows of calls whose operation takes less than 0.1% of the run each (0.20% together)" in note
     assert here.out.count("\n") < 30
 
@@ -179,11 +181,11 @@ def test_calls_that_weigh_nothing_are_left_out_in_one_line(
 @pytest.mark.parametrize("number", [4, 16])
 def test_the_picture_has_a_bar_for_every_number(tmp_path: Path, number: int) -> None:
     names = [f"algorithm{place}" for place in range(number)]
-    delays: made_results.Delays = {
+    delays: results_factory.Delays = {
         pattern: {name: (20 * place + at, 20 * place, 20 * place + 9) for place, name in enumerate(names)}
         for at, pattern in enumerate(["no_delay", "bell", "mine"], 1)
     }
-    results = made_results.results(tmp_path / "r", made_results.rows(delays, {"mine": "scenario"}))
+    results = results_factory.results(tmp_path / "r", results_factory.rows(delays, {"mine": "scenario"}))
     prediction = predicted(alltoalls(tmp_path / "t", [[0, 10, 30, 0]] * 5), results)
     run = Estimate(time_s=1.1, low_s=1.0, high_s=1.2)
     figure = prediction_figure(prediction, {"algorithm0": run})

@@ -6,12 +6,12 @@ import math
 import tempfile
 from pathlib import Path
 
-import made_results
-import made_traces as made
 import pytest
+import results_factory
+import trace_factory as factory
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import RUN_S, US, alltoalls, predicted, times
+from run_factory import RUN_S, US, alltoalls, predicted, times
 
 from offbeat.errors import BadInput
 from offbeat.predict.conditions import Estimate, total
@@ -26,7 +26,7 @@ def trace(tmp_path: Path) -> Path:
 def test_expected_run_times_are_computing_plus_calls_times_the_last_delay(
     trace: Path, tmp_path: Path
 ) -> None:
-    cases = made_results.rows(
+    cases = results_factory.rows(
         {
             "no_delay": {"linear": 40, "pairwise": 60},
             "ascending": {"linear": 90, "pairwise": 60},
@@ -34,7 +34,7 @@ def test_expected_run_times_are_computing_plus_calls_times_the_last_delay(
         },
         {"alltoall-32KiB-mean": "scenario"},
     )
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     computing = RUN_S - 5 * 70 * US
     assert found.recorded.computing_s == pytest.approx(computing, abs=1e-9)
     assert found.conditions == ["no_delay", "average", "scenario"]
@@ -66,16 +66,18 @@ def test_the_algorithm_whose_last_delay_is_the_recorded_one_gives_the_recorded_r
     with tempfile.TemporaryDirectory() as scratch:
         trace = alltoalls(Path(scratch) / "t", delays, operation_us=operation)
         line: dict[str, float | tuple[float, float, float]] = {"same": operation, "other": other}
-        cases = made_results.rows({"no_delay": line, "bell": line}, p=3)
-        found = predicted(trace, made_results.results(Path(scratch) / "r", cases))
+        cases = results_factory.rows({"no_delay": line, "bell": line}, p=3)
+        found = predicted(trace, results_factory.results(Path(scratch) / "r", cases))
     assert times(found, "same") == pytest.approx(dict.fromkeys(found.conditions, RUN_S), abs=1e-9)
     saved = len(delays) * (operation - other) * US
     assert times(found, "other")["average"] == pytest.approx(RUN_S - saved, abs=1e-9)
 
 
 def test_intervals_go_through_to_the_run_time(trace: Path, tmp_path: Path) -> None:
-    cases = made_results.rows({"no_delay": {"linear": (40, 37, 46)}, "ascending": {"linear": (90, 86, 98)}})
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    cases = results_factory.rows(
+        {"no_delay": {"linear": (40, 37, 46)}, "ascending": {"linear": (90, 86, 98)}}
+    )
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     run = found.expected[0].run_s
     assert run["no_delay"].time_s - run["no_delay"].low_s == pytest.approx(5 * 3 * US)
     assert run["no_delay"].high_s - run["no_delay"].time_s == pytest.approx(5 * 6 * US)
@@ -96,30 +98,30 @@ def test_an_interval_of_a_sum_holds_the_sum_and_is_no_wider_than_that_of_the_end
 
 
 def test_an_algorithm_that_lacks_a_pattern_has_no_average(trace: Path, tmp_path: Path) -> None:
-    cases = made_results.rows({"no_delay": {"linear": 40, "pairwise": 60}, "ascending": {"pairwise": 60}})
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    cases = results_factory.rows({"no_delay": {"linear": 40, "pairwise": 60}, "ascending": {"pairwise": 60}})
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     assert set(times(found, "linear")) == {"no_delay"}
     assert [one.name for one in found.expected] == ["pairwise", "linear"]
 
 
 def test_a_replay_tells_more_than_a_scenario(trace: Path, tmp_path: Path) -> None:
-    cases = made_results.rows(
+    cases = results_factory.rows(
         {"no_delay": {"linear": 40}, "mine": {"linear": 50}, "calls": {"linear": 80}},
         {"mine": "scenario", "calls": "replay"},
     )
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
-    assert found.telling == "replay"
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert found.main_condition == "replay"
     assert times(found, "linear")["replay"] == pytest.approx(RUN_S + 5 * 10 * US, abs=1e-9)
 
 
 def test_of_several_scenarios_the_one_made_of_these_calls_is_taken(trace: Path, tmp_path: Path) -> None:
-    delays: made_results.Delays = {"no_delay": {"linear": 40}, "another": {"linear": 50}}
+    delays: results_factory.Delays = {"no_delay": {"linear": 40}, "another": {"linear": 50}}
     delays["alltoall-32KiB-median"] = {"linear": 80}
     kinds = {"another": "scenario", "alltoall-32KiB-median": "scenario"}
-    results = made_results.results(tmp_path / "r", made_results.rows(delays, kinds))
+    results = results_factory.results(tmp_path / "r", results_factory.rows(delays, kinds))
     found = predicted(trace, results)
     assert found.parts[0].conditions["scenario"].pattern == "alltoall-32KiB-median"
-    assert any("--scenario names another: another" in note for note in found.notes)
+    assert any("select another one with --scenario: another" in note for note in found.notes)
     assert predicted(trace, results, scenario="another").parts[0].conditions["scenario"].pattern == "another"
     with pytest.raises(
         BadInput, match=r"--scenario third was not measured .* another, alltoall-32KiB-median"
@@ -131,33 +133,33 @@ def test_a_scenario_recorded_from_these_calls_comes_before_one_that_is_named_so(
     trace: Path, tmp_path: Path
 ) -> None:
     words = "MPI_Alltoall of 32 KiB at app+0x1010 on MPI_COMM_WORLD"
-    cases = made_results.rows(
+    cases = results_factory.rows(
         {"no_delay": {"linear": 40}, "alltoall-32KiB-mean": {"linear": 50}, "mine": {"linear": 80}},
         {"alltoall-32KiB-mean": "scenario", "mine": "scenario"},
     )
     for one in cases:
         one["source"] = f"{words} in /traces/t" if one["pattern"] == "mine" else ""
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     assert found.parts[0].conditions["scenario"].pattern == "mine"
 
 
-def test_a_scenario_of_other_calls_is_used_and_that_is_said(trace: Path, tmp_path: Path) -> None:
-    cases = made_results.rows({"no_delay": {"linear": 40}, "other": {"linear": 50}}, {"other": "scenario"})
+def test_a_scenario_of_other_calls_is_used_and_reported(trace: Path, tmp_path: Path) -> None:
+    cases = results_factory.rows({"no_delay": {"linear": 40}, "other": {"linear": 50}}, {"other": "scenario"})
     for one in cases:
         one["source"] = "MPI_Bcast of 8 B at b.c:7 in /traces/b" if one["pattern"] == "other" else ""
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     assert any("other was recorded from MPI_Bcast of 8 B at b.c:7 in" in note for note in found.notes)
 
 
 def test_the_librarys_own_decision_is_predicted_and_never_selected(trace: Path, tmp_path: Path) -> None:
-    cases = made_results.rows({"no_delay": {"linear": 40, "default": 20}})
-    found = predicted(trace, made_results.results(tmp_path / "r", cases), ran="default")
+    cases = results_factory.rows({"no_delay": {"linear": 40, "default": 20}})
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases), ran="default")
     assert found.expected[0].name == "default"
     assert [one.name for one in found.order("no_delay")] == ["linear"]
 
 
 def test_all_calls_that_the_results_cover_are_predicted_together(tmp_path: Path) -> None:
-    files = made.files(4)
+    files = factory.files(4)
     for one in files:
         for sequence in range(10):
             begin = (1 + sequence) * 1_000_000
@@ -166,15 +168,15 @@ def test_all_calls_that_the_results_cover_are_predicted_together(tmp_path: Path)
                 begin + 200_000, begin + 220_000, sequence=2 * sequence + 1, function="MPI_Bcast", bytes=64
             )
             one.call(begin + 300_000, begin + 310_000, sequence=1000 + sequence, bytes=8)
-    trace = made.write(tmp_path / "t", files)
+    trace = factory.write(tmp_path / "t", files)
     cases = [
-        *made_results.rows(
+        *results_factory.rows(
             {
                 "no_delay": {"linear": 40, "pairwise": 60, "default": 70},
                 "bell": {"linear": 160, "pairwise": 60, "default": 70},
             }
         ),
-        *made_results.rows(
+        *results_factory.rows(
             {
                 "no_delay": {"binary": 15, "chain": 25, "default": 20},
                 "bell": {"binary": 16, "chain": 25, "default": 20},
@@ -183,7 +185,7 @@ def test_all_calls_that_the_results_cover_are_predicted_together(tmp_path: Path)
             bytes=64,
         ),
     ]
-    found = predicted(trace, made_results.results(tmp_path / "r", cases), everything=True)
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases), everything=True)
     assert len(found.parts) == 2  # of allreduce nothing was measured: it stays in the computing time
     assert found.recorded.computing_s == pytest.approx(RUN_S - 10 * 90 * US, abs=1e-9)
     by_name = {one.name: one for one in found.expected}
@@ -195,67 +197,67 @@ def test_all_calls_that_the_results_cover_are_predicted_together(tmp_path: Path)
 
 
 def test_calls_of_a_part_of_the_ranks_count_for_their_share_of_the_run(tmp_path: Path) -> None:
-    files = made.files(4)
+    files = factory.files(4)
     for one in files[:2]:
-        one.definitions.append(made.communicator(3, [0, 1], one.rank, parent=1))
+        one.definitions.append(factory.communicator(3, [0, 1], one.rank, parent=1))
         for sequence in range(10):
             begin = (1 + sequence) * 1_000_000
             one.call(
                 begin, begin + 70_000, sequence=sequence, function="MPI_Alltoall", bytes=32768, communicator=3
             )
-    trace = made.write(tmp_path / "t", files)
-    cases = made_results.rows({"no_delay": {"linear": 40}}, p=2)
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    trace = factory.write(tmp_path / "t", files)
+    cases = results_factory.rows({"no_delay": {"linear": 40}}, p=2)
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     assert times(found, "linear")["no_delay"] == pytest.approx(RUN_S - 10 * 30 * US / 2, abs=1e-9)
 
 
 def test_where_every_kth_call_was_recorded_each_stands_for_k(tmp_path: Path) -> None:
-    files = made.files(4)
+    files = factory.files(4)
     for one in files:
         one.header["every"] = 10
         for sequence in range(5):
             begin = (1 + sequence) * 1_000_000
             one.call(begin, begin + 70_000, sequence=10 * sequence, function="MPI_Alltoall", bytes=32768)
-    trace = made.write(tmp_path / "t", files)
-    cases = made_results.rows({"no_delay": {"linear": 40}})
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    trace = factory.write(tmp_path / "t", files)
+    cases = results_factory.rows({"no_delay": {"linear": 40}})
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     assert found.recorded.calls[0].number == 50
     assert times(found, "linear")["no_delay"] == pytest.approx(RUN_S - 50 * 30 * US, abs=1e-9)
-    assert any("every 10th call was recorded: each stands for 10" in note for note in found.notes)
-    assert any("was called 41 to 50 times, and 50 are taken" in note for note in found.notes)
+    assert any("every 10th call was recorded: each represents 10 calls" in note for note in found.notes)
+    assert any("was called 41 to 50 times; 50 is assumed" in note for note in found.notes)
 
 
 def sampled_steps(folder: Path, recorded: list[int], *, freed: int | None) -> Path:
     """In each of twenty time steps, four ranks make a communicator and call on it; each tenth call on each is
     recorded, and it is freed after so many, or never.
     """
-    files = made.files(4)
+    files = factory.files(4)
     for one in files:
         one.header["every"] = 10
         for step in range(20):
-            again = made.communicator(3 + step, range(4), one.rank, ordinal=1 + step, parent=1)
-            one.definitions += [again, *([] if freed is None else [made.freed(3 + step, freed)])]
+            again = factory.communicator(3 + step, range(4), one.rank, ordinal=1 + step, parent=1)
+            one.definitions += [again, *([] if freed is None else [factory.freed(3 + step, freed)])]
             for place, sequence in enumerate(recorded):
                 begin = (1 + step * len(recorded) + place) * 1_000_000
                 values = {"communicator": 3 + step, "function": "MPI_Alltoall", "bytes": 32768}
                 one.call(begin, begin + 70_000, sequence=sequence, **values)
-    return made.write(folder, files)
+    return factory.write(folder, files)
 
 
 @pytest.mark.parametrize(("recorded", "freed"), [([0], 1), ([0], 4), ([0, 10], 17), ([0, 10], 20)])
 def test_a_recorded_call_stands_for_no_more_than_its_communicator_had(
     tmp_path: Path, recorded: list[int], freed: int
 ) -> None:
-    cases = made_results.results(tmp_path / "r", made_results.rows({"no_delay": {"linear": 40}}))
+    cases = results_factory.results(tmp_path / "r", results_factory.rows({"no_delay": {"linear": 40}}))
     found = predicted(sampled_steps(tmp_path / "t", recorded, freed=freed), cases)
     assert found.recorded.calls[0].number == 20 * freed
-    assert not any("are taken" in note for note in found.notes)
+    assert not any("is assumed" in note for note in found.notes)
 
 
-def test_how_many_calls_there_were_is_said_to_be_a_guess_where_communicators_were_not_freed(
+def test_how_many_calls_there_were_is_reported_to_be_a_guess_where_communicators_were_not_freed(
     tmp_path: Path,
 ) -> None:
-    cases = made_results.results(tmp_path / "r", made_results.rows({"no_delay": {"linear": 40}}))
+    cases = results_factory.results(tmp_path / "r", results_factory.rows({"no_delay": {"linear": 40}}))
     found = predicted(sampled_steps(tmp_path / "t", [0], freed=None), cases)
     assert found.recorded.calls[0].number == 200
-    assert any("was called 20 to 200 times, and 200 are taken" in note for note in found.notes)
+    assert any("was called 20 to 200 times; 200 is assumed" in note for note in found.notes)

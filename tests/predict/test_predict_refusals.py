@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import made_results
-import made_traces as made
 import pytest
-from made_runs import alltoalls, predicted
+import results_factory
+import trace_factory as factory
+from run_factory import alltoalls, predicted
 
 from offbeat.errors import BadInput
-from offbeat.trace.advice import sentence
 from offbeat.trace.read import open_trace
-from offbeat.trace.summary import summarize
+from offbeat.trace.recommendation import sentence
+from offbeat.trace.summary import summarise
 
-ONE: made_results.Delays = {"no_delay": {"linear": 40.0, "pairwise": 60.0}}
+ONE: results_factory.Delays = {"no_delay": {"linear": 40.0, "pairwise": 60.0}}
 
 
 @pytest.fixture
@@ -25,19 +25,19 @@ def trace(tmp_path: Path) -> Path:
 
 
 def results(tmp_path: Path, known: dict[str, Any] | None = None, **more: Any) -> Path:
-    return made_results.results(tmp_path / "r", made_results.rows(dict(ONE), **more), known)
+    return results_factory.results(tmp_path / "r", results_factory.rows(dict(ONE), **more), known)
 
 
 @pytest.mark.parametrize(
     ("measured", "sentence"),
     [
-        ({"collective": "bcast"}, r"holds no alltoall, but bcast"),
-        ({"p": 8}, r"ran on 4 processes, and .* holds alltoall on p = 8: .* measure it with p = 4"),
+        ({"collective": "bcast"}, r"has no measurements of alltoall, but of bcast"),
+        ({"p": 8}, r"ran on 4 processes, and .* has alltoall on p = 8: .* measure it with p = 4"),
         (
             {"bytes": 8192},
-            r"no measurement answers for this call\. .* 8 KiB, which speaks for 5793 to 11585 B",
+            r"no measured size covers this call\. .* 8 KiB, which covers 5793 to 11585 B",
         ),
-        ({"bytes": 65537}, r"of 65537 B, which speaks for 46342 to 92683 B; measure it with 32 KiB"),
+        ({"bytes": 65537}, r"of 65537 B, which covers 46342 to 92683 B; measure it with 32 KiB"),
     ],
 )
 def test_calls_that_were_not_measured_are_refused_with_what_was(
@@ -48,24 +48,22 @@ def test_calls_that_were_not_measured_are_refused_with_what_was(
 
 
 @pytest.mark.parametrize(("size", "words"), [(23171, "23171 B"), (46340, "46.34 kB")])
-def test_a_size_that_a_tuning_file_would_cover_stands_in_and_that_is_said(
+def test_a_size_that_a_tuning_file_would_cover_represents_them_and_reported(
     trace: Path, tmp_path: Path, size: int, words: str
 ) -> None:
     found = predicted(trace, results(tmp_path, bytes=size))
-    assert f"alltoall of {words} stands for calls of 32 KiB" in found.notes
+    assert f"alltoall of {words} represents calls of 32 KiB" in found.notes
 
 
 def test_a_covered_size_too_far_from_a_measured_one_has_no_time(trace: Path, tmp_path: Path) -> None:
-    cases = [*made_results.rows(dict(ONE), bytes=1024), *made_results.rows(dict(ONE), bytes=2**21)]
-    with pytest.raises(
-        BadInput, match=r"tuning file covers this call with .* 1 KiB, .* too far away to predict"
-    ):
-        predicted(trace, made_results.results(tmp_path / "r", cases))
+    cases = [*results_factory.rows(dict(ONE), bytes=1024), *results_factory.rows(dict(ONE), bytes=2**21)]
+    with pytest.raises(BadInput, match=r"the nearest measured size, .* differs by more than a factor of 2"):
+        predicted(trace, results_factory.results(tmp_path / "r", cases))
 
 
 def test_the_nearest_size_is_taken(trace: Path, tmp_path: Path) -> None:
-    cases = [*made_results.rows(dict(ONE), bytes=16384), *made_results.rows(dict(ONE), bytes=40000)]
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
+    cases = [*results_factory.rows(dict(ONE), bytes=16384), *results_factory.rows(dict(ONE), bytes=40000)]
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
     assert found.parts[0].table.cell.bytes == 40000
 
 
@@ -75,89 +73,89 @@ def test_results_of_another_family_are_refused(trace: Path, tmp_path: Path) -> N
         predicted(trace, results(tmp_path, library))
 
 
-def test_results_of_another_version_are_said(trace: Path, tmp_path: Path) -> None:
-    found = predicted(trace, results(tmp_path, made_results.LIBRARY | {"version": [4, 1, 4]}))
+def test_results_of_another_version_are_reported(trace: Path, tmp_path: Path) -> None:
+    found = predicted(trace, results(tmp_path, results_factory.LIBRARY | {"version": [4, 1, 4]}))
     assert "the program ran with Open MPI 5.0.8, and the results are of version 4.1.4" in found.notes
 
 
-def test_imported_results_are_said(trace: Path, tmp_path: Path) -> None:
+def test_imported_results_are_reported(trace: Path, tmp_path: Path) -> None:
     found = predicted(trace, results(tmp_path, {}, engine="import", library="Hydra"))
     assert any("the results are imported (Hydra)" in note for note in found.notes)
 
 
-def test_simulated_results_are_said(trace: Path, tmp_path: Path) -> None:
+def test_simulated_results_are_reported(trace: Path, tmp_path: Path) -> None:
     library = {"name": "sim: openmpi on paper", "family": "openmpi", "simulated": True}
     found = predicted(trace, results(tmp_path, library))
     assert "the results are simulated (sim: openmpi on paper), not measured" in found.notes
 
 
-def test_skews_that_are_not_the_programs_are_said(tmp_path: Path) -> None:
+def test_skews_that_are_not_the_programs_are_reported(tmp_path: Path) -> None:
     trace = alltoalls(tmp_path / "t", [[0, 500]] * 3)
-    cases = made_results.rows({"no_delay": {"linear": 40}, "bell": {"linear": 50}}, p=2)
-    found = predicted(trace, made_results.results(tmp_path / "r", cases))
-    assert any("500 µs apart" in note and "with skews of 30 µs" in note for note in found.notes)
+    cases = results_factory.rows({"no_delay": {"linear": 40}, "bell": {"linear": 50}}, p=2)
+    found = predicted(trace, results_factory.results(tmp_path / "r", cases))
+    assert any("is 500 µs" in note and "with skews of 30 µs" in note for note in found.notes)
 
 
 def test_no_computing_time_left_is_refused(tmp_path: Path) -> None:
-    files = made.files(2)
+    files = factory.files(2)
     for one in files:
         one.header["ended_ns"] = 0
         for lane in range(3):  # three threads at once, each in a call for the whole run
             one.call(1, 1_000_000, lane=lane, sequence=lane, function="MPI_Alltoall", bytes=32768)
-    trace = made.write(tmp_path / "t", files)
-    with pytest.raises(BadInput, match=r"no computing time is left: the run took 1 ms a rank, and .* 1 ms"):
+    trace = factory.write(tmp_path / "t", files)
+    with pytest.raises(BadInput, match=r"no computing time is left: the run took 1 ms per rank, and .* 1 ms"):
         predicted(trace, results(tmp_path, p=2))
 
 
-def test_nonblocking_calls_are_refused_when_asked_for_and_else_passed_over(tmp_path: Path) -> None:
-    files = made.files(2)
+def test_nonblocking_calls_are_refused_when_requested_and_else_passed_over(tmp_path: Path) -> None:
+    files = factory.files(2)
     for one in files:
         one.call(1_000_000, 1_001_000, sequence=0, function="MPI_Iallreduce", flags=1, round=1)
         one.call(2_000_000, 2_900_000, sequence=0, function="MPI_Iallreduce", flags=3, round=1)
-        one.call(3_000_000, 3_070_000, sequence=1, function="MPI_Allreduce", address=made.CODE + 0x20)
-    trace = made.write(tmp_path / "t", files)
-    cases = made_results.rows({"no_delay": {"ring": 40}}, p=2, collective="allreduce", bytes=8, op="sum")
-    measured = made_results.results(tmp_path / "r", cases)
+        one.call(3_000_000, 3_070_000, sequence=1, function="MPI_Allreduce", address=factory.CODE + 0x20)
+    trace = factory.write(tmp_path / "t", files)
+    cases = results_factory.rows({"no_delay": {"ring": 40}}, p=2, collective="allreduce", bytes=8, op="sum")
+    measured = results_factory.results(tmp_path / "r", cases)
     with pytest.raises(
-        BadInput, match=r"MPI_Iallreduce .* is nonblocking: its last delay holds what is computed"
+        BadInput, match=r"MPI_Iallreduce .* is nonblocking: its last delay includes computation"
     ):
         predicted(trace, measured, collective="iallreduce")
-    assert "MPI_Allreduce of 8 B" in predicted(trace, measured).recorded.calls[0].words
+    assert "MPI_Allreduce of 8 B" in predicted(trace, measured).recorded.calls[0].description
 
 
-def test_what_is_not_covered_gives_way_to_what_is_and_that_is_said(tmp_path: Path) -> None:
-    files = made.files(4)
+def test_what_is_not_covered_gives_way_to_what_is_and_reported(tmp_path: Path) -> None:
+    files = factory.files(4)
     for one in files:
         one.call(1_000_000, 9_000_000, sequence=0, function="MPI_Bcast", bytes=64)
         one.call(10_000_000, 10_070_000, sequence=1, function="MPI_Alltoall", bytes=32768)
-    trace = made.write(tmp_path / "t", files)
+    trace = factory.write(tmp_path / "t", files)
     found = predicted(trace, results(tmp_path))
-    (note,) = (note for note in found.notes if "and not about what is to be tuned first" in note)
-    assert "this is about MPI_Alltoall of 32 KiB" in note
-    assert "MPI_Bcast of 64 B" in note and "holds no bcast, but alltoall; measure it" in note
-    with pytest.raises(BadInput, match="holds no bcast, but alltoall"):
+    (note,) = (note for note in found.notes if "instead of the recommended calls" in note)
+    assert "predicted for MPI_Alltoall of 32 KiB" in note
+    assert "MPI_Bcast of 64 B" in note and "has no measurements of bcast, but of alltoall; measure it" in note
+    with pytest.raises(BadInput, match="has no measurements of bcast, but of alltoall"):
         predicted(trace, found_directory := tmp_path / "r", collective="bcast")
     assert found_directory.exists()
 
 
 def test_unasked_it_is_about_what_the_summary_names_though_another_site_takes_longer(tmp_path: Path) -> None:
-    files = made.files(4)
+    files = factory.files(4)
     calls = [("MPI_Bcast", 64, 60), ("MPI_Alltoall", 32768, 50), ("MPI_Alltoall", 32768, 40)]
     for one in files:
         for number, (function, size, taking_us) in enumerate(calls):
             begin = (1 + number) * 1_000_000
-            values = {"function": function, "bytes": size, "address": made.CODE + 0x10 * (1 + number)}
-            one.call(begin, begin + taking_us * made.US, sequence=number, **values)
-    trace = made.write(tmp_path / "t", files)
+            values = {"function": function, "bytes": size, "address": factory.CODE + 0x10 * (1 + number)}
+            one.call(begin, begin + taking_us * factory.US, sequence=number, **values)
+    trace = factory.write(tmp_path / "t", files)
     both = [
-        *made_results.rows(dict(ONE)),
-        *made_results.rows({"no_delay": {"linear": 40}}, collective="bcast", bytes=64),
+        *results_factory.rows(dict(ONE)),
+        *results_factory.rows({"no_delay": {"linear": 40}}, collective="bcast", bytes=64),
     ]
-    measured = made_results.results(tmp_path / "r", both)
+    measured = results_factory.results(tmp_path / "r", both)
     found = predicted(trace, measured)
-    assert "MPI_Alltoall at 32 KiB" in sentence(summarize(open_trace(trace)))
-    assert found.recorded.calls[0].words.startswith("MPI_Alltoall of 32 KiB at app+0x1020")
-    assert not any("tuned first" in note for note in found.notes)
+    assert "MPI_Alltoall at 32 KiB" in sentence(summarise(open_trace(trace)))
+    assert found.recorded.calls[0].description.startswith("MPI_Alltoall of 32 KiB at app+0x1020")
+    assert not any("instead of the recommended" in note for note in found.notes)
     together = predicted(trace, measured, everything=True)
     assert [one.collective for one in together.recorded.calls] == ["alltoall", "alltoall", "bcast"]
 
@@ -168,16 +166,16 @@ def test_an_algorithm_that_was_not_measured_cannot_be_what_ran(trace: Path, tmp_
 
 
 def test_all_and_a_choice_of_calls_contradict_each_other(trace: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--all is about all calls"):
+    with pytest.raises(BadInput, match="--all selects all calls"):
         predicted(trace, results(tmp_path), everything=True, collective="alltoall")
 
 
 def test_results_of_several_machines_are_refused(trace: Path, tmp_path: Path) -> None:
     cases = [
-        *made_results.rows(dict(ONE), engine="import", library="Hydra"),
-        *made_results.rows(dict(ONE), engine="import", library="Galileo"),
+        *results_factory.rows(dict(ONE), engine="import", library="Hydra"),
+        *results_factory.rows(dict(ONE), engine="import", library="Galileo"),
     ]
     for number, one in enumerate(cases):
         one["case"] = str(number)
     with pytest.raises(BadInput, match="several machines or libraries: Galileo, Hydra"):
-        predicted(trace, made_results.results(tmp_path / "r", cases, {}))
+        predicted(trace, results_factory.results(tmp_path / "r", cases, {}))

@@ -17,11 +17,10 @@ from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
 from offbeat.mpi.launch import command
-from offbeat.trace.function_names import shortened
+from offbeat.trace.call_sites import CallSite, shortened
+from offbeat.trace.call_sites import Frame as RecordedFrame
 from offbeat.trace.read import open_trace
-from offbeat.trace.sites import Frame as RecordedFrame
-from offbeat.trace.sites import Site
-from offbeat.trace.summary import summarize
+from offbeat.trace.summary import summarise
 
 DEPTH = 4
 PAGE_BYTES = 4096
@@ -74,7 +73,7 @@ def _frame(words: str, address: str | None) -> Frame:
     return (re.sub(r" from \S+$", "", name), place[1] if place else "")
 
 
-def recorded(traced: Traced, program: Path, *words: str, function: str, depth: int = DEPTH) -> list[Site]:
+def recorded(traced: Traced, program: Path, *words: str, function: str, depth: int = DEPTH) -> list[CallSite]:
     """The sites of rank 0's calls of a function, in their order."""
     told = {"OFFBEAT_TRACE_DEPTH": str(depth)}
     traced.trace(program, 1, *words, variables=told)
@@ -91,14 +90,14 @@ def _bare(name: str) -> str:
     return shortened(name).rsplit("::", 1)[-1]
 
 
-def assert_same(sites: Sequence[Site], calls: Sequence[Sequence[Frame]]) -> None:
+def assert_same(sites: Sequence[CallSite], calls: Sequence[Sequence[Frame]]) -> None:
     """Every call is gdb's, as :func:`are_same` says."""
     assert len(sites) == len(calls) > 0
     for site, call in zip(sites, calls, strict=True):
         assert are_same(site, call), (site, call)
 
 
-def are_same(site: Site, call: Sequence[Frame]) -> bool:
+def are_same(site: CallSite, call: Sequence[Frame]) -> bool:
     """Whether function and line are gdb's, and the callers gdb's but for copies of inlined functions."""
     ours = [_recorded_frame(one) for one in site.frames]
     theirs = [(_bare(name), place) for name, place in call]
@@ -153,7 +152,7 @@ def test_own_mpi_wrappers_do_not_hide_calls(traced: Traced) -> None:
     for rank in ranks:
         assert rank.names == [*["MPI_Allreduce"] * 5, "MPI_Bcast", "MPI_Barrier"]
         assert rank.state == 1 and rank.notes == []
-    summary = summarize(open_trace(traced.folder / "trace"))
+    summary = summarise(open_trace(traced.folder / "trace"))
     assert {row.site for row in summary.rows} == {
         "norm (own_wrappers.c:22)",
         "main (own_wrappers.c:31)",
@@ -178,7 +177,7 @@ def test_python_functions_and_lines(on_openmpi: Traced) -> None:
     assert sites[0].frames[0].text == "dot (call_sites.py:22)"
 
 
-def test_python_is_left_alone_where_that_is_wished(on_openmpi: Traced) -> None:
+def test_python_is_left_alone_where_that_is_requested(on_openmpi: Traced) -> None:
     pytest.importorskip("mpi4py")
     script = str(PROGRAMS / "call_sites.py")
     sites = recorded(on_openmpi, Path(sys.executable), script, function="MPI_Allreduce", depth=0)
@@ -234,7 +233,7 @@ def test_copies_of_one_line_are_one_row_and_callers_of_a_wrapper_are_two(on_open
     program = on_openmpi.compile_c("call_sites.c", ["-g", "-O2"])
     on_openmpi.trace(program, 2)
     folder = on_openmpi.folder / "trace"
-    rows = {row.site: row for row in summarize(open_trace(folder)).rows}
+    rows = {row.site: row for row in summarise(open_trace(folder)).rows}
     assert {site: row.calls for site, row in rows.items()} == {
         "exchanged (call_sites.c:7)": 8,
         "dot (call_sites.c:14) from first (call_sites.c:27)": 10,
@@ -251,7 +250,7 @@ def test_callers_that_fall_together_are_told_and_clusters_named(on_openmpi: Trac
     program = on_openmpi.compile_c("call_sites.c", ["-g", "-O2"])
     on_openmpi.trace(program, 2, variables={"OFFBEAT_TRACE_DEPTH": "1"})
     folder = on_openmpi.folder / "trace"
-    (row,) = [row for row in summarize(open_trace(folder)).rows if row.site == "dot (call_sites.c:14)"]
+    (row,) = [row for row in summarise(open_trace(folder)).rows if row.site == "dot (call_sites.c:14)"]
     assert row.calls == 20 and row.stability < 0.5
     assert "--what clusters" in said("pattern", folder, "--site", "call_sites.c:14")
     assert "the mean pattern explains less than 50%" in said("summary", folder)
@@ -260,5 +259,5 @@ def test_callers_that_fall_together_are_told_and_clusters_named(on_openmpi: Trac
 def test_every_library_records_paths(traced: Traced) -> None:
     program = traced.compile_c("call_sites.c", ["-g", "-O2"])
     traced.trace(program, 2)
-    sites = {row.site for row in summarize(open_trace(traced.folder / "trace")).rows}
+    sites = {row.site for row in summarise(open_trace(traced.folder / "trace")).rows}
     assert "dot (call_sites.c:14) from first (call_sites.c:27)" in sites

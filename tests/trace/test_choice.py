@@ -5,29 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import made_traces as made
 import pytest
+import trace_factory as factory
 from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
 from offbeat.errors import BadInput
 from offbeat.trace import format as form
-from offbeat.trace.advice import sentence
-from offbeat.trace.choice import choose_row
+from offbeat.trace.call_site_stats import description_of
 from offbeat.trace.page import drawn_rows
 from offbeat.trace.read import open_trace
-from offbeat.trace.row_words import described
-from offbeat.trace.summary import Summary, summarize
+from offbeat.trace.recommendation import choose_row, sentence
+from offbeat.trace.summary import Summary, summarise
 
 US = 1000
-ALLTOALL, BCAST, LATER = (made.CODE + offset for offset in (0x10, 0x20, 0x30))
+ALLTOALL, BCAST, LATER = (factory.CODE + offset for offset in (0x10, 0x20, 0x30))
 
 
-def summary_of(folder: Path, ranks: list[made.MadeFile]) -> Summary:
-    return summarize(open_trace(made.write(folder, ranks)))
+def summary_of(folder: Path, ranks: list[factory.MadeFile]) -> Summary:
+    return summarise(open_trace(factory.write(folder, ranks)))
 
 
-def starts(one: made.MadeFile, number: int, taking: int, **values: Any) -> None:
+def starts(one: factory.MadeFile, number: int, taking: int, **values: Any) -> None:
     """Starts of a persistent allreduce that are completed so long after."""
     for place in range(number):
         at = 10_000_000 * (place + 1)
@@ -37,7 +36,7 @@ def starts(one: made.MadeFile, number: int, taking: int, **values: Any) -> None:
 
 
 def test_a_persistent_collective_that_takes_more_time_is_not_taken_unasked(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         starts(one, 3, 9_000_000)
         one.call(100, 100 + 5 * US, sequence=1, function="MPI_Alltoall", address=ALLTOALL)
@@ -47,7 +46,7 @@ def test_a_persistent_collective_that_takes_more_time_is_not_taken_unasked(tmp_p
 
 
 def test_of_calls_that_fit_those_that_can_be_tuned_come_first(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         starts(one, 3, 9_000_000)
         one.call(100, 100 + 5 * US, sequence=1)
@@ -55,7 +54,7 @@ def test_of_calls_that_fit_those_that_can_be_tuned_come_first(tmp_path: Path) ->
 
 
 def test_the_site_is_one_of_what_the_summary_names_though_another_site_takes_longer(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         for number, (function, address, taking) in enumerate(
             [("MPI_Bcast", BCAST, 60), ("MPI_Alltoall", ALLTOALL, 50), ("MPI_Alltoall", LATER, 40)]
@@ -69,26 +68,26 @@ def test_the_site_is_one_of_what_the_summary_names_though_another_site_takes_lon
 
 
 def test_with_nothing_to_tune_the_sites_are_named_and_none_is_taken(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         starts(one, 2, 9_000)
     summary = summary_of(tmp_path / "t", ranks)
     with pytest.raises(BadInput) as refused:
         choose_row(summary)
-    assert "none are taken unasked; choose with --collective" in str(refused.value)
-    assert described(choose_row(summary, site="app")) in str(refused.value)
+    assert "; choose with --collective" in str(refused.value)
+    assert description_of(choose_row(summary, site="app")) in str(refused.value)
 
 
 def test_constructors_are_not_among_what_can_be_chosen(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         one.call(100, 200, function="MPI_Comm_split")
-    with pytest.raises(BadInput, match="holds no calls of two ranks or more"):
+    with pytest.raises(BadInput, match="has no calls on two or more traced ranks"):
         choose_row(summary_of(tmp_path / "t", ranks))
 
 
 def test_the_verb_says_that_it_took_the_calls_to_tune_first(tmp_path: Path) -> None:
-    folder = made.pattern_trace(tmp_path / "t", [[0, 10, 30]])
+    folder = factory.pattern_trace(tmp_path / "t", [[0, 10, 30]])
     unasked = CliRunner().invoke(app, ["pattern", str(folder)], catch_exceptions=False)
     assert "on MPI_COMM_WORLD, the calls to tune first\n" in unasked.stderr
     asked = CliRunner().invoke(app, ["pattern", str(folder), "--site", "app"], catch_exceptions=False)
@@ -96,7 +95,7 @@ def test_the_verb_says_that_it_took_the_calls_to_tune_first(tmp_path: Path) -> N
 
 
 def test_pictures_and_their_commands_are_of_calls_that_can_be_chosen(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         one.call(100, 900_000, function="MPI_Comm_split")
         one.call(1_000_000, 1_000_000 + 5 * US, sequence=1)

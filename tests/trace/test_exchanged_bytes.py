@@ -7,17 +7,17 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import made_traces as made
 import polars as pl
 import pytest
+import trace_factory as factory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.trace.exchanged_bytes import FROM_ROOT, TO_ALL, TO_ROOT, Role, exchanged
 from offbeat.trace.export_otf2 import export_otf2
-from offbeat.trace.export_table import export_parquet
+from offbeat.trace.exports import export_parquet
+from offbeat.trace.message_sizes import FROM_ROOT, TO_ALL, TO_ROOT, Role, exchanged
 from offbeat.trace.read import Trace, open_trace
-from offbeat.trace.summary import summarize
+from offbeat.trace.summary import summarise
 
 P = 4
 ROOT = 1
@@ -50,13 +50,13 @@ EXCHANGED = {
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    files = made.files(P)
+    files = factory.files(P)
     for rank, one in enumerate(files):
         for sequence, (function, root, sizes) in enumerate(STATED):
             begin = 1001 + 1000 * sequence
             values = {"function": function, "root": root, "bytes": sizes[rank], "sequence": sequence}
             one.call(begin, begin + 500, **values)
-    return open_trace(made.write(tmp_path / "t", files))
+    return open_trace(factory.write(tmp_path / "t", files))
 
 
 def test_otf2_has_what_each_role_sends_and_receives(trace: Trace, tmp_path: Path) -> None:
@@ -117,5 +117,5 @@ def test_sizes_mean_the_same_for_regular_and_irregular_collectives(trace: Trace,
     assert found["MPI_Alltoallv"] == (11, 43)  # the mean block, rounded up
     assert found["MPI_Reduce_scatter"] == (100, 400)
     assert found["MPI_Allgatherv"] == (43, 43)
-    sizes = {row.function: row.most_bytes for row in summarize(trace).rows}
+    sizes = {row.function: row.most_bytes for row in summarise(trace).rows}
     assert (sizes["MPI_Alltoall"], sizes["MPI_Reduce_scatter"], sizes["MPI_Alltoallv"]) == (100, 100, 11)

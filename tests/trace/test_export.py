@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import made_traces as made
 import numpy as np
 import polars as pl
 import pytest
+import trace_factory as factory
 
 from offbeat.errors import BadInput
 from offbeat.trace import format as form
 from offbeat.trace.export_otf2 import export_otf2
-from offbeat.trace.export_perfetto import export_perfetto
-from offbeat.trace.export_table import export_csv, export_parquet
+from offbeat.trace.exports import export_csv, export_parquet, export_perfetto
 from offbeat.trace.read import Trace, open_trace
 
 EVENT: dict[str, Any] = {
@@ -87,10 +86,10 @@ def nested(events: list[dict[str, Any]]) -> bool:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
-        one.definitions.append(made.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
-        one.definitions.append(made.name(3, 'a "name", with comma'))
+        one.definitions.append(factory.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
+        one.definitions.append(factory.name(3, 'a "name", with comma'))
         late = 500 * one.rank
         one.call(1001 + late, 2001, bytes=64, flags=form.IN_PLACE)
         one.call(3001, 3101, sequence=0, communicator=3, function="MPI_Iallreduce", flags=form.ISSUE)
@@ -99,7 +98,7 @@ def trace(tmp_path: Path) -> Trace:
             flags = form.COMPLETION | 2 << form.BY_SHIFT
             one.call(4001, 5001, sequence=sequence, communicator=3, function="MPI_Iallreduce", flags=flags)
         one.call(6001, 7001, sequence=1, function="MPI_Bcast", root=1, lane=1)
-    return open_trace(made.write(tmp_path / "t", ranks))
+    return open_trace(factory.write(tmp_path / "t", ranks))
 
 
 def test_perfetto_is_valid_and_has_every_call(trace: Trace, tmp_path: Path) -> None:
@@ -118,9 +117,9 @@ def test_perfetto_is_valid_and_has_every_call(trace: Trace, tmp_path: Path) -> N
 
 def test_perfetto_events_follow_the_rules_of_the_format(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
-    ranks = made.files(3)
+    ranks = factory.files(3)
     for one in ranks:
-        one.definitions.append(made.communicator(3, range(3), one.rank, ordinal=1, parent=1))
+        one.definitions.append(factory.communicator(3, range(3), one.rank, ordinal=1, parent=1))
         at = 1000 + 100 * one.rank
         for sequence in range(300):
             gap, length = (int(value) for value in rng.integers(1, 90_000, 2))
@@ -134,7 +133,7 @@ def test_perfetto_events_follow_the_rules_of_the_format(tmp_path: Path) -> None:
                 one.call(wait, wait + 900, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
                 at += 1400
             at += gap + length
-    export_perfetto(open_trace(made.write(tmp_path / "t", ranks)), tmp_path / "out.json")
+    export_perfetto(open_trace(factory.write(tmp_path / "t", ranks)), tmp_path / "out.json")
     events = strictly_read(tmp_path / "out.json")
     by_thread: dict[tuple[int, int], list[dict[str, Any]]] = {}
     pairs: dict[tuple[int, str], list[tuple[str, float]]] = {}
@@ -181,7 +180,7 @@ def test_csv_and_parquet_hold_the_same_table(trace: Trace, tmp_path: Path) -> No
 
 
 def test_an_empty_trace_is_an_empty_table(tmp_path: Path) -> None:
-    trace = open_trace(made.write(tmp_path / "t", made.files(2)))
+    trace = open_trace(factory.write(tmp_path / "t", factory.files(2)))
     export_parquet(trace, tmp_path / "out.parquet")
     export_csv(trace, tmp_path / "out.csv")
     assert pl.read_parquet(tmp_path / "out.parquet").height == 0

@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import made_traces as made
 import numpy as np
 import pytest
+import trace_factory as factory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,32 +19,38 @@ from offbeat.pattern.file import Pattern, recorded_from
 from offbeat.pattern.replay import Replay
 from offbeat.trace import format as form
 from offbeat.trace.arrivals import Arrivals, collect
-from offbeat.trace.choice import choose_row
 from offbeat.trace.clusters import clusters, explained
-from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern, scaled
+from offbeat.trace.patterns import (
+    call_pattern,
+    cluster_patterns,
+    mean_pattern,
+    median_pattern,
+    recorded_calls,
+    scaled,
+)
+from offbeat.trace.patterns import scaled as scaled_replay
 from offbeat.trace.read import open_trace
-from offbeat.trace.replay import recorded_calls
-from offbeat.trace.replay import scaled as scaled_replay
-from offbeat.trace.summary import Summary, summarize
+from offbeat.trace.recommendation import choose_row
+from offbeat.trace.summary import Summary, summarise
 
 US = 1e-6
 
 
 def collected(folder: Path, **options: Any) -> tuple[Summary, Arrivals]:
     trace = open_trace(folder)
-    summary = summarize(trace)
+    summary = summarise(trace)
     return summary, collect(trace, choose_row(summary, collective="allreduce"), **options)
 
 
 def test_the_mean_is_the_papers_scenario(tmp_path: Path) -> None:
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10, 30], [0, 20, 10]]))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10, 30], [0, 20, 10]]))
     pattern = mean_pattern(summary, arrivals.row)
     assert pattern.delays_s == pytest.approx([0, 15 * US, 20 * US])
     assert "mean delay over 2 calls" in pattern.header["pattern"]
 
 
 def test_a_pattern_of_a_trace_is_read_back_from_its_file(tmp_path: Path) -> None:
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10, 30]]))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10, 30]]))
     path = tmp_path / "mine.txt"
     pattern = mean_pattern(summary, arrivals.row)
     file.write(path, pattern)
@@ -52,20 +58,20 @@ def test_a_pattern_of_a_trace_is_read_back_from_its_file(tmp_path: Path) -> None
 
 
 def test_the_median_forgets_one_call_that_is_far_off(tmp_path: Path) -> None:
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10], [0, 10], [900, 0]]))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10], [0, 10], [900, 0]]))
     assert median_pattern(summary, arrivals).delays_s == pytest.approx([0, 10 * US])
     assert mean_pattern(summary, arrivals.row).delays_s[0] > 200 * US
 
 
 def test_a_single_call_is_taken_by_its_number(tmp_path: Path) -> None:
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10], [40, 0], [0, 10]]))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10], [40, 0], [0, 10]]))
     assert call_pattern(summary, arrivals, 1).delays_s == pytest.approx([40 * US, 0])
     with pytest.raises(BadInput, match=r"there is no call 3: .* 3 times, numbered from 0"):
         call_pattern(summary, arrivals, 3)
 
 
 def test_calls_are_numbered_in_the_order_in_which_they_began(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         for turn in range(6):
             at = 10_000 * (turn + 1)
@@ -76,7 +82,7 @@ def test_calls_are_numbered_in_the_order_in_which_they_began(tmp_path: Path) -> 
             }
             one.call(at + 100 * turn * one.rank, at + 1000, flags=form.START, **chosen)
             one.call(at + 2000, at + 3000, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
-    _, arrivals = collected(made.write(tmp_path / "t", ranks))
+    _, arrivals = collected(factory.write(tmp_path / "t", ranks))
     assert arrivals.delays_s[:, 1] == pytest.approx(np.arange(6) * 1e-7)
     assert arrivals.number.tolist() == list(range(6))
     assert arrivals.began_s == pytest.approx(np.arange(6) * 1e-5)
@@ -84,7 +90,7 @@ def test_calls_are_numbered_in_the_order_in_which_they_began(tmp_path: Path) -> 
 
 def test_a_replay_is_every_call_in_its_order(tmp_path: Path) -> None:
     delays = [[0, 10, 30], [40, 0, 5], [0, 0, 0]]
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", delays))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", delays))
     replay = recorded_calls(summary, arrivals)
     assert replay.delays_s == pytest.approx(np.array(delays) * US)
     assert replay.header["replay"] == "all 3 calls"
@@ -93,7 +99,7 @@ def test_a_replay_is_every_call_in_its_order(tmp_path: Path) -> None:
 
 
 def test_a_replay_and_the_scenario_of_the_same_calls_say_so(tmp_path: Path) -> None:
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10], [40, 0]]))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10], [40, 0]]))
     scenario = recorded_from(scaled(mean_pattern(summary, arrivals.row), 4).header)
     assert scenario == recorded_from(scaled_replay(recorded_calls(summary, arrivals, most=1), 4).header)
     assert scenario.startswith("MPI_Allreduce of 8 B at ")
@@ -102,7 +108,7 @@ def test_a_replay_and_the_scenario_of_the_same_calls_say_so(tmp_path: Path) -> N
 @given(count=st.integers(1, 60), most=st.integers(1, 80))
 def test_fewer_calls_of_a_replay_are_evenly_chosen(count: int, most: int) -> None:
     with TemporaryDirectory() as folder:
-        trace = made.pattern_trace(Path(folder) / "t", [[0, call] for call in range(count)])
+        trace = factory.pattern_trace(Path(folder) / "t", [[0, call] for call in range(count)])
         replay = recorded_calls(*collected(trace), most=most)
     chosen = np.round(replay.delays_s[:, 1] / US).astype(int)
     assert len(chosen) == min(count, most)
@@ -114,7 +120,7 @@ def test_fewer_calls_of_a_replay_are_evenly_chosen(count: int, most: int) -> Non
 
 
 def test_ranks_that_were_not_traced_have_the_nearest_ones_delays_in_each_call(tmp_path: Path) -> None:
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [[0, 10, 30, 5], [40, 0, 5, 1]]))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10, 30, 5], [40, 0, 5, 1]]))
     arrivals.delays_s[:, 2] = np.nan
     replay = recorded_calls(summary, arrivals)
     assert replay.delays_s == pytest.approx(np.array([[0, 10, 10, 5], [40, 0, 0, 1]]) * US)
@@ -131,7 +137,7 @@ def test_a_replay_is_scaled_call_by_call_as_a_pattern_is(calls: int, old: int, p
 
 
 def test_of_too_many_calls_every_so_many_th_is_kept(tmp_path: Path) -> None:
-    folder = made.pattern_trace(tmp_path / "t", [[0, call] for call in range(3000)])
+    folder = factory.pattern_trace(tmp_path / "t", [[0, call] for call in range(3000)])
     summary, arrivals = collected(folder, most_values=2000, most_records=1)
     assert arrivals.step == 4
     assert arrivals.number.tolist() == list(range(0, 3000, 4))
@@ -142,7 +148,7 @@ def test_of_too_many_calls_every_so_many_th_is_kept(tmp_path: Path) -> None:
 def test_two_patterns_that_alternate_are_two_clusters(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     calls = [([0, 0, 100, 0] if k % 3 else [80, 0, 0, 0]) + rng.uniform(0, 3, 4) for k in range(300)]
-    summary, arrivals = collected(made.pattern_trace(tmp_path / "t", [list(call) for call in calls]))
+    summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [list(call) for call in calls]))
     made_patterns = cluster_patterns(summary, arrivals)
     assert [round(cluster.share, 3) for _, cluster in made_patterns] == [0.667, 0.333]
     assert np.argmax(made_patterns[0][0].delays_s) == 2
@@ -150,7 +156,7 @@ def test_two_patterns_that_alternate_are_two_clusters(tmp_path: Path) -> None:
     assert all(cluster.explained > 0.99 for _, cluster in made_patterns)
 
 
-def test_calls_that_are_alike_are_one_cluster() -> None:
+def test_calls_that_are_similar_are_one_cluster() -> None:
     rng = np.random.default_rng(5)
     delays = np.array([0, 20, 50, 10]) + rng.uniform(0, 5, (500, 4))
     (one,) = clusters(delays)
@@ -206,7 +212,7 @@ def test_scaling_says_its_rule_and_keeps_the_skew(p: int) -> None:
 
 
 def test_ranks_that_are_not_traced_have_the_delay_of_the_nearest(tmp_path: Path) -> None:
-    folder = made.pattern_trace(tmp_path / "t", [[0, 10, 20, 30, 40, 50]])
+    folder = factory.pattern_trace(tmp_path / "t", [[0, 10, 20, 30, 40, 50]])
     for rank in (1, 2, 5):
         (folder / f"rank-{rank:06}.trace").unlink()
     summary, arrivals = collected(folder)
@@ -215,8 +221,8 @@ def test_ranks_that_are_not_traced_have_the_delay_of_the_nearest(tmp_path: Path)
     assert made_pattern.header["untraced"].startswith("3 of 6 ranks")
 
 
-def test_wishes_that_fit_nothing_are_told_what_there_is(tmp_path: Path) -> None:
-    summary = summarize(open_trace(made.pattern_trace(tmp_path / "t", [[0, 1]])))
+def test_arguments_that_match_nothing_list_the_rows(tmp_path: Path) -> None:
+    summary = summarise(open_trace(factory.pattern_trace(tmp_path / "t", [[0, 1]])))
     with pytest.raises(
         BadInput, match="no such calls; there are: MPI_Allreduce of 8 B at app\\+0x1010 on MPI_CO"
     ):

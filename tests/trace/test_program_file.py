@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from offbeat.trace.function_names import MOST_LETTERS, demangled, shortened
+from offbeat.trace.call_sites import MOST_LETTERS, demangled, shortened
 from offbeat.trace.program_file import ProgramFile
 
 SOURCE = """
@@ -49,10 +49,10 @@ def test_inlined_functions_come_before_their_callers(library: Path) -> None:
 
 def test_without_debugging_information_symbols_do(library: Path, tmp_path: Path) -> None:
     start = symbols(library)["caller"]
-    subprocess.run(["strip", "--strip-debug", "-o", tmp_path / "bare.so", library], check=True)
-    assert [(one.function, one.line) for one in ProgramFile(tmp_path / "bare.so").places(start + 4)] == [
-        ("caller", 0)
-    ]
+    subprocess.run(["strip", "--strip-debug", "-o", tmp_path / "collective_name.so", library], check=True)
+    assert [
+        (one.function, one.line) for one in ProgramFile(tmp_path / "collective_name.so").places(start + 4)
+    ] == [("caller", 0)]
 
 
 def test_damaged_files_end_soon_and_without_an_error(library: Path, tmp_path: Path) -> None:

@@ -9,19 +9,19 @@ import struct
 import subprocess
 from pathlib import Path
 
-import made_traces as made
 import numpy as np
 import pytest
+import trace_factory as factory
 
 from offbeat.errors import BadInput
+from offbeat.trace import call_sites as sites
 from offbeat.trace import format as form
-from offbeat.trace import sites
 from offbeat.trace.clock import RankClock
 from offbeat.trace.definitions import ClockPoint, Mapping
-from offbeat.trace.export_table import export_csv
+from offbeat.trace.exports import export_csv
 from offbeat.trace.rank_file import open_file
 from offbeat.trace.read import open_trace, spans
-from offbeat.trace.summary import Summary, summarize
+from offbeat.trace.summary import Summary, summarise
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HEADER = REPOSITORY / "native" / "trace" / "format.h"
@@ -109,35 +109,35 @@ def test_no_kind_of_definition_is_missing() -> None:
 
 
 def summary_of(folder: Path) -> Summary:
-    return summarize(open_trace(folder))
+    return summarise(open_trace(folder))
 
 
 def words(summary: Summary) -> str:
-    return "\n".join(summary.words)
+    return "\n".join(summary.notes)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two ranks with 3000 calls each: three pages of records."""
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         for sequence in range(3000):
             one.call(1000 * (sequence + 1), 1000 * (sequence + 1) + 500, sequence=sequence)
-    return made.write(tmp_path / "t", ranks)
+    return factory.write(tmp_path / "t", ranks)
 
 
 def test_a_whole_trace_has_nothing_to_say(folder: Path) -> None:
     summary = summary_of(folder)
-    assert summary.words == []
+    assert summary.notes == []
     assert (summary.records, summary.rows[0].calls, summary.rows[0].whole) == (6000, 3000, 3000)
 
 
-def test_a_file_cut_off_in_a_page_is_read_up_to_there(folder: Path) -> None:
+def test_a_file_truncated_in_a_page_is_read_up_to_there(folder: Path) -> None:
     path = folder / "rank-000001.trace"
     path.write_bytes(path.read_bytes()[: 2 * form.PAGE_BYTES + form.PAGE_HEADER_BYTES + 100 * 56 + 20])
     summary = summary_of(folder)
     assert (summary.rows[0].calls, summary.rows[0].whole) == (3000, 100)
-    assert "rank 1: the file ends in the middle of a page" in words(summary)
+    assert "rank 1: the file is truncated in the middle of a page" in words(summary)
     assert "rank 1: 2 pages of 5 are missing" in words(summary)
 
 
@@ -176,7 +176,7 @@ def test_pages_behind_one_that_was_never_written_are_read(folder: Path) -> None:
     assert summary.rows[0].whole == 3000 - form.RECORDS_A_PAGE
 
 
-def test_records_that_were_being_written_are_left_out(folder: Path) -> None:
+def test_records_that_were_being_written_are_ignored(folder: Path) -> None:
     path = folder / "rank-000000.trace"
     raw = bytearray(path.read_bytes())
     begin = 2 * form.PAGE_BYTES + form.PAGE_HEADER_BYTES
@@ -185,7 +185,7 @@ def test_records_that_were_being_written_are_left_out(folder: Path) -> None:
     assert summary_of(folder).rows[0].whole == 2999
 
 
-def test_records_that_make_no_sense_are_left_out_and_counted(folder: Path) -> None:
+def test_records_that_are_invalid_are_ignored_and_counted(folder: Path) -> None:
     path = folder / "rank-000000.trace"
     raw = bytearray(path.read_bytes())
     begin = 2 * form.PAGE_BYTES + form.PAGE_HEADER_BYTES
@@ -194,43 +194,46 @@ def test_records_that_make_no_sense_are_left_out_and_counted(folder: Path) -> No
     path.write_bytes(raw)
     summary = summary_of(folder)
     assert summary.rows[0].whole == 2998
-    assert "2 records that make no sense" in words(summary)
+    assert "2 invalid records" in words(summary)
 
 
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        (form.RUNNING, "did not end in order (killed, or still running)"),
+        (form.RUNNING, "did not end normally (killed, or still running)"),
         (form.EXITED, "ended without MPI_Finalize"),
         (form.ABORTED, "ended by MPI_Abort"),
     ],
 )
-def test_how_a_process_ended_is_said(tmp_path: Path, state: int, said: str) -> None:
-    ranks = made.files(2)
+def test_how_a_process_ended_is_reported(tmp_path: Path, state: int, said: str) -> None:
+    ranks = factory.files(2)
     ranks[1].header = {"state": state, "ended_ns": 0}
     for one in ranks:
         one.call(1000, 2000)
-    summary = summary_of(made.write(tmp_path / "t", ranks))
+    summary = summary_of(factory.write(tmp_path / "t", ranks))
     assert f"rank 1: {said}" in words(summary)
     assert summary.rows[0].whole == 1
 
 
-def test_a_run_that_was_killed_lasts_until_its_last_record_and_that_is_said(tmp_path: Path) -> None:
-    ranks = made.files(1)
+def test_a_run_that_was_killed_lasts_until_its_last_record_and_reported(tmp_path: Path) -> None:
+    ranks = factory.files(1)
     ranks[0].header = {"state": form.RUNNING, "ended_ns": 0, "began_ns": 1000}
     ranks[0].call(2000, 5000)
-    summary = summary_of(made.write(tmp_path / "t", ranks))
+    summary = summary_of(factory.write(tmp_path / "t", ranks))
     assert summary.run_s == pytest.approx(4e-6)
     assert "counts to its last record only" in words(summary)
 
 
-def test_a_full_disk_is_said_once(tmp_path: Path) -> None:
-    for number, notes in enumerate(([], [made.note("3 records found no room in the trace (No space left)")])):
-        ranks = made.files(1)
+def test_a_full_disk_is_reported_once(tmp_path: Path) -> None:
+    for number, notes in enumerate(
+        ([], [factory.note("3 records found no room in the trace (No space left)")])
+    ):
+        ranks = factory.files(1)
         ranks[0].header |= {"lost": 3, "lost_because": errno.ENOSPC}
         ranks[0].definitions += notes
         ranks[0].call(2000, 5000)
-        assert words(summary_of(made.write(tmp_path / str(number), ranks))).count("found no room") == 1
+        text = words(summary_of(factory.write(tmp_path / str(number), ranks)))
+        assert text.count("found no room") + text.count("could not be written") == 1
 
 
 def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:
@@ -245,10 +248,10 @@ def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "ends within its header: 0 bytes"),
-        (b"OFFBEATT123", "ends within its header: 11 bytes"),
-        (bytes(65536), "is empty: its process ended as it began"),
-        (b"#!/bin/sh\n" * 9999, "is no trace of offbeat's"),
+        (b"", "is truncated within its header, after 0 bytes"),
+        (b"OFFBEATT123", "is truncated within its header, after 11 bytes"),
+        (bytes(65536), "is empty: its process ended during MPI_Init"),
+        (b"#!/bin/sh\n" * 9999, "is not an offbeat trace"),
     ],
 )
 def test_files_that_are_no_traces_are_named_and_the_others_read(
@@ -262,10 +265,10 @@ def test_files_that_are_no_traces_are_named_and_the_others_read(
 
 
 def test_members_are_put_together_where_the_file_that_lists_them_is_lost(tmp_path: Path) -> None:
-    ranks = made.files(3)
+    ranks = factory.files(3)
     for one in ranks:
         one.call(1000 + 10 * one.rank, 2000)
-    folder = made.write(tmp_path / "t", ranks)
+    folder = factory.write(tmp_path / "t", ranks)
     (folder / "rank-000000.trace").unlink()
     (row,) = summary_of(folder).rows
     assert (row.processes, row.whole) == (3, 1)
@@ -273,13 +276,13 @@ def test_members_are_put_together_where_the_file_that_lists_them_is_lost(tmp_pat
     assert row.delays_s[1:] == pytest.approx([0, 10e-9])
 
 
-def test_files_of_another_run_are_left_out(folder: Path) -> None:
-    stranger = made.files(9)[5]
+def test_files_of_another_run_are_ignored(folder: Path) -> None:
+    stranger = factory.files(9)[5]
     stranger.header = {"run": 8}
     stranger.write(folder)
     summary = summary_of(folder)
     assert summary.rows[0].whole == 3000
-    assert "1 file of another run in the folder: left out" in words(summary)
+    assert "1 file of another run in the folder: ignored" in words(summary)
 
 
 def test_a_rank_that_is_there_twice_is_read_once(folder: Path) -> None:
@@ -299,18 +302,18 @@ def test_a_header_with_impossible_numbers_is_refused(folder: Path, offset: int) 
         open_trace(folder)
 
 
-def test_a_communicator_of_an_impossible_size_is_left_out(tmp_path: Path) -> None:
-    ranks = made.files(2)
+def test_a_communicator_of_an_impossible_size_is_ignored(tmp_path: Path) -> None:
+    ranks = factory.files(2)
     for one in ranks:
-        whole = bytearray(made.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
+        whole = bytearray(factory.communicator(3, [0, 1], one.rank, ordinal=1, parent=1))
         size = form.DEFINITION.size + 20
         whole[size : size + 4] = (2**32 - 1).to_bytes(4, "little")
         one.definitions.append(bytes(whole))
         one.call(1000, 2000)
         one.call(3000, 4000, communicator=3)
-    summary = summary_of(made.write(tmp_path / "t", ranks))
+    summary = summary_of(factory.write(tmp_path / "t", ranks))
     assert [(row.communicator, row.calls) for row in summary.rows] == [("MPI_COMM_WORLD", 1)]
-    assert "that cannot be read" in words(summary)
+    assert "unreadable definition" in words(summary)
 
 
 def test_folders_without_a_trace_say_what_to_do(tmp_path: Path) -> None:
@@ -320,23 +323,23 @@ def test_folders_without_a_trace_say_what_to_do(tmp_path: Path) -> None:
         open_trace(tmp_path / "nowhere")
 
 
-def test_what_the_tracer_noted_and_lost_is_said(tmp_path: Path) -> None:
-    ranks = made.files(1)
-    ranks[0].definitions.append(made.note("recording stopped: the disk is full"))
+def test_what_the_tracer_noted_and_lost_is_reported(tmp_path: Path) -> None:
+    ranks = factory.files(1)
+    ranks[0].definitions.append(factory.note("recording stopped: the disk is full"))
     ranks[0].header = {"lost": 12, "lost_because": 28}
     ranks[0].call(1000, 2000)
-    said = words(summary_of(made.write(tmp_path / "t", ranks)))
+    said = words(summary_of(factory.write(tmp_path / "t", ranks)))
     assert "rank 0: recording stopped: the disk is full" in said
-    assert "rank 0: 12 records found no room: the disk was full" in said
+    assert "rank 0: 12 records could not be written: the disk was full" in said
 
 
-def test_definitions_that_are_cut_off_do_not_stop_the_reading(tmp_path: Path) -> None:
-    ranks = made.files(1)
+def test_definitions_that_are_truncated_do_not_stop_the_reading(tmp_path: Path) -> None:
+    ranks = factory.files(1)
     ranks[0].definitions.append(b"\xff\xff\x00\x00\x05\x00\x00\x00")
     ranks[0].call(1000, 2000)
-    summary = summary_of(made.write(tmp_path / "t", ranks))
+    summary = summary_of(factory.write(tmp_path / "t", ranks))
     assert summary.rows[0].calls == 1
-    assert "1 definition that cannot be read" in words(summary)
+    assert "1 unreadable definition" in words(summary)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -355,16 +358,16 @@ def test_noise_in_a_file_is_never_worse_than_a_sentence(folder: Path, seed: int)
     export_csv(open_trace(folder), folder / "out.csv")
 
 
-def test_ids_and_members_beyond_all_bounds_are_left_out(tmp_path: Path) -> None:
-    ranks = made.files(2)
+def test_ids_and_members_beyond_all_bounds_are_ignored(tmp_path: Path) -> None:
+    ranks = factory.files(2)
     for one in ranks:
         name = b"MPI_Frobnicate"
         packed = struct.pack("<HHHH", 65535, form.BLOCKING, 65535, len(name)) + name
-        one.definitions.append(made.definition(form.FUNCTION, packed))
-        one.definitions.append(made.communicator(3, [0, 1, 2**31 - 1], one.rank, ordinal=1, parent=1))
+        one.definitions.append(factory.definition(form.FUNCTION, packed))
+        one.definitions.append(factory.communicator(3, [0, 1, 2**31 - 1], one.rank, ordinal=1, parent=1))
         one.call(1000, 2000)
         one.call(3000, 4000, communicator=3)
-    folder = made.write(tmp_path / "t", ranks)
+    folder = factory.write(tmp_path / "t", ranks)
     summary = summary_of(folder)
     assert [(row.communicator_index, row.whole) for row in summary.rows] == [(0, 1), (2, 1)]
     export_csv(open_trace(folder), folder / "out.csv")
@@ -421,39 +424,39 @@ def test_large_times_lose_nothing() -> None:
 
 
 def test_a_point_that_replaces_makes_earlier_ones_invalid(tmp_path: Path) -> None:
-    (one,) = made.files(1, points=False)
-    one.definitions += [made.point(1, 10**12), made.point(5, 5, anew=True), made.point(1000, 1010)]
+    (one,) = factory.files(1, points=False)
+    one.definitions += [factory.point(1, 10**12), factory.point(5, 5, anew=True), factory.point(1000, 1010)]
     points = open_file(one.write(tmp_path)).definitions.points
     assert [point.local_ns for point in points] == [5, 1000]
 
 
 def test_without_clock_points_one_node_is_compared_as_it_is(tmp_path: Path) -> None:
-    ranks = made.files(2, points=False)
+    ranks = factory.files(2, points=False)
     for one in ranks:
         one.call(1000 + 7 * one.rank, 2000)
         one.header = {"began_unix_ns": 10**18 + 12345 * one.rank}
-    summary = summary_of(made.write(tmp_path / "t", ranks))
+    summary = summary_of(factory.write(tmp_path / "t", ranks))
     assert summary.rows[0].delays_s[1] == pytest.approx(7e-9)
-    assert "no clock points; its processes read one clock" in words(summary)
+    assert "no clock points; all its processes read the clock" in words(summary)
 
 
-def test_without_clock_points_nodes_are_compared_by_calendar_and_it_is_said(tmp_path: Path) -> None:
-    ranks = made.files(2, points=False)
+def test_without_clock_points_nodes_are_compared_by_calendar_and_reported(tmp_path: Path) -> None:
+    ranks = factory.files(2, points=False)
     ranks[1].header = {"host": b"node1", "began_ns": 500_001}
     ranks[0].call(1000, 2000)
     ranks[1].call(501_000 + 40, 502_000)
-    summary = summary_of(made.write(tmp_path / "t", ranks))
+    summary = summary_of(factory.write(tmp_path / "t", ranks))
     assert summary.rows[0].delays_s[1] == pytest.approx(40e-9)
-    assert "compared by their calendars" in words(summary)
+    assert "compared by wall clock time" in words(summary)
 
 
-def test_a_rank_without_points_takes_those_of_its_node_or_is_left_out(tmp_path: Path) -> None:
-    ranks = made.files(3, points=False)
-    ranks[0].definitions.append(made.point(1, 101, same=False))
+def test_a_rank_without_points_takes_those_of_its_node_or_is_ignored(tmp_path: Path) -> None:
+    ranks = factory.files(3, points=False)
+    ranks[0].definitions.append(factory.point(1, 101, same=False))
     ranks[2].header = {"host": b"node1"}
     for one in ranks:
         one.call(1000 + one.rank, 2000)
-    summary = summary_of(made.write(tmp_path / "t", ranks))
+    summary = summary_of(factory.write(tmp_path / "t", ranks))
     assert "Rank 2 has no clock points" in words(summary)
     assert summary.rows[0].delays_s == pytest.approx([0, 1e-9, np.nan], nan_ok=True)
     assert [late.name for late in summary.rows[0].latest_nodes] == ["node0"]
@@ -472,16 +475,16 @@ def test_a_site_is_named_after_its_function_and_line(tmp_path: Path) -> None:
     start = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" caller"))
     code = library.read_bytes()[start : start + 64]
     behind_call = start + code.index(b"\xe8") + 5
-    all_sites = sites.Sites()
-    of_file = sites.SitesOfFile([Mapping(0x7000000, 0x7100000, 0, str(library))], {}, all_sites)
+    all_sites = sites.CallSites()
+    of_file = sites.AddressResolver([Mapping(0x7000000, 0x7100000, 0, str(library))], {}, all_sites)
     (number,) = of_file.numbers(np.array([0x7000000 + behind_call], dtype=np.uint64))
-    assert sites.texts([all_sites.all[number]]) == ["caller (program.c:3)"]
+    assert sites.site_labels([all_sites.all[number]]) == ["caller (program.c:3)"]
 
 
 def test_an_address_outside_of_all_files_is_itself() -> None:
-    all_sites = sites.Sites()
-    (number,) = sites.SitesOfFile([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
-    assert sites.texts([all_sites.all[number]]) == ["0xabc"]
+    all_sites = sites.CallSites()
+    (number,) = sites.AddressResolver([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
+    assert sites.site_labels([all_sites.all[number]]) == ["0xabc"]
 
 
 def test_spans_are_short() -> None:

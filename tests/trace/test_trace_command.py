@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import made_traces as made
 import numpy as np
 import pytest
+import trace_factory as factory
+from trace_run_without_mpi import STARTS, run_verb, started
 from typer.testing import CliRunner, Result
-from verb_without_mpi import STARTS, run_verb, started
 
 from offbeat.cli.trace import app
 from offbeat.errors import BadInput, RunFailed
@@ -22,8 +22,8 @@ from offbeat.mpi.installation import Installation
 from offbeat.pattern import file
 from offbeat.pattern import replay as replay_file
 from offbeat.trace import format as form
-from offbeat.trace.run import find_installation, prepare, tracer
-from offbeat.trace.wishes import COLLECTIVES, check
+from offbeat.trace.options import COLLECTIVES, check
+from offbeat.trace.run import find_installation, prepare, tracer_library
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -37,7 +37,7 @@ def run(*arguments: object) -> Result:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    return made.pattern_trace(
+    return factory.pattern_trace(
         tmp_path / "t", [[0, 10, 30, 0]] * 5, function="MPI_Alltoall", bytes=32768, operation_us=70
     )
 
@@ -52,11 +52,11 @@ def test_the_summary_says_where_time_goes_and_what_to_tune(trace: Path) -> None:
 
 
 def test_names_of_communicators_are_shown_as_they_are(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
-        one.definitions.append(made.name(1, "[bold]grid[/x]"))
+        one.definitions.append(factory.name(1, "[bold]grid[/x]"))
         one.call(1000, 2000)
-    assert " [bold]grid[/x] " in run("summary", made.write(tmp_path / "t", ranks)).stdout
+    assert " [bold]grid[/x] " in run("summary", factory.write(tmp_path / "t", ranks)).stdout
 
 
 def test_on_a_narrow_terminal_no_number_and_no_function_is_cut(trace: Path) -> None:
@@ -124,11 +124,11 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
     ("words", "said"),
     [
         (["summary", "nowhere"], "the trace nowhere cannot be read"),
-        (["export", "TRACE", "--to", "xml"], "known are perfetto, otf2, parquet, csv"),
+        (["export", "TRACE", "--to", "xml"], "the formats are perfetto, otf2, parquet, csv"),
         (["export", "TRACE", "--to", "csv", "--ranks", "x"], "give numbers and ranges"),
         (["export", "TRACE", "--to", "csv", "--ranks", "7"], "none of these ranks"),
-        (["pattern", "TRACE", "--what", "mode"], "known are mean, median, clusters, calls"),
-        (["pattern", "TRACE", "--most", "3"], "--most says how many calls a replay holds"),
+        (["pattern", "TRACE", "--what", "mode"], "give mean, median, clusters or calls"),
+        (["pattern", "TRACE", "--most", "3"], "--most limits the calls of a replay"),
         (["pattern", "TRACE", "--collective", "bcast"], "no such calls; there are: MPI_Alltoall of 32 KiB"),
         (["pattern", "TRACE", "--size", "5x"], "--size: "),
         (["pattern", "TRACE", "--call", "5"], "there is no call 5"),
@@ -158,25 +158,25 @@ def test_a_full_disk_is_a_sentence(trace: Path, words: list[str]) -> None:
 
 
 def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_path: Path) -> None:
-    ranks = made.files(3)
+    ranks = factory.files(3)
     for one in ranks:
         for number in range(4):
             begin = 100_000 * (number + 1)
             chosen: dict[str, Any] = {"function": "MPI_Iallreduce", "sequence": number}
             one.call(begin + 1000 * one.rank, begin + 1000 * one.rank + 100, flags=form.ISSUE, **chosen)
             one.call(begin + 50_000, begin + 60_000, flags=form.COMPLETION | 1 << form.BY_SHIFT, **chosen)
-    folder = made.write(tmp_path / "t", ranks)
+    folder = factory.write(tmp_path / "t", ranks)
     text = run("summary", folder).stdout
     assert re.search(r"MPI_Iallreduce\s+MPI_COMM_WORLD\s+3\s+8 B\s+4\s", text)
-    assert "holds no blocking collective" in text
+    assert "has no blocking collective" in text
     run("pattern", folder, "--collective", "allreduce", "-o", tmp_path / "late.txt")
     assert file.read(tmp_path / "late.txt", 3).delays_s == pytest.approx([0, 1e-6, 2e-6])
 
 
 def test_a_program_without_calls_has_a_summary_and_no_pattern(tmp_path: Path) -> None:
-    folder = made.write(tmp_path / "t", made.files(2))
+    folder = factory.write(tmp_path / "t", factory.files(2))
     assert "There is nothing to tune" in run("summary", folder).stdout
-    with pytest.raises(BadInput, match="holds no calls of two ranks or more"):
+    with pytest.raises(BadInput, match="has no calls on two or more traced ranks"):
         run("pattern", folder)
 
 
@@ -327,12 +327,12 @@ def test_a_launcher_that_failed_is_not_taken_for_a_program_without_mpi(
     _, _, err = run_verb(tmp_path, "-o", "t", "--", "/bin/sh", "-c", script)
     assert f"the command {said} before any process recorded" in err
     assert "called MPI_Init" not in err
-    assert "not MPI 5, name it with --mpi" in err
+    assert "not MPI 5, give it with --mpi" in err
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [((), "no process called MPI_Init of MPI 5"), (("--ranks", "9"), "no rank of those wished for (9)")],
+    [((), "no process called MPI_Init of MPI 5"), (("--ranks", "9"), "none of the selected ranks (9)")],
 )
 def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
     tmp_path: Path, options: tuple[str, ...], said: str
@@ -345,13 +345,13 @@ def test_a_command_that_ends_well_without_a_trace_does_not_end_with_0(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--every", "0", "--", "true"), "--every 0 cannot be read"),
+        (("--every", "0", "--", "true"), "--every 0 is invalid"),
         (("--nope", "3", "--", "true"), "there is no option --nope"),
         (("--", "./nothing"), "cannot start ./nothing: there is no such program"),
-        (("--", "/etc/passwd"), "cannot start /etc/passwd: it is no program that you may run"),
-        (("--", "mpirun", "-x", "LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
-        (("--", "mpirun", "-genv", "LD_PRELOAD", "/my.so", "./a"), "sets LD_PRELOAD itself"),
-        (("--", "srun", "--export=ALL,LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD itself"),
+        (("--", "/etc/passwd"), "cannot start /etc/passwd: it is not executable"),
+        (("--", "mpirun", "-x", "LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),
+        (("--", "mpirun", "-genv", "LD_PRELOAD", "/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),
+        (("--", "srun", "--export=ALL,LD_PRELOAD=/my.so", "./a"), "sets LD_PRELOAD and thereby removes"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_built(
@@ -384,6 +384,6 @@ def test_a_cache_that_ld_preload_cannot_name_is_refused_before_anything_is_built
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
 ) -> None:
     monkeypatch.setenv("OFFBEAT_CACHE", str(tmp_path / odd))
-    with pytest.raises(BadInput, match=f"{odd}/native/.* LD_PRELOAD cannot name a path"):
-        tracer(installation("mpich"))
+    with pytest.raises(BadInput, match=f"{odd}/native/.* LD_PRELOAD cannot contain a path"):
+        tracer_library(installation("mpich"))
     assert not (tmp_path / odd).exists()

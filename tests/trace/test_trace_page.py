@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import made_traces as made
 import numpy as np
 import pytest
+import trace_factory as factory
 from real_browser import opened
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
@@ -28,18 +28,18 @@ def report(*arguments: object) -> str:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Pages of a small, a wide, an odd and an empty trace."""
     folder = tmp_path_factory.mktemp("traces")
-    made.pattern_trace(
+    factory.pattern_trace(
         folder / "small", [[0, 10, 30, 0]] * 50, function="MPI_Alltoall", bytes=32768, operation_us=70
     )
-    made.pattern_trace(folder / "wide", np.random.default_rng(1).uniform(0, 90, (6, 700)).tolist())
-    ranks = made.files(3)
+    factory.pattern_trace(folder / "wide", np.random.default_rng(1).uniform(0, 90, (6, 700)).tolist())
+    ranks = factory.files(3)
     for one in ranks:
         one.header = {"program": EVIL.encode(), "library": EVIL.encode(), "host": EVIL.encode()}
-        one.definitions.append(made.communicator(3, [2, 1, 0], one.rank, ordinal=1, parent=1))
-        one.definitions += [made.name(3, EVIL), made.note(EVIL)]
+        one.definitions.append(factory.communicator(3, [2, 1, 0], one.rank, ordinal=1, parent=1))
+        one.definitions += [factory.name(3, EVIL), factory.note(EVIL)]
         one.call(1000, 2000, communicator=3)
-    made.write(folder / "odd", ranks)
-    made.write(folder / "empty", made.files(2))
+    factory.write(folder / "odd", ranks)
+    factory.write(folder / "empty", factory.files(2))
     for name in ("small", "wide", "odd", "empty"):
         report(folder / name)
     return {name: folder / f"{name}.html" for name in ("small", "wide", "odd", "empty")}
@@ -95,7 +95,7 @@ def test_a_trace_without_calls_has_a_page_that_says_so(browser: Chrome, pages: d
 
 
 def test_pictures_are_files_as_well_where_a_folder_is_given(tmp_path: Path) -> None:
-    folder = made.pattern_trace(tmp_path / "t", [[0, 10]] * 3)
+    folder = factory.pattern_trace(tmp_path / "t", [[0, 10]] * 3)
     said = report(folder, "--output", tmp_path / "page.html", "--pictures", tmp_path / "pictures")
     assert said.splitlines() == [f"report: {tmp_path / 'page.html'}", f"pictures: {tmp_path / 'pictures'}"]
     names = {path.stem for path in (tmp_path / "pictures").iterdir()}

@@ -16,12 +16,11 @@ from offbeat.mpi.launch import command
 from offbeat.pattern import file
 from offbeat.pattern.file import shape_pattern
 from offbeat.trace.arrivals import collect
-from offbeat.trace.choice import choose_row
-from offbeat.trace.patterns import mean_pattern
+from offbeat.trace.patterns import mean_pattern, recorded_calls
 from offbeat.trace.read import open_trace
-from offbeat.trace.replay import recorded_calls
+from offbeat.trace.recommendation import choose_row
 from offbeat.trace.run import prepare
-from offbeat.trace.summary import summarize
+from offbeat.trace.summary import summarise
 
 COUNTED = re.compile(r"^ +(MPI_\w+) +(\d+) of (\d+) bytes", re.MULTILINE)
 
@@ -52,25 +51,23 @@ def test_the_summary_has_the_counts_and_bytes_that_the_application_counts(traced
     own = {name: (int(calls), int(size)) for name, calls, size in COUNTED.findall(done.stdout)}
     assert "Verified" in done.stdout
     assert "(4 ranks)" in done.stderr
-    summary = summarize(open_trace(traced.folder / "t"))
+    summary = summarise(open_trace(traced.folder / "t"))
     found: dict[str, tuple[int, int]] = {}
     for row in summary.rows:  # a function has a row for each call path
         calls, size = found.get(row.function, (0, 0))
         found[row.function] = (calls + row.whole, max(size, row.most_bytes))
     assert found == own
     assert {row.communicator for row in summary.rows} == {"MPI_COMM_WORLD"}
-    assert summary.words == []
+    assert summary.notes == []
 
 
 def test_what_the_verb_wishes_reaches_every_rank(traced: Traced) -> None:
     done = run_traced(traced, 4, ft(traced), "--ranks", "1-2", "--collectives", "alltoall")
     assert done.returncode == 0, done.stderr
-    summary = summarize(open_trace(traced.folder / "t"))
+    summary = summarise(open_trace(traced.folder / "t"))
     assert (summary.traced, summary.processes) == (2, 4)
     assert {row.function for row in summary.rows} == {"MPI_Alltoall"}
-    assert any(
-        "2 of 4 ranks have no file (0, 3), as OFFBEAT_TRACE_RANKS wished" in one for one in summary.words
-    )
+    assert any("2 of 4 ranks have no file (0, 3), by OFFBEAT_TRACE_RANKS" in one for one in summary.notes)
 
 
 def test_the_status_of_the_program_is_ours(traced: Traced) -> None:
@@ -84,14 +81,14 @@ def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
     file.write(path, shape_pattern("last_delayed", 2, 0.05))
     done = run_traced(some_traced, 2, ft(some_traced, "--imbalance", str(path), "--delay-by", "sleep"))
     assert done.returncode == 0, done.stderr
-    summary = summarize(open_trace(some_traced.folder / "t"))
+    summary = summarise(open_trace(some_traced.folder / "t"))
     found = mean_pattern(summary, choose_row(summary, collective="alltoall"))
     assert found.delays_s[0] == 0
     assert found.delays_s[1] == pytest.approx(0.05, rel=0.5)  # what the program itself does comes on top
 
 
 def test_a_wish_that_cannot_be_read_starts_nothing(some_traced: Traced) -> None:
-    with pytest.raises(BadInput, match="--every 0 cannot be read"):
+    with pytest.raises(BadInput, match="--every 0 is invalid"):
         prepare(["true"], some_traced.folder / "t", {"EVERY": "0"}, some_traced.mpi, some_traced.library, {})
     assert not (some_traced.folder / "t").exists()
 
@@ -101,14 +98,14 @@ def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_tr
     done = run_traced(some_traced, 4, [str(some_traced.compile_c("steps.c")), str(steps)])
     assert done.returncode == 0, done.stderr
     trace = open_trace(some_traced.folder / "t")
-    summary = summarize(trace)
+    summary = summarise(trace)
     on_copies = choose_row(summary, collective="allreduce")
     assert (on_copies.communicators, on_copies.calls, on_copies.whole) == (steps, steps, steps)
     halves = [row for row in summary.rows if row.function == "MPI_Bcast"]
     assert [(row.communicators, row.calls) for row in halves] == [(steps, steps)] * 2
-    (together,) = (row for row in summary.families if row.function == "MPI_Bcast")
+    (together,) = (row for row in summary.group_rows if row.function == "MPI_Bcast")
     assert (together.communicator, together.calls) == (f"{2 * steps} × MPI_Comm_split", 2 * steps)
-    assert len([row for row in summary.families if row.kind == "blocking"]) == 3
+    assert len([row for row in summary.group_rows if row.kind == "blocking"]) == 3
     arrivals = collect(trace, on_copies)
     assert arrivals.number.tolist() == list(range(steps))
     assert (np.diff(arrivals.began_s) > 0).all()
@@ -116,11 +113,11 @@ def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_tr
     assert np.count_nonzero(latest == 3) > steps / 2
 
 
-def test_where_calls_are_left_out_those_on_freed_communicators_are_still_counted(some_traced: Traced) -> None:
+def test_where_calls_are_ignored_those_on_freed_communicators_are_still_counted(some_traced: Traced) -> None:
     program = [str(some_traced.compile_c("steps.c")), "20"]
     done = run_traced(some_traced, 4, program, "--every", "10", "--collectives", "bcast")
     assert done.returncode == 0, done.stderr
-    rows = summarize(open_trace(some_traced.folder / "t")).rows
-    assert [(row.function, row.calls, row.made, row.made_at_least) for row in rows] == [
+    rows = summarise(open_trace(some_traced.folder / "t")).rows
+    assert [(row.function, row.calls, row.run_calls, row.run_calls_at_least) for row in rows] == [
         ("MPI_Bcast", 20, 20, 20)
     ] * 2

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from verb_without_mpi import STARTS, run_verb
+from trace_run_without_mpi import STARTS, run_verb
 
 COUNTING = """
 import os, signal, sys, time

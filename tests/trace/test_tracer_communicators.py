@@ -17,7 +17,7 @@ def ranks(traced: Traced) -> list[RankTrace]:
     return traced.trace(traced.compile_c("communicators.c"), 4)
 
 
-def made_by(trace: RankTrace, maker: str) -> list[Communicator]:
+def constructor(trace: RankTrace, maker: str) -> list[Communicator]:
     return [found for found in trace.communicators.values() if found.maker == maker]
 
 
@@ -32,16 +32,16 @@ def test_identities_are_the_same_at_all_members_and_differ_otherwise(ranks: list
         "MPI_Intercomm_merge",
         "MPI_Comm_idup",
     ):
-        at_each = [[found.identity for found in made_by(trace, maker)] for trace in ranks]
+        at_each = [[found.identity for found in constructor(trace, maker)] for trace in ranks]
         assert at_each[0]
         assert at_each == [at_each[0]] * 4, maker
 
 
 def test_members_are_written_once_by_the_first_of_them(ranks: list[RankTrace]) -> None:
-    halves = [made_by(trace, "MPI_Comm_split")[0] for trace in ranks]
+    halves = [constructor(trace, "MPI_Comm_split")[0] for trace in ranks]
     assert [half.members for half in halves] == [(0, 1), (), (2, 3), ()]
     assert [half.rank for half in halves] == [0, 1, 0, 1]
-    rows = [made_by(trace, "MPI_Cart_sub")[0] for trace in ranks]
+    rows = [constructor(trace, "MPI_Cart_sub")[0] for trace in ranks]
     assert [row.members for row in rows] == [(0, 2), (1, 3), (), ()]
     assert all(row.topology == 1 for row in rows)
     world = ranks[0].communicators[1]
@@ -51,7 +51,7 @@ def test_members_are_written_once_by_the_first_of_them(ranks: list[RankTrace]) -
 
 def test_parents_and_names_are_known(ranks: list[RankTrace]) -> None:
     for trace in ranks:
-        first, second, third = made_by(trace, "MPI_Comm_dup")
+        first, second, third = constructor(trace, "MPI_Comm_dup")
         assert (first.name, second.name) == ("first", "second")
         assert first.parent == 1
         assert trace.communicators[second.parent].name == "first"
@@ -65,14 +65,14 @@ def test_a_handle_that_is_used_again_is_another_communicator(ranks: list[RankTra
             for name, record in zip(trace.names, trace.records, strict=True)
             if name == "MPI_Barrier"
         ]
-        _, second, third = (found.identity for found in made_by(trace, "MPI_Comm_dup"))
+        _, second, third = (found.identity for found in constructor(trace, "MPI_Comm_dup"))
         assert barriers.count(second) == 1
         assert barriers.count(third) == 1
-        assert made_by(trace, "MPI_Comm_dup")[1].calls == 2
+        assert constructor(trace, "MPI_Comm_dup")[1].calls == 2
 
 
 def test_an_intercommunicator_knows_both_groups_and_its_roots(ranks: list[RankTrace]) -> None:
-    between = [made_by(trace, "MPI_Intercomm_create")[0] for trace in ranks]
+    between = [constructor(trace, "MPI_Intercomm_create")[0] for trace in ranks]
     assert [(found.size, found.remote_size) for found in between] == [(2, 2)] * 4
     assert (between[0].members, between[0].remote_members) == ((0, 1), (2, 3))
     assert (between[2].members, between[2].remote_members) == ((2, 3), (0, 1))
@@ -82,7 +82,7 @@ def test_an_intercommunicator_knows_both_groups_and_its_roots(ranks: list[RankTr
 
 def test_a_group_makes_its_communicator_alone(ranks: list[RankTrace]) -> None:
     assert [trace.names.count("MPI_Comm_create_group") for trace in ranks] == [0, 1, 0, 1]
-    made = [made_by(trace, "MPI_Comm_create_group") for trace in ranks]
+    made = [constructor(trace, "MPI_Comm_create_group") for trace in ranks]
     assert made[1][0].members == (1, 3)
     assert made[1][0].identity == made[3][0].identity
     record = ranks[1].records[ranks[1].names.index("MPI_Comm_create_group")]

@@ -13,11 +13,11 @@ from traced_program import ABORTED, EXITED, FINALIZED, Traced, read
 ENDS = {
     "finalize": (FINALIZED, ""),
     "exit": (EXITED, "ended without MPI_Finalize"),
-    "_exit": (0, "did not end in order"),
-    "abort": (ABORTED, "ended by MPI_Abort|did not end in order"),
-    "kill": (0, "did not end in order"),
-    "kill-one": (0, "did not end in order"),
-    "segv": (0, "did not end in order"),
+    "_exit": (0, "did not end normally"),
+    "abort": (ABORTED, "ended by MPI_Abort|did not end normally"),
+    "kill": (0, "did not end normally"),
+    "kill-one": (0, "did not end normally"),
+    "segv": (0, "did not end normally"),
 }
 """How programs/barriers.c ends → the state in the file of a process that ended so, and what is said of it."""
 

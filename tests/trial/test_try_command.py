@@ -11,10 +11,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import fake_world
-import made_results
+import fake_mpirun
 import pytest
-from made_runs import alltoalls
+import results_factory
+from run_factory import alltoalls
 
 from offbeat.cli import app
 from offbeat.cli.trial import _traced
@@ -22,7 +22,7 @@ from offbeat.predict.prediction import by_choice
 from offbeat.results.read import read_study
 from offbeat.study.algorithm import Algorithm
 from offbeat.trial import wording
-from offbeat.trial.judge import judge
+from offbeat.trial.comparison import compare
 from offbeat.tuning import simulated
 
 WORDS = ["--", "./mpirun", "-n", "4", "./app"]
@@ -36,7 +36,7 @@ class World:
     ) -> None:
         self.folder, self._patch, self._capsys = folder, monkeypatch, capsys
         self.out = self.err = ""
-        fake_world.patch(folder, monkeypatch.setattr)
+        fake_mpirun.patch(folder, monkeypatch.setattr)
         monkeypatch.chdir(folder)
         monkeypatch.setenv("COLUMNS", "160")
 
@@ -57,14 +57,14 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> World:
-    return World(fake_world.make(tmp_path / "w"), monkeypatch, capsys)
+    return World(fake_mpirun.make(tmp_path / "w"), monkeypatch, capsys)
 
 
 def test_every_choice_runs_once_a_round_and_the_fastest_is_named(world: World) -> None:
     assert world.run("--results", "results", "--rounds", 3, "--time", r"time: ([\d.]+) s") == 0
-    assert Counter(fake_world.started(world.folder)) == {"default": 3, "no_delay": 3, "average": 3}
+    assert Counter(fake_mpirun.started(world.folder)) == {"default": 3, "no_delay": 3, "average": 3}
     assert {(run["round"], run["choice"]) for run in world.runs()} == {
-        (number, name) for number in range(3) for name in fake_world.SECONDS
+        (number, name) for number in range(3) for name in fake_mpirun.SECONDS
     }
     assert "no_delay: alltoall of 32 KiB on p=4: linear" in world.out
     assert "average: alltoall of 32 KiB on p=4: pairwise" in world.out
@@ -76,34 +76,34 @@ def test_every_choice_runs_once_a_round_and_the_fastest_is_named(world: World) -
 
 
 def test_without_a_regular_expression_the_wall_time_counts(world: World) -> None:
-    fake_world.behave(world.folder, {}, {"no_delay": 0.3})
+    fake_mpirun.behave(world.folder, {}, {"no_delay": 0.3})
     assert world.run("--rounds", 1) == 0  # and the only result directory here is taken
     for run in world.runs():
         assert run["time_s"] == run["wall_s"]
         assert float(str(run["wall_s"])) > (0.3 if run["choice"] == "no_delay" else 0.0)
-    assert "One round says nothing about chance" in world.out
+    assert "Significance needs several rounds" in world.out
 
 
 def test_the_order_differs_between_rounds_and_is_the_same_for_the_same_seed(world: World) -> None:
     assert world.run("--rounds", 6) == 0
-    first = fake_world.started(world.folder)
+    first = fake_mpirun.started(world.folder)
     assert len({tuple(first[at : at + 3]) for at in range(0, 18, 3)}) > 1
     (world.folder / "started.txt").unlink()
     assert world.run("--rounds", 6, "-o", "again") == 0
-    assert fake_world.started(world.folder) == first
+    assert fake_mpirun.started(world.folder) == first
 
 
 def test_more_rounds_go_on_and_done_ones_are_not_repeated(world: World) -> None:
     assert world.run("--rounds", 1) == 0
     assert world.run("--rounds", 2) == 0
-    assert len(fake_world.started(world.folder)) == 6
+    assert len(fake_mpirun.started(world.folder)) == 6
     assert world.run("--rounds", 2) == 0
-    assert len(fake_world.started(world.folder)) == 6
+    assert len(fake_mpirun.started(world.folder)) == 6
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
 def test_killed_half_way_nothing_is_lost_and_nothing_runs_twice(world: World, number: signal.Signals) -> None:
-    words = [sys.executable, fake_world.__file__, str(world.folder), "--rounds", "3"]
+    words = [sys.executable, fake_mpirun.__file__, str(world.folder), "--rounds", "3"]
     slow = [*WORDS, "0.4"]
     process = subprocess.Popen(
         [*words, *slow],
@@ -114,14 +114,14 @@ def test_killed_half_way_nothing_is_lost_and_nothing_runs_twice(world: World, nu
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # nohup may ignore it
     )
     until = time.monotonic() + 60
-    while len(fake_world.started(world.folder)) < 4 and time.monotonic() < until:
+    while len(fake_mpirun.started(world.folder)) < 4 and time.monotonic() < until:
         time.sleep(0.02)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGKILL, 128 + number)
     assert "Traceback" not in said
     kept = world.runs()
-    begun = len(fake_world.started(world.folder))
+    begun = len(fake_mpirun.started(world.folder))
     assert len(kept) == begun - 1
     assert not [path for path in Path("/proc").glob("[0-9]*/cwd") if _is_app(path, world.folder)]
 
@@ -130,7 +130,7 @@ def test_killed_half_way_nothing_is_lost_and_nothing_runs_twice(world: World, nu
     assert world.runs()[: len(kept)] == kept
     assert len(world.runs()) == 9
     assert len({(run["round"], run["choice"]) for run in world.runs()}) == 9
-    assert len(fake_world.started(world.folder)) == begun + 9 - len(kept)
+    assert len(fake_mpirun.started(world.folder)) == begun + 9 - len(kept)
     outputs = [world.folder / "offbeat-try" / str(run["output"]) for run in world.runs()]
     assert len(set(outputs)) == 9
     assert all("warm-up" in path.read_text(encoding="utf-8") for path in outputs)
@@ -146,12 +146,12 @@ def _is_app(link: Path, folder: Path) -> bool:
 
 
 def test_a_run_that_fails_ends_the_trial_with_its_status_and_its_words(world: World) -> None:
-    fake_world.behave(world.folder, {"no_delay": 3})
+    fake_mpirun.behave(world.folder, {"no_delay": 3})
     assert world.run("--rounds", 1) == 1
-    assert "with no_delay: the program ended with status 3, after saying: " in world.err
+    assert "with no_delay: the program ended with status 3 after printing: " in world.err
     assert "it went wrong" in world.err
     assert [run["status"] for run in world.runs() if run["choice"] == "no_delay"] == [3]
-    fake_world.behave(world.folder, {})
+    fake_mpirun.behave(world.folder, {})
     assert world.run("--rounds", 1) == 0  # what failed is run again, and its output is still there
     failed = [run for run in world.runs() if run["status"]]
     assert len(failed) == 1
@@ -160,32 +160,32 @@ def test_a_run_that_fails_ends_the_trial_with_its_status_and_its_words(world: Wo
 
 def test_a_time_that_is_not_in_the_output_fails(world: World) -> None:
     assert world.run("--rounds", 1, "--time", "elapsed ([0-9]+)") == 1
-    assert "nothing in the output of the program fits" in world.err
+    assert "no match in the output of the program" in world.err
     assert world.run("--rounds", 1, "--time", "(time): ", "-o", "b") == 1
-    assert "found 'time' in" in world.err
+    assert "matched 'time' in" in world.err
 
 
 def test_choices_that_say_the_same_run_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world = World(fake_world.make(tmp_path / "w", same=True), monkeypatch, capsys)
+    world = World(fake_mpirun.make(tmp_path / "w", same=True), monkeypatch, capsys)
     assert world.run("--rounds", 2) == 0
-    assert Counter(fake_world.started(world.folder)) == {"default": 2, "no_delay": 2}
-    assert "average: says the same as no_delay, which runs for both" in world.out
+    assert Counter(fake_mpirun.started(world.folder)) == {"default": 2, "no_delay": 2}
+    assert "average: has the same rules as no_delay, which runs for both" in world.out
     assert "no_delay = average" in world.out
 
 
 def test_where_all_is_left_to_the_library_there_is_nothing_to_compare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world = World(fake_world.make(tmp_path / "w"), monkeypatch, capsys)
-    cases = made_results.rows(
+    world = World(fake_mpirun.make(tmp_path / "w"), monkeypatch, capsys)
+    cases = results_factory.rows(
         {"no_delay": {"linear": 40, "default": 10}, "bell": {"linear": 40, "default": 10}}
     )
-    made_results.results(world.folder / "best", cases)
+    results_factory.results(world.folder / "best", cases)
     assert world.run("--results", "best", "--rounds", 1) == 0
-    assert fake_world.started(world.folder) == ["default"]
-    assert "All choices say the same to the library: there is nothing to compare." in world.out
+    assert fake_mpirun.started(world.folder) == ["default"]
+    assert "All choices have the same rules: there is nothing to compare." in world.out
 
 
 def test_with_a_trace_it_says_how_far_the_expectation_was_off(world: World) -> None:
@@ -200,29 +200,29 @@ def test_with_a_trace_it_says_how_far_the_expectation_was_off(world: World) -> N
 
 def test_what_predict_names_by_the_replay_is_tried_first(world: World) -> None:
     alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5)
-    delays: made_results.Delays = {
+    delays: results_factory.Delays = {
         "no_delay": {"linear": 40, "pairwise": 60, "bruck": 90, "default": 60},
         "bell": {"linear": 900, "pairwise": 60, "bruck": 90, "default": 60},
         "alltoall-32KiB-calls": {"linear": 900, "pairwise": 60, "bruck": 20, "default": 60},
     }
-    cases = made_results.rows(delays, {"alltoall-32KiB-calls": "replay"})
-    made_results.results(world.folder / "with-replay", cases)
-    fake_world.behave(world.folder, {}, {"replay": 0.01})
+    cases = results_factory.rows(delays, {"alltoall-32KiB-calls": "replay"})
+    results_factory.results(world.folder / "with-replay", cases)
+    fake_mpirun.behave(world.folder, {}, {"replay": 0.01})
     options = ("--results", "with-replay", "--trace", "trace", "--time", r"time: ([\d.]+) s")
     assert world.run("--rounds", 2, *options) == 0
-    assert Counter(fake_world.started(world.folder))["replay"] == 2
+    assert Counter(fake_mpirun.started(world.folder))["replay"] == 2
     assert world.out.index("replay: alltoall of 32 KiB on p=4: bruck") < world.out.index("no_delay: alltoall")
-    assert "replay acts on 5 of 5 collective calls, 100.0% of the time in collectives" in world.out
+    assert "replay affects 5 of 5 collective calls, 100.0% of the time in collectives" in world.out
     assert "The choice replay was the fastest" in world.out
 
 
 def test_a_choice_that_covers_no_call_is_not_called_the_fastest(world: World) -> None:
     alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5, size=2**20)
     assert world.run("--rounds", 3, "--trace", "trace", "--time", r"time: ([\d.]+) s") == 0
-    assert "average covers none of the 5 collective calls of the trace: it cannot have an effect" in world.out
-    assert "nothing can be expected from the trace: MPI_Alltoall of 1 MiB" in world.out
-    assert "no measurement answers for this call" in world.out
-    assert "average had the smallest mean, but its file covers none of the program's calls" in world.out
+    assert "average affects none of the 5 collective calls of the trace: it cannot change" in world.out
+    assert "no prediction from the trace: MPI_Alltoall of 1 MiB" in world.out
+    assert "no measured size covers this call" in world.out
+    assert "average had the smallest mean, but its file affects none of the program's calls" in world.out
     assert "was the fastest" not in world.out
 
 
@@ -237,7 +237,7 @@ def test_a_choice_has_one_change_against_the_default_in_all_tables(world: World)
     below = wording.expectation_rows(by_choice(traced.run, traced.parts, chosen), times)
     assert [row[-1] for row in shown] == [row[-1] for row in below]
     assert [row[2] for row in shown] == [row[3] for row in below]
-    verdict = judge(times)
+    verdict = compare(times)
     assert verdict is not None
     assert verdict.fastest == "no_delay"
     assert shown[1][-1] == "-30%"
@@ -246,11 +246,11 @@ def test_a_choice_has_one_change_against_the_default_in_all_tables(world: World)
 @pytest.mark.parametrize(
     ("options", "words", "sentence"),
     [
-        (["--time", "("], WORDS, "no regular expression"),
+        (["--time", "("], WORDS, "not a regular expression"),
         (["--results", "nothing"], WORDS, "there is no result directory nothing"),
         (["--trace", "nothing"], WORDS, "the trace nothing cannot be read"),
-        (["--pictures", "p"], WORDS, "name a trace with --trace"),
-        (["-o", "results"], WORDS, "is not empty and holds no trial"),
+        (["--pictures", "p"], WORDS, "give a trace with --trace"),
+        (["-o", "results"], WORDS, "is not empty and has no trial"),
         (["--rule", "best"], WORDS, "rule 'best' is unknown"),
         ([], ["--", "./nothing"], "cannot start ./nothing: No such file"),
     ],
@@ -261,22 +261,24 @@ def test_bad_input_is_a_sentence_and_runs_nothing(
     assert world.run("--rounds", 1, *options, words=words) == 2
     assert sentence in world.err
     assert world.err.count("\n") == 1
-    assert fake_world.started(world.folder) == []
+    assert fake_mpirun.started(world.folder) == []
 
 
 def test_choices_for_more_processes_than_are_started_are_refused(world: World) -> None:
     assert world.run("--rounds", 1, words=["--", "./mpirun", "-n", "2", "./app"]) == 2
-    assert "the command starts 2 processes, and what the results choose is for p = 4" in world.err
-    assert fake_world.started(world.folder) == []
+    assert "the command starts 2 processes, and the rules of all choices are for p = 4" in world.err
+    assert fake_mpirun.started(world.folder) == []
 
 
-def test_simulated_choices_are_said_to_be_simulated(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulated_choices_are_reported_to_be_simulated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = {"coll_tuned_alltoall_algorithm": "1"}
     known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
     monkeypatch.setattr(simulated, "named", lambda installation, wanted: known)
-    delays: made_results.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
+    delays: results_factory.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
     library = {"name": "sim-openmpi on paper", "family": "openmpi", "simulated": True}
-    made_results.results(world.folder / "simulated", made_results.rows(delays), library)
+    results_factory.results(world.folder / "simulated", results_factory.rows(delays), library)
     assert world.run("--rounds", 1, "--results", "simulated") == 0
     assert "note: These choices were simulated (sim-openmpi on paper), not measured." in world.out
     assert "offbeat verify" not in world.out
@@ -296,17 +298,17 @@ def test_another_trial_in_the_same_folder_is_refused(world: World) -> None:
     assert "the command differed" in world.err
     assert world.run("--rounds", 1, "--seed", 2) == 2
     assert "the seed differed" in world.err
-    cases = made_results.rows(
+    cases = results_factory.rows(
         {"no_delay": {"linear": 80, "pairwise": 60}, "bell": {"linear": 900, "pairwise": 60}}
     )
-    made_results.results(world.folder / "other", cases)
+    results_factory.results(world.folder / "other", cases)
     rules = (world.folder / "offbeat-try" / "tuning" / "no_delay" / "openmpi.rules").read_text()
     assert world.run("--rounds", 1, "--results", "other") == 2
-    assert "what the results choose differed" in world.err
+    assert "the choices by the results differed" in world.err
     assert (world.folder / "offbeat-try" / "tuning" / "no_delay" / "openmpi.rules").read_text() == rules
 
 
-def test_no_or_several_result_directories_must_be_told_apart(world: World) -> None:
-    made_results.results(world.folder / "second", made_results.rows({"no_delay": {"linear": 1}}))
+def test_no_or_several_result_directories_must_be_distinguished(world: World) -> None:
+    results_factory.results(world.folder / "second", results_factory.rows({"no_delay": {"linear": 1}}))
     assert world.run() == 2
     assert "there are several result directories in this folder (results, second)" in world.err

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import made_traces as made
 import pytest
+import trace_factory as factory
 from made_plans import algorithms, installation
 
 from offbeat.cli import app
@@ -139,21 +139,21 @@ def test_with_a_trace_it_says_which_calls_the_file_acts_on(
 ) -> None:
     measured = study(tmp_path / "results", [row("way1", 1536 * 1024, 1e-6), row("way2", 1536 * 1024, 2e-6)])
     calls = [(2**21, "MPI_Reduce"), (2**22, "MPI_Reduce"), (2**21, "MPI_Bcast")]
-    files = made.files(4)
+    files = factory.files(4)
     for one in files:
         for sequence, (size, function) in enumerate(calls):
             begin = 1 + 1000 * sequence
             one.call(begin, begin + 500, sequence=sequence, function=function, root=0, bytes=size)
-    made.write(tmp_path / "t", files)
+    factory.write(tmp_path / "t", files)
     words = (measured, "--rule", "no_delay", "--trace", tmp_path / "t")
     assert export(*words, monkeypatch=monkeypatch) == 0
     out = capsys.readouterr().out
     assert (
-        "The file acts on 1 of 3 collective calls, 33.3% of the time in collectives: MPI_Reduce of 2 MiB"
+        "The file affects 1 of 3 collective calls, 33.3% of the time in collectives: MPI_Reduce of 2 MiB"
         in out
     )
     assert export(*words, "--beyond", "1", monkeypatch=monkeypatch) == 0
-    assert "The file covers none of the 3 collective calls of the trace: it cannot have an effect" in (
+    assert "The file affects none of the 3 collective calls of the trace: it cannot change the run time" in (
         capsys.readouterr().out
     )
 
@@ -161,10 +161,10 @@ def test_with_a_trace_it_says_which_calls_the_file_acts_on(
 def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
     measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = made.files(4)
+    files = factory.files(4)
     for one in files:
         one.call(1, 501, function="MPI_Reduce", root=0, bytes=100)
-    made.write(tmp_path / "t", files)
+    factory.write(tmp_path / "t", files)
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
     seen = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
     monkeypatch.setattr(
@@ -174,7 +174,7 @@ def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
     with pytest.raises(SystemExit) as ended:
         app.main()
     assert not ended.value.code
-    assert "The file acts on 1 of 1 collective call" in capsys.readouterr().out
+    assert "The file affects 1 of 1 collective call" in capsys.readouterr().out
 
 
 def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(

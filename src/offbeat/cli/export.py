@@ -82,8 +82,8 @@ def command(
     """Write tuning files that make the measured MPI library use the selected algorithms."""
     from rich.console import Console
 
-    from offbeat.cli.trace_options import summed_up
-    from offbeat.predict.reach import reach_of_files
+    from offbeat.cli.trace_options import summary_of_trace
+    from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.results.read import read_study
     from offbeat.select.choose import select
     from offbeat.select.coverage import BEYOND
@@ -94,7 +94,7 @@ def command(
     from offbeat.tuning.unfinished import marked, settled
     from offbeat.tuning.write import environment_notes, plan_for, write
 
-    summary = summed_up(open_trace(trace)) if trace is not None else None
+    summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     results = read_study(directory)
     selection = select(
         included(results) if include_indistinguishable else results,
@@ -128,7 +128,7 @@ def command(
         console.print(f"  {line}", markup=False)
     console.print(made.extent, markup=False)
     if summary is not None:
-        console.print(f"The file {reach_of_files(files, summary).words}.", markup=False)
+        console.print(f"The file {calls_affected_by_files(files, summary).sentence}.", markup=False)
     for sentence in files.insisted:
         console.print(f"Warning: {sentence}", markup=False)
     unclear = sentences(results, are_included=include_indistinguishable)

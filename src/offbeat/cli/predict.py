@@ -9,7 +9,15 @@ import typer
 
 from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
-from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
+from offbeat.cli.trace_options import (
+    Collective,
+    Communicator,
+    Directory,
+    Site,
+    Size,
+    size_of,
+    summary_of_trace,
+)
 
 if TYPE_CHECKING:
     from offbeat.predict.prediction import Prediction
@@ -32,13 +40,14 @@ def command(
     communicator: Communicator = "",
     size: Size = "",
     scenario: Annotated[
-        str, typer.Option(help="Which of several scenarios or replays shows how this program arrives.")
+        str,
+        typer.Option(help="The scenario or replay with the arrivals of this program, if there are several."),
     ] = "",
     ran: Annotated[
         str,
         typer.Option(
-            help="What the trace ran with, such as linear: gains are against the prediction for that. If not"
-            " given, it is taken to be default, the library's own decisions.",
+            help="The algorithm that the traced run used, such as linear: gains are relative to its"
+            " prediction. If not given, it is assumed to be default, the library's own decisions.",
             metavar="ALGORITHM",
         ),
     ] = "",
@@ -46,8 +55,8 @@ def command(
         bool,
         typer.Option(
             "--all",
-            help="All calls that the results cover, together: with the library's own decisions, and with"
-            " the choices of each rule.",
+            help="All calls that the results cover together: with the library's own decisions, and with the"
+            " choices of each rule.",
         ),
     ] = False,
     json: Json = "",
@@ -59,18 +68,18 @@ def command(
 ) -> None:
     """Predict the run time of a traced program with each algorithm.
 
-    Without a choice of calls, those are taken that the summary names as the first to tune; if the results do
-    not cover them, the next ones that they do.
+    Without a selection of calls, those that the summary recommends to tune first are used; if the results do
+    not cover them, the next ones that they cover.
     """
     from offbeat.predict import document
-    from offbeat.predict.cells import source
-    from offbeat.predict.predict import Wishes, predict
+    from offbeat.predict.measured_configuration import measurements
+    from offbeat.predict.predict import Request, predict
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
 
     opened = open_trace(trace)
     measured = read_study(results)
-    wishes = Wishes(
+    request = Request(
         collective=collective,
         site=site,
         communicator=communicator,
@@ -80,40 +89,40 @@ def command(
         everything=everything,
     )
     first = opened.headers[0]
-    made = predict(opened, summed_up(opened), source(measured, first.library), wishes)
+    prediction = predict(opened, summary_of_trace(opened), measurements(measured, first.library), request)
     if is_wanted(json):
-        _print(made, all_notes=all_notes)
-    write_json(json, lambda: document.encoded(made))
+        _print(prediction, all_notes=all_notes)
+    write_json(json, lambda: document.encoded(prediction))
     if pictures is not None:
-        _draw(made, pictures)
+        _draw(prediction, pictures)
 
 
-def _print(made: Prediction, *, all_notes: bool) -> None:
+def _print(prediction: Prediction, *, all_notes: bool) -> None:
     from offbeat.predict import wording
     from offbeat.table import FittedTable
 
     console = stdout()
-    for line in wording.head(made):
+    for line in wording.head(prediction):
         console.print(line, markup=False)
-    print_notes(console, made.notes, everything=all_notes)
-    shown = wording.table(made)
+    print_notes(console, prediction.notes, everything=all_notes)
+    table = wording.table(prediction)
     console.print()
-    console.print(FittedTable(shown.headings, shown.rows, title=shown.title))
-    for line in shown.notes:
+    console.print(FittedTable(table.headings, table.rows, title=table.title))
+    for line in table.notes:
         console.print(line, markup=False)
     console.print()
-    for line in (wording.sentence(made), wording.ran_sentence(made)):
+    for line in (wording.sentence(prediction), wording.ran_sentence(prediction)):
         if line:
             console.print(line, markup=False)
 
 
-def _draw(made: Prediction, folder: Path) -> None:
+def _draw(prediction: Prediction, folder: Path) -> None:
     from rich.console import Console
 
-    from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
+    from offbeat.predict.draw import prediction_figure  # importing matplotlib is slow
     from offbeat.report.pictures import write
 
-    write(prediction_figure(made), folder, PICTURE)
+    write(prediction_figure(prediction), folder, PICTURE)
     Console(stderr=True, highlight=False, soft_wrap=True).print(
         f"picture: {folder}/{PICTURE}.png", markup=False
     )

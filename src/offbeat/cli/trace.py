@@ -1,4 +1,4 @@
-"""``offbeat trace``: record the collectives of a program, and see where the time goes and who is late."""
+"""``offbeat trace``: record the collectives of a program; show where time goes and which ranks are late."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from offbeat.cli import trace_export, trace_pattern, trace_report, trace_run, tr
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Record the collectives of a program; see where the time goes and how its processes arrive.",
+    help="Record the collectives of a program; show where the time goes and how its processes arrive.",
 )
 
 app.command("run", context_settings=trace_run.CONTEXT)(trace_run.command)

@@ -1,4 +1,4 @@
-"""``offbeat trace export``: a trace for other tools."""
+"""``offbeat trace export``: write a trace in the format of another tool."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def command(
     from offbeat.trace.read import open_trace
 
     if to not in EXPORTS:
-        raise BadInput(f"--to {to}: known are {', '.join(EXPORTS)}")
+        raise BadInput(f"--to {to}: the formats are {', '.join(EXPORTS)}")
     suffix, write = EXPORTS[to]
     trace = open_trace(directory)
     path = output or directory.absolute().with_name(f"{directory.absolute().name}{suffix}")
     with ReadProgress("writing") as progress:
-        write(trace, path, ranks=ranks_of(ranks, trace), told=progress.told)
+        write(trace, path, ranks=ranks_of(ranks, trace), on_progress=progress.update)
     console = Console(highlight=False, soft_wrap=True)
-    for words in trace.words:
-        console.print(f"note: {words}", markup=False)
+    for note in trace.notes:
+        console.print(f"note: {note}", markup=False)
     console.print(f"wrote {path}", markup=False)

@@ -1,4 +1,4 @@
-"""Options that several verbs of ``offbeat trace`` share, and reading a trace with progress shown."""
+"""Options that several verbs of ``offbeat trace`` share, and summarising a trace with progress shown."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ Directory = Annotated[
 Collective = Annotated[
     str, typer.Option(help="Only calls of this collective, such as alltoall.", autocompletion=collectives)
 ]
-Site = Annotated[str, typer.Option(help="Only call sites with this in their words, such as ft.c:118.")]
+Site = Annotated[str, typer.Option(help="Only call sites whose label contains this, such as ft.c:118.")]
 Communicator = Annotated[str, typer.Option(help="Only this communicator, as summary --apart names it.")]
 TraceOption = Annotated[
     Path | None,
     typer.Option(
         "--trace",
-        help="A trace of the program: it is said which of its calls the files act on.",
+        help="A trace of the program: print which of its calls the files affect.",
         metavar="DIR",
     ),
 ]
 Size = Annotated[str, typer.Option(help="Only calls of this size, such as '32 KiB'.")]
 
 
-def summed_up(trace: Trace) -> Summary:
-    """The summary of a trace; how far the reading has come is shown."""
+def summary_of_trace(trace: Trace) -> Summary:
+    """The summary of a trace; shows the progress of reading it."""
     from offbeat.trace.progress import ReadProgress
-    from offbeat.trace.summary import summarize
+    from offbeat.trace.summary import summarise
 
     with ReadProgress("reading the trace") as progress:
-        return summarize(trace, told=progress.told)
+        return summarise(trace, on_progress=progress.update)
 
 
 def size_of(text: str) -> int | None:
-    """The bytes that ``--size`` means, None for all. Raises :class:`BadInput`."""
+    """Parse ``--size``; None for all sizes. Raises :class:`BadInput`."""
     try:
         return parse_size(text) if text else None
     except BadInput as error:

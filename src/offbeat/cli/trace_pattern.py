@@ -1,4 +1,4 @@
-"""``offbeat trace pattern``: pattern files of how ranks arrive at a call site."""
+"""``offbeat trace pattern``: extract the arrivals at a call site as pattern or replay files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
+from offbeat.cli.trace_options import (
+    Collective,
+    Communicator,
+    Directory,
+    Site,
+    Size,
+    size_of,
+    summary_of_trace,
+)
 from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
     from offbeat.pattern import file as pattern_file
     from offbeat.trace.arrivals import Arrivals
+    from offbeat.trace.call_site_stats import CallSiteStats
     from offbeat.trace.read import Trace
-    from offbeat.trace.rows import Row
     from offbeat.trace.summary import Summary
 
 
@@ -29,10 +37,11 @@ def command(
         ),
     ] = "mean",
     call: Annotated[
-        int | None, typer.Option(min=0, help="The delays of this call alone, by its number from 0.")
+        int | None, typer.Option(min=0, help="Only the delays of this call, by its number from 0.")
     ] = None,
     most: Annotated[
-        int | None, typer.Option(min=1, help="For calls: so many of them at most, evenly chosen.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --what calls: at most N of them, evenly spaced."),
     ] = None,
     collective: Collective = "",
     site: Site = "",
@@ -43,8 +52,9 @@ def command(
         typer.Option(
             "--p",
             min=1,
-            help="Scale to so many processes: blocks of neighbouring ranks; the latest of those that fall"
-            " together; stretched to the same skew.",
+            help="Scale to P processes: blocks of neighbouring ranks; the maximum over merged ranks; scaled"
+            " to the same skew.",
+            metavar="P",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search for clusters.")] = 1,
@@ -55,42 +65,41 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Make a pattern file, or a replay file, of how ranks arrive at a call site: usable wherever a shape is.
+    """Extract the arrivals of ranks at a call site as a pattern file or a replay file for studies.
 
-    Without a choice of calls, those to tune first are taken, as the summary names them.
+    Without a selection of calls, those that the summary recommends to tune first are used.
     """
     from offbeat.pattern import file as pattern_file
-    from offbeat.trace.choice import choose_row
+    from offbeat.trace.call_site_stats import description_of
     from offbeat.trace.patterns import scaled
     from offbeat.trace.read import open_trace
-    from offbeat.trace.row_words import described
+    from offbeat.trace.recommendation import choose_row
 
     if what not in ("mean", "median", "clusters", "calls"):
-        raise BadInput(f"--what {what}: known are mean, median, clusters, calls")
+        raise BadInput(f"--what {what}: give mean, median, clusters or calls")
     if most is not None and (what != "calls" or call is not None):
-        raise BadInput("--most says how many calls a replay holds: give --what calls with it, and no --call")
+        raise BadInput("--most limits the calls of a replay: give it with --what calls, and without --call")
     trace = open_trace(directory)
-    summary = summed_up(trace)
-    wanted = size_of(size)
-    row = choose_row(summary, collective=collective, site=site, communicator=communicator, size=wanted)
-    unasked = not (collective or site or communicator or size)
-    _say(f"from {described(row)}{', the calls to tune first' if unasked else ''}")
+    summary = summary_of_trace(trace)
+    row = choose_row(summary, collective=collective, site=site, communicator=communicator, size=size_of(size))
+    is_default = not (collective or site or communicator or size)
+    _print_to_stderr(f"from {description_of(row)}{', the calls to tune first' if is_default else ''}")
     if what == "calls" and call is None:
         _write_replay(trace, summary, row, p, most, output)
         return
-    made, said = _patterns(trace, summary, row, what, call, seed)
-    made = [pattern if p is None else scaled(pattern, p) for pattern in made]
-    _say(*said)
+    patterns, lines = _patterns(trace, summary, row, what, call, seed)
+    patterns = [pattern if p is None else scaled(pattern, p) for pattern in patterns]
+    _print_to_stderr(*lines)
     if output is None:
-        if len(made) > 1:
+        if len(patterns) > 1:
             raise BadInput("there are several clusters; give a folder for their files with --output")
-        sys.stdout.write(pattern_file.text(made[0]))
+        sys.stdout.write(pattern_file.text(patterns[0]))
         return
-    _write_patterns(made, output, in_folder=what == "clusters" and call is None)
+    _write_patterns(patterns, output, in_folder=what == "clusters" and call is None)
 
 
-def _say(*lines: str) -> None:
-    """On standard error: standard output is for the file."""
+def _print_to_stderr(*lines: str) -> None:
+    """Standard output is for the file."""
     from rich.console import Console
 
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -99,66 +108,65 @@ def _say(*lines: str) -> None:
 
 
 def _write_replay(
-    trace: Trace, summary: Summary, row: Row, p: int | None, most: int | None, output: Path | None
+    trace: Trace, summary: Summary, row: CallSiteStats, p: int | None, most: int | None, output: Path | None
 ) -> None:
     from offbeat.pattern import draw as pattern_draw
     from offbeat.pattern import replay as replay_file
-    from offbeat.trace import replay
+    from offbeat.trace.patterns import recorded_calls, scaled_replay
 
-    made = replay.recorded_calls(summary, _arrivals(trace, row), most=most)
-    made = made if p is None else replay.scaled(made, p)
-    _say(pattern_draw.replay_summary(made))
+    replay = recorded_calls(summary, _arrivals(trace, row), most=most)
+    replay = replay if p is None else scaled_replay(replay, p)
+    _print_to_stderr(pattern_draw.replay_summary(replay))
     if output is None:
-        sys.stdout.write(replay_file.text(made))
+        sys.stdout.write(replay_file.text(replay))
     else:
-        replay_file.write(output, made)
+        replay_file.write(output, replay)
 
 
 def _patterns(
-    trace: Trace, summary: Summary, row: Row, what: str, call: int | None, seed: int
+    trace: Trace, summary: Summary, row: CallSiteStats, what: str, call: int | None, seed: int
 ) -> tuple[list[pattern_file.Pattern], list[str]]:
-    """The patterns that are wished for, and what to say of them."""
+    """The requested patterns, and a summary line for each."""
     from offbeat.pattern import draw as pattern_draw
+    from offbeat.trace.call_site_stats import is_mixed, mixed_note
     from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern
-    from offbeat.trace.row_words import is_mixed, mixed_words
 
     if call is None and what == "mean":
         pattern = mean_pattern(summary, row)
-        mixed = [f"caution: {mixed_words(row)}"] if is_mixed(row) else []
+        mixed = [f"caution: {mixed_note(row)}"] if is_mixed(row) else []
         return [pattern], [pattern_draw.summary(pattern), *mixed]
     arrivals = _arrivals(trace, row)
     if call is not None or what == "median":
         pattern = median_pattern(summary, arrivals) if call is None else call_pattern(summary, arrivals, call)
         return [pattern], [pattern_draw.summary(pattern)]
     clusters = cluster_patterns(summary, arrivals, seed=seed)
-    said = [
+    lines = [
         f"{pattern_draw.summary(pattern)}; {cluster.share:.1%} of the calls, {cluster.skew_share:.1%} of the"
-        f" skew, explains {cluster.explained:.1%} of how ranks differ in them"
+        f" skew, explains {cluster.explained:.1%} of the variance of their delays"
         for pattern, cluster in clusters
     ]
-    return [pattern for pattern, _ in clusters], said
+    return [pattern for pattern, _ in clusters], lines
 
 
-def _arrivals(trace: Trace, row: Row) -> Arrivals:
+def _arrivals(trace: Trace, row: CallSiteStats) -> Arrivals:
     from offbeat.trace.arrivals import collect
     from offbeat.trace.progress import ReadProgress
 
     with ReadProgress("reading arrivals") as progress:
-        return collect(trace, row, told=progress.told)
+        return collect(trace, row, on_progress=progress.update)
 
 
-def _write_patterns(made: list[pattern_file.Pattern], output: Path, *, in_folder: bool) -> None:
+def _write_patterns(patterns: list[pattern_file.Pattern], output: Path, *, in_folder: bool) -> None:
     from offbeat.pattern import file as pattern_file
 
     if not in_folder:
-        pattern_file.write(output, made[0])
+        pattern_file.write(output, patterns[0])
         return
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(
-            f"cannot make the folder {output}: {error.strerror or error}; clusters are a file each, in a"
-            " folder that you can write to"
+            f"cannot create the folder {output} for the files of the clusters: {error.strerror or error}"
         ) from error
-    for pattern in made:
+    for pattern in patterns:
         pattern_file.write(output / f"{pattern.name}.txt", pattern)

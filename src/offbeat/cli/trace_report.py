@@ -1,4 +1,4 @@
-"""``offbeat trace report``: a trace as one HTML file."""
+"""``offbeat trace report``: write the summary of a trace as one HTML file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.trace_options import Directory, summed_up
+from offbeat.cli.trace_options import Directory, summary_of_trace
 
 
 def command(
@@ -18,21 +18,21 @@ def command(
     ] = None,
     pictures: Annotated[
         Path | None,
-        typer.Option(help="Folder for the pictures as PNG, PDF and SVG as well.", metavar="FOLDER"),
+        typer.Option(help="Also write all pictures to this folder, as PNG, PDF and SVG.", metavar="FOLDER"),
     ] = None,
 ) -> None:
-    """Write the summary with pictures as one HTML file that opens without a network."""
+    """Write the summary with pictures as one self-contained HTML file."""
     from rich.console import Console
 
-    from offbeat.trace.page import drawn_rows, write_page  # loading matplotlib takes its time
+    from offbeat.trace.arrivals import samples
+    from offbeat.trace.page import drawn_rows, write_page  # importing matplotlib is slow
     from offbeat.trace.progress import ReadProgress
     from offbeat.trace.read import open_trace
-    from offbeat.trace.sampled import samples
 
     trace = open_trace(directory)
-    summary = summed_up(trace)
+    summary = summary_of_trace(trace)
     with ReadProgress("reading arrivals") as progress:
-        sampled = samples(trace, drawn_rows(summary), told=progress.told)
+        sampled = samples(trace, drawn_rows(summary), on_progress=progress.update)
     path = output or directory.absolute().with_name(f"{directory.absolute().name}.html")
     write_page(trace, summary, sampled, path, pictures)
     console = Console(highlight=False, soft_wrap=True)

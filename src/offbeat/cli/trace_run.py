@@ -1,4 +1,4 @@
-"""``offbeat trace run``: a program as it is, with the tracer in front of its MPI library."""
+"""``offbeat trace run``: run a program with the tracer in front of its MPI library."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CONTEXT = {
     "ignore_unknown_options": True,
     "allow_interspersed_args": False,
 }
-"""How words behind ``--`` are read: as they are."""
+"""Arguments after ``--`` are not parsed."""
 
 
 def command(
-    words: Annotated[
+    arguments: Annotated[
         list[str],
         typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
     ],
@@ -34,7 +34,7 @@ def command(
         typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
     ] = "auto",
     ranks: Annotated[str, typer.Option(help="Only these ranks of MPI_COMM_WORLD, such as 0-3,8.")] = "",
-    every: Annotated[str, typer.Option(help="Only every so many-th call of a communicator.")] = "",
+    every: Annotated[str, typer.Option(help="Only every Nth call of a communicator.", metavar="N")] = "",
     collectives: Annotated[str, typer.Option(help="Only these, such as allreduce,alltoall.")] = "",
     comm_sizes: Annotated[str, typer.Option(help="Only communicators of these sizes, such as 16-.")] = "",
     window: Annotated[str, typer.Option(help="Only these seconds since MPI_Init, such as 10-60.")] = "",
@@ -44,23 +44,24 @@ def command(
     depth: Annotated[
         str,
         typer.Option(
-            help="So many callers tell call sites apart, 1 to 16 [default: 4]; 0: Python is not asked."
+            help="Number of callers that distinguish call sites, 1 to 16 [default: 4]; 0: no call paths, no"
+            " Python frames."
         ),
     ] = "",
     sync_level: Annotated[
-        str, typer.Option(help="MPI_Pcontrol with this level synchronises clocks anew (3 or more).")
+        str, typer.Option(help="MPI_Pcontrol with this level (3 or more) synchronises clocks again.")
     ] = "",
 ) -> None:
-    """Run a program as it is, and record its collectives; its output and exit status are unchanged.
+    """Run an unmodified program and record its collectives; its output and exit status are unchanged.
 
-    A command that ends well without a trace has status 1.
+    If the command succeeds without writing a trace, the status is 1.
     """
     from rich.console import Console
 
     from offbeat.trace import run as launch
-    from offbeat.trace.wishes import RANKS
+    from offbeat.trace.options import RANKS
 
-    wishes = {
+    options = {
         "RANKS": ranks,
         "EVERY": every,
         "COLLECTIVES": collectives,
@@ -71,42 +72,42 @@ def command(
         "SYNC_LEVEL": sync_level,
     }
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    launch.refuse(output, wishes)
-    launch.refuse_command(words)
-    installation = launch.find_installation(mpi, words)
-    library = launch.tracer(installation, lambda line: console.print(line, markup=False))
-    started = launch.prepare(words, output, wishes, installation, library)
-    with launch.held(output):
-        status = launch.run(started)
+    launch.check_options(output, options)
+    launch.check_command(arguments)
+    installation = launch.find_installation(mpi, arguments)
+    library = launch.tracer_library(installation, lambda line: console.print(line, markup=False))
+    prepared = launch.prepare(arguments, output, options, installation, library)
+    with launch.locked(output):
+        status = launch.run(prepared)
     written = len(list(output.glob("*.trace")))
     if written:
         ranks = counted(written, "rank")
-        said = f"trace: {output} ({ranks}); see it with: offbeat trace summary {shlex.quote(str(output))}"
+        message = f"trace: {output} ({ranks}); see it with: offbeat trace summary {shlex.quote(str(output))}"
     else:
-        wanted = launch.wished(wishes).get(RANKS, "")
-        said = f"no trace was written to {output}: {_why_none(status, installation.version_text, wanted)}"
-    console.print(said, markup=False)
+        wanted = launch.tracer_variables(options).get(RANKS, "")
+        message = f"no trace was written to {output}: {_why_none(status, installation.version_text, wanted)}"
+    console.print(message, markup=False)
     _end_as(status if written or status else 1)
 
 
 def _why_none(status: int, library: str, ranks: str) -> str:
-    """Why nothing was recorded, as far as the command's status tells."""
+    """Likely reasons why nothing was recorded, by the command's status."""
     if status:
         how = f"by signal {-status}" if status < 0 else f"with status {status}"
         return (
-            f"the command ended {how} before any process recorded; what it printed should say why. If the"
-            f" program's MPI library is not {library}, name it with --mpi"
+            f"the command ended {how} before any process recorded a call; see its output for the reason. If"
+            f" the program's MPI library is not {library}, give it with --mpi"
         )
-    which = f"no rank of those wished for ({ranks})" if ranks else "no process"
+    processes = f"none of the selected ranks ({ranks})" if ranks else "no process"
     return (
-        f"the command ended well, but {which} called MPI_Init of {library}. If the program's library is"
-        " another one, name it with --mpi; a program that is linked statically, or that sets LD_PRELOAD anew,"
+        f"the command succeeded, but {processes} called MPI_Init of {library}. If the program uses another"
+        " library, give it with --mpi; a program that is linked statically, or that overwrites LD_PRELOAD,"
         " is not recorded"
     )
 
 
 def _end_as(status: int) -> None:
-    """End as the program did: with its status, or by its signal."""
+    """Exit with the program's status, or by the signal that ended it."""
     if status < 0:
         sys.stdout.flush()
         if -status not in (signal.SIGKILL, signal.SIGSTOP):

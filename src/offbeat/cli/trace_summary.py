@@ -1,4 +1,4 @@
-"""``offbeat trace summary``: where the time in collectives goes, and who is late."""
+"""``offbeat trace summary``: where the time in collectives goes, and which ranks are late."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
-from offbeat.cli.trace_options import Directory, summed_up
+from offbeat.cli.trace_options import Directory, summary_of_trace
 
 if TYPE_CHECKING:
     from offbeat.table import FittedTable
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from offbeat.trace.tables import Table
 
 MOST_ROWS = 20
-"""Rows of each table unless --rows says otherwise."""
+"""Default of --rows."""
 
 PICTURES = 5
-"""So many rows, those whose operation takes the most time, get a picture."""
+"""Number of rows with a picture, those with the most operation time."""
 
 
 def command(
     directory: Directory,
     rows: Annotated[
-        int, typer.Option(min=0, help="So many rows, those that take the most time; 0: all.")
+        int, typer.Option(min=0, help="Number of rows, those that take the most time; 0: all.")
     ] = MOST_ROWS,
     apart: Annotated[
-        bool, typer.Option("--apart", help="Show communicators that are alike one by one.")
+        bool, typer.Option("--apart", help="Show the communicators of a group separately.")
     ] = False,
     json: Json = "",
     all_notes: AllNotes = False,
@@ -39,13 +39,13 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Show where the time in collectives goes: waiting or working, who is late, what to tune first."""
+    """Show where the time in collectives goes: waiting or operation, late ranks, what to tune first."""
     import msgspec
 
     from offbeat.trace.read import open_trace
     from offbeat.trace.summary import as_plain
 
-    summary = summed_up(open_trace(directory))
+    summary = summary_of_trace(open_trace(directory))
     if is_wanted(json):
         _print(summary, rows, apart=apart, all_notes=all_notes)
     write_json(json, lambda: msgspec.json.encode(as_plain(summary)) + b"\n")
@@ -56,13 +56,13 @@ def command(
 
 
 def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None:
-    from offbeat.trace.advice import sentence
+    from offbeat.trace.recommendation import sentence
     from offbeat.trace.tables import head, tables
 
     console = stdout()
     for line in head(summary):
         console.print(line, markup=False)
-    print_notes(console, summary.words, everything=all_notes)
+    print_notes(console, summary.notes, everything=all_notes)
     for table in tables(summary, rows, apart=apart):
         if table.rows:
             console.print()
@@ -74,20 +74,20 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
 
 
 def _draw(summary: Summary, folder: Path) -> None:
-    from offbeat.report.pictures import write as write_picture  # loading matplotlib takes its time
-    from offbeat.trace.choice import with_arrivals
+    from offbeat.report.pictures import write as write_picture  # importing matplotlib is slow
+    from offbeat.trace.call_site_stats import file_stem_of
     from offbeat.trace.draw import delay_figure
-    from offbeat.trace.row_words import short_name
+    from offbeat.trace.recommendation import with_arrivals
 
-    drawn = with_arrivals(summary.families)
+    drawn = with_arrivals(summary.group_rows)
     for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
-        write_picture(delay_figure(summary, row), folder, f"{place}-{short_name(row)}-delay")
+        write_picture(delay_figure(summary, row), folder, f"{place}-{file_stem_of(row)}-delay")
 
 
 def _fitting(table: Table, width: int) -> FittedTable:
-    """A table, in short where all of it does not fit."""
-    whole = _drawn(table)
-    return whole if whole.natural_width <= width else _drawn(table.in_short())
+    """A table, without its spare columns if it is too wide."""
+    complete = _drawn(table)
+    return complete if complete.natural_width <= width else _drawn(table.without_spare_columns())
 
 
 def _drawn(table: Table) -> FittedTable:

@@ -1,4 +1,4 @@
-"""``offbeat try``: a program with the library's decisions and with two choices, in turn."""
+"""``offbeat try``: compare a program's run time with the library's decisions and with other choices."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import typer
 
 from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, print_notes, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
-from offbeat.cli.trace_options import summed_up
+from offbeat.cli.trace_options import summary_of_trace
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
 from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from offbeat.predict.affected_calls import AffectedCalls
+    from offbeat.predict.predict import TracedProgram
     from offbeat.predict.prediction import Prediction
-    from offbeat.predict.reach import Reach
-    from offbeat.predict.traced_program import TracedProgram
     from offbeat.results.read import Results
-    from offbeat.trial.choices import Planned, Tried
+    from offbeat.trial.choices import PlannedChoice, TriedChoice
     from offbeat.trial.journal import Settings
 
 PICTURE = "expected-and-measured-run-time"
 
 
 def command(
-    words: Annotated[
+    arguments: Annotated[
         list[str],
         typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
     ],
@@ -42,19 +42,19 @@ def command(
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
     rounds: Annotated[
-        int, typer.Option(min=1, max=10_000, help="How often each choice runs; more can be added later.")
+        int, typer.Option(min=1, max=10_000, help="Number of runs of each choice; more can be added later.")
     ] = 5,
     time: Annotated[
         str,
         typer.Option(
-            help="Not the wall time of the command counts, but the last number that this regular expression"
-            " finds in its output: its first group, or all of it.",
+            help="Compare, instead of the wall time, the last number that this regular expression matches in"
+            " the output: its first group, or the whole match.",
             metavar="REGEX",
         ),
     ] = "",
     trace: Annotated[
         Path | None,
-        typer.Option(help="A trace of this program: what it lets expect is compared.", metavar="DIR"),
+        typer.Option(help="A trace of this program: expected run times are compared.", metavar="DIR"),
     ] = None,
     pictures: Annotated[
         Path | None,
@@ -71,29 +71,28 @@ def command(
     json: Json = "",
     all_notes: AllNotes = False,
 ) -> None:
-    """Run a program with the library's decisions, the no-delay choice and the robust one, in turn.
+    """Run a program with the library's decisions, the no-delay choice and the robust choice, in turn.
 
-    With a trace, what 'offbeat predict' names the fastest as the ranks arrive runs as well, and it is checked
-    which calls of the program each choice acts on.
+    With a trace, the choice that 'offbeat predict' expects to be the fastest runs as well, and the calls of
+    the program that each choice affects are printed.
 
-    Stopped at any moment, the same command goes on where it stood and runs nothing twice.
+    If interrupted, the same command resumes the trial and repeats no run.
     """
     from offbeat.mpi.environment import process_count
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
     from offbeat.trial import journal, launch, wording
-    from offbeat.trial.choices import check_processes, planned, written
-    from offbeat.trial.progress import TrialProgress
-    from offbeat.trial.trial import missing, run_all, times
+    from offbeat.trial.choices import check_processes, planned_choices, write_tuning_files
+    from offbeat.trial.trial import TrialProgress, missing, run_all, times
 
-    launch.check_words(words)
+    launch.check_command(arguments)
     pattern = launch.parse_pattern(time)
     if pictures is not None and trace is None:
-        raise BadInput("--pictures shows expectations beside what was measured; name a trace with --trace")
+        raise BadInput("--pictures shows expected and measured times; give a trace with --trace")
     measured = read_study(results or _only_results())
-    installation = find_installation(mpi, words)
+    installation = find_installation(mpi, arguments)
     traced = _traced(trace, measured) if trace is not None else None
-    choices = planned(
+    choices = planned_choices(
         measured,
         installation,
         rule,
@@ -101,89 +100,99 @@ def command(
         predicted=traced.predicted() if traced is not None else None,
     )
     settings = journal.Settings(
-        command=words,
+        command=arguments,
         library=f"{installation.version_text} ({installation.library})",
-        folder=journal.here(),
+        folder=journal.working_directory(),
         time=time,
         seed=seed,
-        choices=[journal.Setting(name=one.name, same_as=one.same_as, rules=one.words) for one in choices],
+        choices=[
+            journal.Setting(name=one.name, same_as=one.same_as, rules=one.rule_texts) for one in choices
+        ],
     )
-    check_processes(choices, process_count(words))
-    said = stdout()
+    check_processes(choices, process_count(arguments))
+    console = stdout()
     if is_wanted(json):
         for line in wording.tried_lines(choices):
-            said.print(line, markup=False)
-        print_notes(said, wording.notes(choices), everything=all_notes)
+            console.print(line, markup=False)
+        print_notes(console, wording.notes(choices), everything=all_notes)
     journal.prepare(output)
-    with journal.opened(output, settings) as kept:
-        tried = list(written(choices, installation, output / journal.TUNING))
+    with journal.open_journal(output, settings) as trial_journal:
+        tried = list(write_tuning_files(choices, installation, output / journal.TUNING))
         reaches = _reaches(tried, traced)
         if is_wanted(json):
-            _say_reaches(said, reaches, traced)
+            _say_reaches(console, reaches, traced)
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
         names = [one.name for one in tried]
-        left = len(list(missing(kept, names, rounds, seed)))
+        left = len(list(missing(trial_journal, names, rounds, seed)))
         with TrialProgress(rounds * len(names) - left, rounds * len(names)) as progress:
-            used = launch.Command(words=words, installation=installation)
-            run_all(kept, used, tried, rounds, seed, pattern, progress.told)
-        found = times(kept, names)
+            used = launch.Command(argv=arguments, installation=installation)
+            run_all(trial_journal, used, tried, rounds, seed, pattern, progress.update)
+        times_s = times(trial_journal, names)
     if is_wanted(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
-        _report(said, choices, found, expected, without_effect, is_wall=pattern is None, all_notes=all_notes)
-        _name_verify(said, measured, tried, output)
-    write_json(json, lambda: encoded(_document(settings, choices, found, expected, reaches)))
+        _report(
+            console, choices, times_s, expected, without_effect, is_wall=pattern is None, all_notes=all_notes
+        )
+        _name_verify(console, measured, tried, output)
+    write_json(json, lambda: encoded(_document(settings, choices, times_s, expected, reaches)))
     if pictures is not None and expected is not None:
-        _draw(expected, found, pictures)
+        _draw(expected, times_s, pictures)
 
 
 def _only_results() -> Path:
     """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
     from offbeat.results.layout import CASES, PROVENANCE
 
-    found = sorted(
+    times_s = sorted(
         path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
     )
-    if len(found) == 1:
-        return found[0]
-    there = ", ".join(map(str, found)) or "none"
+    if len(times_s) == 1:
+        return times_s[0]
+    there = ", ".join(map(str, times_s)) or "none"
     raise BadInput(
-        f"name the result directory of a study with --results; in this folder there is {there}"
-        if not found
-        else f"there are several result directories in this folder ({there}); name one with --results"
+        f"give the result directory of a study with --results; in this folder there is {there}"
+        if not times_s
+        else f"there are several result directories in this folder ({there}); give one with --results"
     )
 
 
 def _traced(trace: Path, results: Results) -> TracedProgram:
-    """What a trace tells of the program, with the measurements that answer for its calls."""
-    from offbeat.predict.cells import source
-    from offbeat.predict.traced_program import traced_program
+    """The traced program, with the measurements that cover its calls."""
+    from offbeat.predict.measured_configuration import measurements
+    from offbeat.predict.predict import traced_program
     from offbeat.trace.read import open_trace
 
     opened = open_trace(trace)
-    return traced_program(opened, summed_up(opened), source(results, opened.headers[0].library))
+    return traced_program(opened, summary_of_trace(opened), measurements(results, opened.headers[0].library))
 
 
-def _reaches(tried: Sequence[Tried], traced: TracedProgram | None) -> dict[str, Reach]:
-    """Which calls of the trace each choice's files act on, by the choice's name."""
-    from offbeat.predict.reach import reach_of_files
+def _reaches(tried: Sequence[TriedChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
+    """The calls of the trace that each choice's files affect, by the choice's name."""
+    from offbeat.predict.affected_calls import calls_affected_by_files
 
     if traced is None:
         return {}
-    return {one.name: reach_of_files(one.tuning, traced.summary) for one in tried if one.tuning is not None}
+    return {
+        one.name: calls_affected_by_files(one.tuning, traced.summary)
+        for one in tried
+        if one.tuning is not None
+    }
 
 
-def _say_reaches(said: Console, reaches: Mapping[str, Reach], traced: TracedProgram | None) -> None:
+def _say_reaches(
+    console: Console, reaches: Mapping[str, AffectedCalls], traced: TracedProgram | None
+) -> None:
     for name, reach in reaches.items():
-        said.print(f"{name} {reach.words}", markup=False)
+        console.print(f"{name} {reach.sentence}", markup=False)
     if traced is not None and traced.why_not:
-        said.print(f"note: nothing can be expected from the trace: {traced.why_not}", markup=False)
+        console.print(f"note: no prediction from the trace: {traced.why_not}", markup=False)
 
 
 def _report(
-    said: Console,
-    choices: Sequence[Planned],
-    found: Mapping[str, Sequence[float]],
+    console: Console,
+    choices: Sequence[PlannedChoice],
+    times_s: Mapping[str, Sequence[float]],
     expected: Prediction | None,
     without_effect: Sequence[str],
     *,
@@ -192,77 +201,77 @@ def _report(
 ) -> None:
     from offbeat.table import FittedTable
     from offbeat.trial import wording
-    from offbeat.trial.judge import judge
+    from offbeat.trial.comparison import compare
 
     same = {one.name: one.same_as for one in choices if one.same_as}
-    said.print()
+    console.print()
     headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
-    said.print(FittedTable(headings, wording.rows(found, same)))
-    said.print()
-    for sentence in wording.verdict_sentences(judge(found), same, without_effect):
-        said.print(sentence, markup=False)
+    console.print(FittedTable(headings, wording.rows(times_s, same)))
+    console.print()
+    for sentence in wording.verdict_sentences(compare(times_s), same, without_effect):
+        console.print(sentence, markup=False)
     if expected is None:
         return
-    said.print()
-    print_notes(said, expected.notes, everything=all_notes)
-    said.print(FittedTable(wording.expectation_headings(expected), wording.expectation_rows(expected, found)))
+    console.print()
+    print_notes(console, expected.notes, everything=all_notes)
+    console.print(FittedTable(wording.expectation_headings(expected), wording.expectation_rows(expected, times_s)))
     if is_wall:
-        said.print(
-            "Measured times are those of the command, starting it included; expected ones are from MPI_Init"
-            " to the end. --time takes the program's own.",
+        console.print(
+            "Measured times are of the whole command, including its start; expected times are from MPI_Init"
+            " to the end. --time uses a time that the program prints.",
             markup=False,
         )
 
 
 def _document(
     settings: Settings,
-    choices: Sequence[Planned],
-    found: Mapping[str, Sequence[float]],
+    choices: Sequence[PlannedChoice],
+    times_s: Mapping[str, Sequence[float]],
     expected: Prediction | None,
-    reaches: Mapping[str, Reach],
+    reaches: Mapping[str, AffectedCalls],
 ) -> dict[str, Any]:
-    """The trial for programs: run times in seconds, one a round for each choice, and the verdict on them."""
+    """The trial as JSON: run times in seconds, one per round and choice, and the verdict."""
     from offbeat.predict.document import document
     from offbeat.trial import wording
-    from offbeat.trial.judge import judge
+    from offbeat.trial.comparison import compare
 
     return {
         "schema_version": 1,
         "settings": settings,
         "notes": wording.notes(choices),
-        "reaches": {name: reach.words for name, reach in reaches.items()},
-        "times_s": found,
-        "verdict": judge(found),
+        "reaches": {name: reach.sentence for name, reach in reaches.items()},
+        "times_s": times_s,
+        "verdict": compare(times_s),
         "expected": document(expected) if expected is not None else None,
     }
 
 
-def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:
-    """How to prove that the library obeyed; simulations do not tell by what it could be seen."""
+def _name_verify(console: Console, results: Results, tried: Sequence[TriedChoice], output: Path) -> None:
+    """Print the commands that verify the tuning files; impossible for files from simulations."""
     from offbeat.tuning.simulated import is_simulated
     from offbeat.tuning.write import measured_library
 
     if is_simulated(measured_library(results.provenance)):
         return
-    said.print()
+    console.print()
     for one in tried:
         if one.tuning is not None:
             place = one.tuning.files[0].parent
-            said.print(
-                f"Whether the library obeys {one.name}: offbeat verify {shlex.quote(str(results.directory))}"
+            console.print(
+                f"To verify the rules of {one.name}: offbeat verify {shlex.quote(str(results.directory))}"
                 f" --tuning {shlex.quote(str(place))}",
                 markup=False,
             )
 
 
-def _draw(expected: Prediction, found: Mapping[str, Sequence[float]], folder: Path) -> None:
+def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
     from offbeat.predict.conditions import Estimate
-    from offbeat.predict.draw import prediction_figure  # loading matplotlib takes its time
+    from offbeat.predict.draw import prediction_figure  # importing matplotlib is slow
     from offbeat.report.pictures import write
-    from offbeat.trial.judge import mean_interval, mean_s
+    from offbeat.trial.comparison import mean_interval, mean_s
 
     actual = {}
-    for name, own in found.items():
+    for name, own in times_s.items():
         if own:
             low, high = mean_interval(own)
             actual[name] = Estimate(time_s=mean_s(own), low_s=low, high_s=high)

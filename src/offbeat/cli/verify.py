@@ -35,9 +35,9 @@ def command(
     json: Json = "",
 ) -> None:
     """Prove, cell by cell, which algorithm runs with the tuning files, and that they break no legal call."""
-    from offbeat.cli.trace_options import summed_up
+    from offbeat.cli.trace_options import summary_of_trace
     from offbeat.engines.progress import RunProgress
-    from offbeat.predict.reach import reach_of_files
+    from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
     from offbeat.tuning.manifest import read_manifest
@@ -47,7 +47,7 @@ def command(
     from offbeat.tuning.verify_calls import sentences, write_tried
 
     folder = tuning or directory / "tuning"
-    summary = summed_up(open_trace(trace)) if trace is not None else None
+    summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     with RunProgress(doing="look at") as progress:
         manifest = read_manifest(folder)
         proofs, tried = prove_files(read_study(directory), manifest, mpi, folder, progress)
@@ -58,7 +58,7 @@ def command(
         console.print(table(proofs.proofs))
         said = [*legend(proofs.proofs), summary_of(proofs)]
         if summary is not None:
-            said.append(f"The file {reach_of_files(manifest.tuning, summary).words}.")
+            said.append(f"The file {calls_affected_by_files(manifest.tuning, summary).sentence}.")
         for sentence in [*said, *disobeyed(proofs), *manifest.tuning.insisted, *sentences(tried)]:
             console.print(sentence, markup=False)
     write_json(json, lambda: encoded(proofs))

@@ -1,4 +1,4 @@
-"""Under which arrivals an algorithm's d̂ is expected, and how long it then is.
+"""The conditions (sets of arrival patterns) of a prediction, and the d̂ of an algorithm under each.
 
 ======================  ==========================================================================
 condition               d̂ of an algorithm
@@ -18,15 +18,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.predict.recorded import Calls
+from offbeat.predict.recorded import TracedCalls
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.units import counted
 
 NAMES = ("no_delay", "average", "scenario", "replay")
-"""The conditions; the later, the more is known of how the program's ranks arrive."""
+"""The conditions in ascending order of their similarity to the arrivals of the program."""
 
 
-_SAME, _SAME_NAME, _UNKNOWN, _OTHERS = range(4)
+_SAME_CALLS, _SAME_NAME, _UNKNOWN_SOURCE, _OTHER_CALLS = range(4)
+"""Ranks of the match between a pattern's source and some calls; lower is better."""
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
@@ -37,17 +38,17 @@ class Estimate(Struct, frozen=True, kw_only=True):
     high_s: float
 
     def times(self, factor: float) -> Estimate:
-        """So many times as long; a negative factor turns the interval round."""
+        """The estimate multiplied by a factor; a negative factor swaps the ends of the interval."""
         ends = sorted((factor * self.low_s, factor * self.high_s))
         return Estimate(time_s=factor * self.time_s, low_s=ends[0], high_s=ends[1])
 
-    def after(self, time_s: float) -> Estimate:
-        """Longer by a time that is known exactly."""
+    def plus(self, time_s: float) -> Estimate:
+        """The estimate plus a time without uncertainty."""
         return Estimate(time_s=self.time_s + time_s, low_s=self.low_s + time_s, high_s=self.high_s + time_s)
 
 
 def total(parts: Sequence[Estimate]) -> Estimate:
-    """The sum of independent estimates: their distances to the interval's ends add in quadrature."""
+    """The sum of independent estimates: the half-widths of their intervals add in quadrature."""
     time_s = math.fsum(one.time_s for one in parts)
     below = math.hypot(*(one.time_s - one.low_s for one in parts))
     above = math.hypot(*(one.high_s - one.time_s for one in parts))
@@ -55,18 +56,20 @@ def total(parts: Sequence[Estimate]) -> Estimate:
 
 
 class Condition(Struct, frozen=True, kw_only=True):
-    """One of :data:`NAMES` in one table: the ``rows`` whose mean it is, and what these are called."""
+    """One of :data:`NAMES` in one table: the ``rows`` whose mean it is, and their ``pattern``."""
 
     name: str
     pattern: str
     rows: list[int]
 
 
-def conditions(table: DelayTable, calls: Calls, wanted: str = "") -> tuple[list[Condition], list[str]]:
-    """The conditions that a table has, in the order of :data:`NAMES`, and what must be said of them.
+def conditions(
+    table: DelayTable, calls: TracedCalls, requested: str = ""
+) -> tuple[list[Condition], list[str]]:
+    """The conditions of a table in the order of :data:`NAMES`, and notes on them.
 
-    Of several scenarios (or replays), ``wanted`` names one; else those that were recorded from these calls
-    come first, then those whose name says so. Raises :class:`BadInput` for one that was not measured.
+    ``requested`` names one of several scenarios or replays; by default the one with the best
+    :func:`_match_rank` is used. Raises :class:`BadInput` for one that was not measured.
     """
     shapes = [row for row, kind in enumerate(table.kinds) if kind == "shape"]
     found = [
@@ -79,28 +82,30 @@ def conditions(table: DelayTable, calls: Calls, wanted: str = "") -> tuple[list[
     notes: list[str] = []
     for kind in ("scenario", "replay"):
         rows = [row for row, own in enumerate(table.kinds) if own == kind]
-        chosen = _chosen(table, rows, calls, wanted)
+        chosen = _chosen(table, rows, calls, requested)
         if chosen is not None:
             found.append(Condition(name=kind, pattern=table.patterns[chosen], rows=[chosen]))
-            if _kinship(table, chosen, calls) == _OTHERS:
+            if _match_rank(table, chosen, calls) == _OTHER_CALLS:
                 notes.append(
-                    f"the {kind} {table.patterns[chosen]} was recorded from {table.sources[chosen]}: that"
-                    f" {calls.words} arrives alike is taken for granted"
+                    f"the {kind} {table.patterns[chosen]} was recorded from {table.sources[chosen]}: the"
+                    f" arrivals of {calls.description} are assumed to be the same"
                 )
-        if len(rows) > 1 and chosen is not None and not wanted:
+        if len(rows) > 1 and chosen is not None and not requested:
             others = ", ".join(table.patterns[row] for row in rows if row != chosen)
-            notes.append(f"the {kind} is {table.patterns[chosen]}; --scenario names another: {others}")
+            notes.append(
+                f"the {kind} is {table.patterns[chosen]}; select another one with --scenario: {others}"
+            )
     known = [table.patterns[row] for row, kind in enumerate(table.kinds) if kind != "shape"]
-    if wanted and wanted not in [*known, *(table.shapes[table.patterns.index(name)] for name in known)]:
-        there = f"there are {', '.join(known)}" if known else "the results hold none"
-        raise BadInput(f"--scenario {wanted} was not measured with {table.cell}; {there}")
+    if requested and requested not in [*known, *(table.shapes[table.patterns.index(name)] for name in known)]:
+        there = f"there are {', '.join(known)}" if known else "the results have none"
+        raise BadInput(f"--scenario {requested} was not measured with {table.cell}; {there}")
     if not found:
         raise BadInput(f"{table.cell} was measured under no pattern that a prediction can use")
     return found, notes
 
 
 def delay(table: DelayTable, algorithm: str, condition: Condition) -> Estimate | None:
-    """The d̂ of an algorithm under a condition; None where a pattern of it was not measured."""
+    """The d̂ of an algorithm under a condition; None if one of its patterns was not measured."""
     if algorithm not in table.algorithms:
         return None
     column = table.algorithms.index(algorithm)
@@ -120,19 +125,19 @@ def delay(table: DelayTable, algorithm: str, condition: Condition) -> Estimate |
     return total(parts).times(1 / len(parts))
 
 
-def _chosen(table: DelayTable, rows: Sequence[int], calls: Calls, wanted: str) -> int | None:
-    """The row that a scenario or replay is taken from."""
-    if wanted:
-        named = [row for row in rows if wanted in (table.patterns[row], *table.shapes[row : row + 1])]
+def _chosen(table: DelayTable, rows: Sequence[int], calls: TracedCalls, requested: str) -> int | None:
+    """The row of a scenario or replay."""
+    if requested:
+        named = [row for row in rows if requested in (table.patterns[row], *table.shapes[row : row + 1])]
         return named[0] if named else None
-    return min(rows, key=lambda row: (_kinship(table, row, calls), row), default=None)
+    return min(rows, key=lambda row: (_match_rank(table, row, calls), row), default=None)
 
 
-def _kinship(table: DelayTable, row: int, calls: Calls) -> int:
-    """How sure it is that a row was recorded from these calls: the smaller, the surer."""
+def _match_rank(table: DelayTable, row: int, calls: TracedCalls) -> int:
+    """How well the source of a row's pattern matches these calls; lower is better."""
     source = table.sources[row] if table.sources else ""
-    if source.startswith(f"{calls.words} in "):
-        return _SAME
+    if source.startswith(f"{calls.description} in "):
+        return _SAME_CALLS
     if table.patterns[row].startswith(f"{calls.short}-"):
         return _SAME_NAME
-    return _OTHERS if source else _UNKNOWN
+    return _OTHER_CALLS if source else _UNKNOWN_SOURCE

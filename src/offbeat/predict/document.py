@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 
 from offbeat.atomic_write import write_atomically, write_error
-from offbeat.predict.prediction import Expected, Part, Prediction
-from offbeat.predict.reach import reach_of_choice
+from offbeat.predict.affected_calls import calls_affected_by_choice
+from offbeat.predict.prediction import ExpectedRun, Part, Prediction
 
 SCHEMA_VERSION = 1
 
 
 def document(prediction: Prediction) -> dict[str, Any]:
-    """Everything that the tables say, and the intervals.
+    """The content of the tables, with intervals.
 
-    ``bias`` and ``change`` are shares of the recorded run: how far the prediction for what ran is off it,
-    and how the prediction changes with each algorithm against that.
+    ``bias`` and ``change`` are shares of the recorded run time: the error of the prediction for the algorithm
+    that ran, and the difference of the prediction for each algorithm from it.
     """
     run = prediction.recorded
     return {
@@ -48,15 +48,15 @@ def document(prediction: Prediction) -> dict[str, Any]:
     }
 
 
-def _acts_on(prediction: Prediction, one: Expected) -> dict[str, Any]:
-    reach = reach_of_choice(prediction, one.algorithms)
+def _acts_on(prediction: Prediction, one: ExpectedRun) -> dict[str, Any]:
+    reach = calls_affected_by_choice(prediction, one.algorithms)
     return {"calls": reach.number, "of": reach.all_calls, "share_of_time_in_collectives": reach.share}
 
 
 def _part(part: Part) -> dict[str, Any]:
     calls = part.calls
     return {
-        "calls": calls.words,
+        "calls": calls.description,
         "number": calls.number,
         "share_of_ranks": calls.share,
         "last_delay_s": calls.last_delay_s,
@@ -72,7 +72,7 @@ def encoded(prediction: Prediction) -> bytes:
 
 
 def write(prediction: Prediction, path: Path) -> None:
-    """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
+    """Write the document to a file. Raises :class:`BadInput` if it cannot be written."""
     try:
         write_atomically(path, encoded(prediction))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The picture of a prediction: run times as they were, and as they are expected (the paper's figure 9)."""
+"""The figure of a prediction: actual and expected run times (the paper's figure 9)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from offbeat.predict.conditions import Estimate
-from offbeat.predict.prediction import Expected, Prediction
+from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.predict.wording import WORDS
 from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
 from offbeat.report.sheet import width_of
@@ -63,7 +63,7 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
 def _titles(figure: Figure, prediction: Prediction, has_runs: bool, height: float) -> None:
     run = prediction.recorded
     figure.text(0.02, 1 - 0.2 / height, "Expected run time", fontsize=11, weight="bold", color=INK)
-    words = "; ".join(part.calls.words for part in prediction.parts[:2])
+    words = "; ".join(part.calls.description for part in prediction.parts[:2])
     more = f" and {len(prediction.parts) - 2} more" if len(prediction.parts) > 2 else ""
     about = f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes: {words}{more}"
     figure.text(0.02, 1 - 0.42 / height, _cut(about), fontsize=_POINTS, color=MUTED, parse_math=False)
@@ -85,15 +85,15 @@ def _keys(figure: Figure, keys: Sequence[tuple[str, str, str]], height: float) -
         figure.text(x / _WIDTH, 1 - y / height, "■", fontsize=_POINTS + 2, color=colour, va="center")
         figure.text((x + 0.17) / _WIDTH, 1 - y / height, words, fontsize=_POINTS, color=INK, va="center")
         x += needed
-    said = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
+    legend = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
     figure.text(
-        0.15 / _WIDTH, 1 - (y + 0.18) / height, said, fontsize=_POINTS - 0.5, color=MUTED, va="center"
+        0.15 / _WIDTH, 1 - (y + 0.18) / height, legend, fontsize=_POINTS - 0.5, color=MUTED, va="center"
     )
 
 
 def _group(
     axes: Axes,
-    one: Expected,
+    one: ExpectedRun,
     actual: Estimate | None,
     prediction: Prediction,
     top: float,
@@ -124,7 +124,7 @@ def _group(
         )
 
 
-def _longest(prediction: Prediction, shown: Sequence[Expected], known: Mapping[str, Estimate]) -> float:
+def _longest(prediction: Prediction, shown: Sequence[ExpectedRun], known: Mapping[str, Estimate]) -> float:
     times = [time.high_s for one in shown for time in one.run_s.values()]
     return max([*times, *(time.high_s for time in known.values()), prediction.recorded.run_s])
 

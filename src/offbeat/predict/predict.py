@@ -1,34 +1,38 @@
-"""``offbeat predict`` as a whole: the calls, the cells that stand for them, and the expected run times."""
+"""Predicts the run time of a traced program: selects its calls and the measurements that cover them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput
-from offbeat.predict.cells import Source
+from offbeat.predict.measured_configuration import Measurements, configuration_for
 from offbeat.predict.prediction import (
     Part,
     Prediction,
     by_algorithm,
     by_choice,
     choices,
+    chosen_for,
     common,
     part_of,
 )
-from offbeat.predict.recorded import Recorded, calls_of, recorded
-from offbeat.predict.rows import covered, first_covered
-from offbeat.trace.choice import choose_row
+from offbeat.predict.recorded import RecordedRun, TracedCalls, calls_of, recorded_run
+from offbeat.select.choose import Choice
+from offbeat.select.table import RECORDED
+from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.read import Trace
-from offbeat.trace.rows import Row
+from offbeat.trace.recommendation import choose_row, tuning_order
 from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
 LEAST_WEIGHT = 0.001
-"""Calls whose operation takes a smaller share of the run are not predicted among all calls together."""
+"""Calls whose operation takes a smaller share of the run are excluded from a prediction of all calls."""
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
-    """Which calls are predicted, and what is known of the trace; empty where nothing was said."""
+class Request(Struct, frozen=True, kw_only=True):
+    """The selected calls, the scenario and the algorithm that ran; empty for the defaults."""
 
     collective: str = ""
     site: str = ""
@@ -39,36 +43,36 @@ class Wishes(Struct, frozen=True, kw_only=True):
     everything: bool = False
 
     @property
-    def chooses(self) -> bool:
-        """Whether calls were named."""
+    def selects_calls(self) -> bool:
+        """Whether calls were selected."""
         return bool(self.collective or self.site or self.communicator or self.size is not None)
 
 
-def predict(trace: Trace, summary: Summary, source: Source, wishes: Wishes) -> Prediction:
-    """The prediction that is wished for. Raises :class:`BadInput` where it cannot be made, and says why."""
-    if wishes.everything:
-        if wishes.chooses:
+def predict(trace: Trace, summary: Summary, source: Measurements, request: Request) -> Prediction:
+    """The requested prediction. Raises :class:`BadInput` if it is impossible, with the reason."""
+    if request.everything:
+        if request.selects_calls:
             raise BadInput(
-                "--all is about all calls that the results cover; leave it out, or the choice of calls"
+                "--all selects all calls that the results cover; omit it, or the selection of calls"
                 " (--collective, --site, --communicator, --size)"
             )
-        run, parts, notes = covered_parts(trace, summary, source, wishes.scenario)
+        run, parts, notes = covered_parts(trace, summary, source, request.scenario)
         chosen = choices(source, parts, common(parts))
-        return by_choice(run, parts, chosen, ran=wishes.ran, notes=notes)
-    row, said = _row(summary, source, wishes)
-    run = recorded(trace, summary, [row])
-    part, notes = part_of(run.calls[0], source, wishes.scenario)
-    return by_algorithm(run, part, ran=wishes.ran, notes=[*source.notes, *said, *notes])
+        return by_choice(run, parts, chosen, ran=request.ran, notes=notes)
+    row, row_notes = _row(summary, source, request)
+    run = recorded_run(trace, summary, [row])
+    part, notes = part_of(run.calls[0], source, request.scenario)
+    return by_algorithm(run, part, ran=request.ran, notes=[*source.notes, *row_notes, *notes])
 
 
 def covered_parts(
-    trace: Trace, summary: Summary, source: Source, scenario: str = ""
-) -> tuple[Recorded, list[Part], list[str]]:
-    """All calls that results cover, as parts of one prediction, and what must be said of them.
+    trace: Trace, summary: Summary, source: Measurements, scenario: str = ""
+) -> tuple[RecordedRun, list[Part], list[str]]:
+    """All calls that results cover, as parts of one prediction, and notes.
 
-    Calls that weigh less than :data:`LEAST_WEIGHT` stay as recorded, unless there are no others.
+    Calls with a share below :data:`LEAST_WEIGHT` keep their recorded times, unless there are no others.
     """
-    run = recorded(trace, summary, covered(summary, source))
+    run = recorded_run(trace, summary, covered(summary, source))
     heavy = [calls for calls in run.calls if calls.total_s >= LEAST_WEIGHT * run.run_s]
     light = [calls for calls in run.calls if calls.total_s < LEAST_WEIGHT * run.run_s]
     parts, notes = [], list(source.notes)
@@ -76,7 +80,7 @@ def covered_parts(
         share = sum(calls.total_s for calls in light) / run.run_s
         notes.append(
             f"{counted(len(light), 'row')} of calls whose operation takes less than {LEAST_WEIGHT:.1%} of the"
-            f" run each ({share:.2%} together) are left out: they stay as recorded"
+            f" run each ({share:.2%} together) excluded: their recorded times are used"
         )
         run = structs.replace(run, calls=heavy)
     for calls in run.calls:
@@ -86,15 +90,109 @@ def covered_parts(
     return run, parts, notes
 
 
-def _row(summary: Summary, source: Source, wishes: Wishes) -> tuple[Row, list[str]]:
-    if not wishes.chooses:
+def _row(summary: Summary, source: Measurements, request: Request) -> tuple[CallSiteStats, list[str]]:
+    if not request.selects_calls:
         return first_covered(summary, source)
     row = choose_row(
-        summary if wishes.communicator else structs.replace(summary, rows=summary.families),
-        collective=wishes.collective,
-        site=wishes.site,
-        communicator=wishes.communicator,
-        size=wishes.size,
+        summary if request.communicator else structs.replace(summary, rows=summary.group_rows),
+        collective=request.collective,
+        site=request.site,
+        communicator=request.communicator,
+        size=request.size,
     )
-    calls_of(row, summary)  # says what is wrong with it before a cell is looked for
+    calls_of(row, summary)  # raises BadInput for calls that cannot be predicted
     return row, []
+
+
+def covered(summary: Summary, source: Measurements) -> list[CallSiteStats]:
+    """The rows that a measured configuration covers, in the order of :func:`tuning_order`.
+
+    Raises :class:`BadInput` without any, with the reason for the first row.
+    """
+    rows = _ranked(summary)
+    found = [row for row in rows if not _why_not(row, summary, source)]
+    if found:
+        return found
+    if not rows:
+        raise BadInput(
+            f"the trace {summary.directory} has no blocking collective on two processes or more whose"
+            " algorithm can be chosen, so there is nothing to predict"
+        )
+    raise BadInput(_why_not(rows[0], summary, source))
+
+
+def first_covered(summary: Summary, source: Measurements) -> tuple[CallSiteStats, list[str]]:
+    """The row to tune first among those that a measured configuration covers, and a note if it is not the
+    recommended one.
+
+    Raises :class:`BadInput` as :func:`covered` does.
+    """
+    row, first = covered(summary, source)[0], _ranked(summary)[0]
+    if row is first:
+        return row, []
+    why_not = _why_not(first, summary, source)
+    return row, [f"predicted for {description_of(row)} instead of the recommended calls: {why_not}"]
+
+
+def _ranked(summary: Summary) -> list[CallSiteStats]:
+    """The rows in the order of :func:`tuning_order`, with one row per group of communicators."""
+    together = structs.replace(summary, rows=summary.group_rows)
+    return [row for row in tuning_order(together) if row.processes > 1]
+
+
+def _why_not(row: CallSiteStats, summary: Summary, source: Measurements) -> str:
+    try:
+        configuration_for(calls_of(row, summary), source)
+    except BadInput as reason:
+        return str(reason)
+    return ""
+
+
+class TracedProgram(Struct, kw_only=True, eq=False):
+    """A traced program for a trial: its summary, and the calls whose times can be predicted.
+
+    Without ``run``, ``why_not`` is the reason why nothing can be predicted.
+    """
+
+    summary: Summary
+    source: Measurements
+    run: RecordedRun | None = None
+    parts: list[Part] = []
+    notes: list[str] = []
+    why_not: str = ""
+
+    def predicted(self) -> dict[str, list[Choice]]:
+        """The predicted fastest choice under a replay or scenario, by the name of that condition.
+
+        Empty if the results have neither.
+        """
+        main_condition = common(self.parts)[-1] if self.parts else ""
+        return (
+            {main_condition: chosen_for(self.source, self.parts, main_condition)}
+            if main_condition in RECORDED
+            else {}
+        )
+
+    def expected(self, choices: Mapping[str, Callable[[TracedCalls, int], str]]) -> Prediction | None:
+        """The expected run time with each choice; None if nothing can be predicted.
+
+        A choice maps calls and the number of launched processes to an algorithm.
+        """
+        if self.run is None:
+            return None
+        launched = self.summary.processes
+        chosen = {
+            name: [algorithm(part.calls, launched) for part in self.parts]
+            for name, algorithm in choices.items()
+        }
+        return by_choice(self.run, self.parts, chosen, notes=self.notes)
+
+
+def traced_program(trace: Trace, summary: Summary, source: Measurements) -> TracedProgram:
+    """The traced program; calls without matching measurements are no error."""
+    try:
+        run, parts, notes = covered_parts(trace, summary, source)
+        common(parts)
+    except BadInput as reason:
+        return TracedProgram(summary=summary, source=source, why_not=str(reason))
+    return TracedProgram(summary=summary, source=source, run=run, parts=parts, notes=notes)

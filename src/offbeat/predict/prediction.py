@@ -1,10 +1,10 @@
 """The expected run time of a traced program with each algorithm, or with each choice of algorithms.
 
-Expected run time = computing time of the trace + Σ over the calls of d̂ as measured: the paper's figure 9,
-with any of :mod:`offbeat.predict.conditions` in place of its two. A gain is the difference between two such
-predictions, that of an algorithm and that of what the traced run used; the difference between the latter and
-the recorded time is the prediction's bias, and no gain. The prediction takes for granted that ranks arrive as
-they did in the trace whatever algorithm runs; in truth, who leaves a call late arrives late at the next.
+Expected run time = computing time of the trace + Σ of the measured d̂ over the calls: the paper's figure 9,
+for any of :mod:`offbeat.predict.conditions`. A gain is the difference between the predictions for an
+algorithm and for the one that ran; the difference between the latter and the recorded time is the bias of the
+prediction, and no gain. The prediction assumes that arrivals do not depend on the algorithm; in reality, a
+rank that leaves a call late arrives late at the next one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.predict.cells import Found, Source, cell_for
 from offbeat.predict.conditions import NAMES, Condition, Estimate, conditions, delay, total
-from offbeat.predict.recorded import Calls, Recorded
+from offbeat.predict.measured_configuration import Measurements, configuration_for
+from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.select.choose import Choice, choose
 from offbeat.select.table import DelayTable
 from offbeat.study.algorithm import DEFAULT
@@ -24,19 +24,19 @@ from offbeat.tuning.write import plan_of
 
 
 class Part(Struct, frozen=True, kw_only=True, eq=False):
-    """Calls, the table of the cell that stands for them, and its conditions by name."""
+    """Calls, the delay table of the configuration that represents them, and its conditions by name."""
 
-    calls: Calls
+    calls: TracedCalls
     table: DelayTable
     conditions: dict[str, Condition]
 
 
-class Expected(Struct, frozen=True, kw_only=True):
-    """What one algorithm, or one choice of them, would give.
+class ExpectedRun(Struct, frozen=True, kw_only=True):
+    """The expected run time with one algorithm, or one choice of algorithms.
 
-    ``algorithms`` has one name a part. ``run_s`` maps conditions to the expected run time, without those that
-    were not measured. ``change_s`` maps them to how much longer it is than the prediction for what the traced
-    run used (negative: a gain). ``barred`` says why it is never selected, and is empty for what can be.
+    ``algorithms`` has one name per part. ``run_s`` maps the measured conditions to the expected run time,
+    ``change_s`` to its difference from the prediction for the algorithms that ran (negative: a gain).
+    ``barred`` is the reason why it is never selected, empty if it can be.
     """
 
     name: str
@@ -49,65 +49,65 @@ class Expected(Struct, frozen=True, kw_only=True):
 class Prediction(Struct, frozen=True, kw_only=True, eq=False):
     """The expected run times of a recorded run; ``conditions`` are those that every part has.
 
-    ``ran`` is what the trace ran with: as somebody said, or the library's own decisions if
-    ``ran_is_assumed``; empty where nobody said and these were not measured, and then no change is known.
-    ``expected`` is sorted by the last condition; ``of_choices`` says that it compares choices for all parts,
-    and not the algorithms of one.
+    ``ran`` is the algorithm or choice of the traced run: as given by the user, or the library's own decisions
+    if ``ran_is_assumed``; empty if neither is known, and then no change is known. ``expected`` is sorted by
+    the last condition; with ``of_choices`` it compares choices for all parts instead of the algorithms of one
+    part.
     """
 
-    recorded: Recorded
+    recorded: RecordedRun
     parts: list[Part]
     conditions: list[str]
-    expected: list[Expected]
+    expected: list[ExpectedRun]
     ran: str = ""
     ran_is_assumed: bool = False
     of_choices: bool = False
     notes: list[str] = []
 
     @property
-    def telling(self) -> str:
-        """The condition that knows most of how the ranks arrive."""
+    def main_condition(self) -> str:
+        """The condition that is most similar to the arrivals of the program."""
         return self.conditions[-1]
 
-    def change(self, one: Expected, condition: str = "") -> Estimate | None:
-        """The change of the run time against what ran, as a share of the recorded run; None if not known."""
-        change_s = one.change_s.get(condition or self.telling)
+    def change(self, one: ExpectedRun, condition: str = "") -> Estimate | None:
+        """The change of the run time against ``ran``, as a share of the recorded run; None if unknown."""
+        change_s = one.change_s.get(condition or self.main_condition)
         return change_s.times(1 / self.recorded.run_s) if change_s is not None else None
 
     @property
     def bias(self) -> dict[str, float]:
-        """By condition: how far the prediction for what ran is off the recorded time, as a share of it."""
+        """By condition: the relative error of the prediction for ``ran`` against the recorded time."""
         found = next((one for one in self.expected if one.name == self.ran), None)
         times = found.run_s if found is not None else {}
         return {name: time.time_s / self.recorded.run_s - 1 for name, time in times.items()}
 
-    def order(self, condition: str) -> list[Expected]:
-        """What can be selected and was measured under a condition, the fastest first."""
+    def order(self, condition: str) -> list[ExpectedRun]:
+        """The selectable entries that were measured under a condition, the fastest first."""
         there = [one for one in self.expected if not one.barred and condition in one.run_s]
         return sorted(there, key=lambda one: (one.run_s[condition].time_s, one.name))
 
 
-def part_of(calls: Calls, source: Source, scenario: str = "") -> tuple[Part, list[str]]:
-    """The part of some calls, and what must be said of it. Raises :class:`BadInput` as its parts do."""
-    found: Found = cell_for(calls, source)
+def part_of(calls: TracedCalls, source: Measurements, scenario: str = "") -> tuple[Part, list[str]]:
+    """The part of some calls, and notes. Raises :class:`BadInput` without matching measurements."""
+    found = configuration_for(calls, source)
     there, notes = conditions(found.table, calls, scenario)
     part = Part(calls=calls, table=found.table, conditions={one.name: one for one in there})
     return part, [*found.notes, *notes]
 
 
 def common(parts: Sequence[Part]) -> list[str]:
-    """The conditions that all parts have. Raises :class:`BadInput` where there is none."""
+    """The conditions that all parts have. Raises :class:`BadInput` without any."""
     names = [name for name in NAMES if all(name in part.conditions for part in parts)]
     if not names:
         cells = ", ".join(str(part.table.cell) for part in parts)
-        raise BadInput(f"{cells} were measured under different kinds of patterns; predict them one by one")
+        raise BadInput(f"{cells} were measured under different kinds of patterns; predict them separately")
     return names
 
 
 def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
-    """The time in the calls of a part with an algorithm; None where it was not measured.
+    """The time in the calls of a part with an algorithm; None if it was not measured.
 
-    Where the library's own decision was not measured, its time is the recorded one.
+    The recorded time is used for the library's own decision if that was not measured.
     """
     each = delay(part.table, algorithm, part.conditions[condition])
     if each is None and algorithm == DEFAULT and DEFAULT not in part.table.algorithms:
@@ -116,21 +116,21 @@ def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
     return each.times(part.calls.number * part.calls.share) if each is not None else None
 
 
-def run_times(recorded: Recorded, parts: Sequence[Part], algorithms: Sequence[str]) -> dict[str, Estimate]:
-    """The expected run time under each common condition, with one algorithm a part, where it is known."""
+def run_times(recorded: RecordedRun, parts: Sequence[Part], algorithms: Sequence[str]) -> dict[str, Estimate]:
+    """The expected run time with one algorithm per part, under each common condition with measurements."""
     times = {}
     for name in common(parts):
         each = [part_time(part, one, name) for part, one in zip(parts, algorithms, strict=True)]
         measured = [one for one in each if one is not None]
         if len(measured) == len(each):
-            times[name] = total(measured).after(recorded.computing_s)
+            times[name] = total(measured).plus(recorded.computing_s)
     return times
 
 
 def changes(parts: Sequence[Part], algorithms: Sequence[str], ran: Sequence[str]) -> dict[str, Estimate]:
-    """How much longer the run is expected to take than with what ``ran``, with one algorithm a part each.
+    """The expected difference of the run time between ``algorithms`` and ``ran``, one per part each.
 
-    Parts in which both are the same change nothing, however uncertain their times are.
+    Parts with the same algorithm in both contribute neither a difference nor uncertainty.
     """
     found = {}
     for name in common(parts):
@@ -145,15 +145,17 @@ def changes(parts: Sequence[Part], algorithms: Sequence[str], ran: Sequence[str]
     return found
 
 
-def by_algorithm(recorded: Recorded, part: Part, *, ran: str = "", notes: Sequence[str] = ()) -> Prediction:
-    """One part: a bar for each of its algorithms. Raises :class:`BadInput` for a ``ran`` that is none."""
+def by_algorithm(
+    recorded: RecordedRun, part: Part, *, ran: str = "", notes: Sequence[str] = ()
+) -> Prediction:
+    """A prediction with each algorithm of one part. Raises :class:`BadInput` for an unknown ``ran``."""
     table = part.table
     if ran and ran not in table.algorithms:
         raise BadInput(
             f"--ran {ran} was not measured for {table.cell}; there are {', '.join(table.algorithms)}"
         )
     expected = [
-        Expected(
+        ExpectedRun(
             name=name,
             algorithms=[name],
             run_s=run_times(recorded, [part], [name]),
@@ -165,43 +167,41 @@ def by_algorithm(recorded: Recorded, part: Part, *, ran: str = "", notes: Sequen
 
 
 def by_choice(
-    recorded: Recorded,
+    recorded: RecordedRun,
     parts: Sequence[Part],
     chosen: Mapping[str, Sequence[str]],
     *,
     ran: str = "",
     notes: Sequence[str] = (),
 ) -> Prediction:
-    """Several parts together: a bar for each of some choices, by name: the algorithm of each part.
+    """A prediction with each of some choices, which map a name to the algorithm of each part.
 
-    Raises :class:`BadInput` for a ``ran`` that is none of them.
+    Raises :class:`BadInput` for a ``ran`` that is not one of them.
     """
     if ran and ran not in chosen:
-        raise BadInput(f"--ran {ran} is no choice that is compared; there are {', '.join(chosen)}")
+        raise BadInput(f"--ran {ran} is not one of the compared choices; there are {', '.join(chosen)}")
     expected = [
-        Expected(name=name, algorithms=list(own), run_s=run_times(recorded, parts, own))
+        ExpectedRun(name=name, algorithms=list(own), run_s=run_times(recorded, parts, own))
         for name, own in chosen.items()
     ]
     return _compared(recorded, parts, expected, ran=ran, notes=notes, of_choices=True)
 
 
-def choices(source: Source, parts: Sequence[Part], rules: Sequence[str]) -> dict[str, list[str]]:
-    """The algorithm of each part that some rules of ``offbeat select`` choose, and the library's own
-    decision.
+def choices(source: Measurements, parts: Sequence[Part], rules: Sequence[str]) -> dict[str, list[str]]:
+    """The algorithm of each part by some rules of ``offbeat select``, and by the library's own decision.
 
-    The condition ``scenario`` (``replay``) stands for the fastest in each part's own. A part is credited with
-    what a tuning file of the choice makes of it: where the file leaves its calls to the library, so does
-    this.
+    The rule ``scenario`` (``replay``) is the fastest algorithm under each part's own scenario. A part gets
+    the algorithm that the tuning file of the choice sets for its calls, or the library's own decision.
     """
-    made = {DEFAULT: [DEFAULT] * len(parts)}
+    algorithms = {DEFAULT: [DEFAULT] * len(parts)}
     for rule in rules:
         covering = _covering(source, chosen_for(source, parts, rule))
-        made[rule] = [covering(part) for part in parts]
-    return made
+        algorithms[rule] = [covering(part) for part in parts]
+    return algorithms
 
 
-def chosen_for(source: Source, parts: Sequence[Part], rule: str) -> list[Choice]:
-    """What a rule, or a condition of some parts, chooses: for a condition, in the cells of these parts."""
+def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[Choice]:
+    """The choices of a rule; for a condition, in the configurations of these parts."""
     if rule not in ("scenario", "replay"):
         return choose(source.results, rule, bootstrap=0)
     patterns = {part.table.cell: part.conditions[rule].pattern for part in parts}
@@ -213,15 +213,15 @@ def chosen_for(source: Source, parts: Sequence[Part], rule: str) -> list[Choice]
     ]
 
 
-def _covering(source: Source, chosen: Sequence[Choice]) -> Callable[[Part], str]:
-    """What a tuning file of some choices uses for the calls of a part.
+def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part], str]:
+    """A function from a part to the algorithm that a tuning file of some choices sets for its calls.
 
-    Without a plan (measurements made elsewhere, whose settings nobody knows), what is chosen in the cell that
-    answers for the calls.
+    Without a tuning plan (imported measurements with unknown settings), the algorithm that is chosen in the
+    part's configuration.
     """
     try:
         rules = plan_of(source.results, chosen).rules
-    except RunFailed:  # all is left to the library
+    except RunFailed:  # every decision is left to the library
         return lambda part: DEFAULT
     except BadInput:
         algorithm_of = {one.cell: one.algorithm for one in chosen}
@@ -241,15 +241,15 @@ def _covering(source: Source, chosen: Sequence[Choice]) -> Callable[[Part], str]
 
 
 def _compared(
-    recorded: Recorded,
+    recorded: RecordedRun,
     parts: Sequence[Part],
-    expected: Sequence[Expected],
+    expected: Sequence[ExpectedRun],
     *,
     ran: str = "",
     of_choices: bool = False,
     notes: Sequence[str] = (),
 ) -> Prediction:
-    """A prediction whose changes are against what ran: the library's own decisions, if nobody says."""
+    """A prediction with changes against ``ran``, by default the library's own decisions."""
     names = common(parts)
     last = names[-1]
     default = next((one for one in expected if one.name == DEFAULT and last in one.run_s), None)
@@ -260,7 +260,7 @@ def _compared(
             structs.replace(one, change_s=changes(parts, one.algorithms, base.algorithms)) for one in expected
         ]
 
-    def place(one: Expected) -> tuple[float, str]:
+    def place(one: ExpectedRun) -> tuple[float, str]:
         return (one.run_s[last].time_s if last in one.run_s else float("inf"), one.name)
 
     return Prediction(

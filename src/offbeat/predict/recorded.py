@@ -1,9 +1,9 @@
-"""What a trace says of the calls that a prediction replaces, and what is left of the run without them.
+"""The calls of a trace that a prediction replaces, and the run time without them.
 
-The run time is that of a rank on average, from MPI_Init to the end. A call contributes its last delay d̂
-(last exit − last arrival): until the last rank has arrived, ranks compute or wait, and no algorithm changes
-that. So the computing time is run time − Σ d̂ over the calls. Calls on a communicator of some of the ranks
-count for these ranks' share of the run, and calls of threads that call MPI at the same time for one thread's.
+The run time is the mean over ranks, from MPI_Init to the end. A call contributes its last delay d̂ (last exit
+− last arrival): before the last arrival, ranks compute or wait, which no algorithm changes. The computing
+time is therefore run time − Σ d̂ over the calls. Calls on a communicator of some ranks are weighted with the
+share of these ranks, calls of several threads with the share of a thread.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.trace.advice import NO_OPERATION
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of, size_text
+from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
-from offbeat.trace.row_words import bare, described, short_name, sizes
-from offbeat.trace.rows import Row
+from offbeat.trace.recommendation import NO_OPERATION
 from offbeat.trace.summary import Summary
 from offbeat.units import format_time
 
 BLOCKING = "blocking"
 
 IRREGULAR = ("allgatherv", "alltoallv")
-"""Collectives in which each process gives a size of its own."""
+"""Collectives with a separate size for each process."""
 
-_SURE = 0.9
-"""Above this share of a number of calls, what is not sure of it is not worth a note."""
+_NEARLY_EXACT = 0.9
+"""A number of calls is reported as uncertain if its lower limit is below this share of it."""
 
 
-class Calls(Struct, frozen=True, kw_only=True):
-    """Calls of one site, communicator, collective and size.
+class TracedCalls(Struct, frozen=True, kw_only=True):
+    """Calls of one site, communicator, collective and size class.
 
-    ``number`` is how many the run made; where every k-th was recorded, each stands for k, or for as many as
-    there were on its communicator. ``share`` is the communicator's part of all ranks. ``last_delay_s`` and
-    ``skew_s`` are means over the calls, ``bound_s`` the largest error of a time. ``short`` begins the names
-    of patterns that were made of these calls. ``size_bytes`` is the mean message size, which is compared with
-    measured ones; ``spent_s`` the time in these calls, summed over ranks.
+    ``number`` is the number of calls in the run; if every Nth was recorded, each recorded call represents N
+    calls, or those left on its communicator. ``share`` is the share of the communicator in all ranks.
+    ``last_delay_s`` and ``skew_s`` are means over the calls, ``bound_s`` the largest error of a time.
+    ``short`` is the prefix of the names of patterns that were extracted from these calls. ``size_bytes`` is
+    the mean message size; ``spent_s`` the time in these calls, summed over ranks.
     """
 
-    words: str
+    description: str
     short: str
     collective: str
     processes: int
@@ -57,43 +57,44 @@ class Calls(Struct, frozen=True, kw_only=True):
 
     @property
     def total_s(self) -> float:
-        """Their part of the run time, as recorded."""
+        """Their recorded contribution to the run time."""
         return self.number * self.share * self.last_delay_s
 
     @property
     def size(self) -> str:
         """``32 KiB``, or ``20 KiB to 32 KiB``."""
-        return sizes(self.least_bytes, self.most_bytes)
+        return size_text(self.least_bytes, self.most_bytes)
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
-    """A recorded run: its time, and the calls that a prediction is about.
+class RecordedRun(Struct, frozen=True, kw_only=True):
+    """A recorded run: its time, and the calls that a prediction replaces.
 
-    ``all_calls`` are all collective calls of the run, ``spent_s`` is the time in them, summed over ranks.
+    ``all_calls`` is the number of collective calls of the run, ``spent_s`` the time in them, summed over
+    ranks.
     """
 
     program: str
     library: str
     processes: int
     run_s: float
-    calls: list[Calls]
+    calls: list[TracedCalls]
     notes: list[str] = []
     all_calls: int = 0
     spent_s: float = 0.0
 
     @property
     def computing_s(self) -> float:
-        """What is left of the run without the operations of these calls."""
+        """The run time without the last delays of these calls."""
         return self.run_s - sum(one.total_s for one in self.calls)
 
 
-def recorded(trace: Trace, summary: Summary, rows: Sequence[Row]) -> Recorded:
-    """What a trace says of some rows of its summary.
+def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) -> RecordedRun:
+    """The recorded run, with the calls of some rows of its summary.
 
-    Raises :class:`BadInput` for calls of which no end was seen, and where they take longer than the run.
+    Raises :class:`BadInput` for calls without a recorded end, and if they take longer than the run.
     """
-    notes = [*summary.words, *_sampled(rows, trace.every)]
-    made = Recorded(
+    notes = [*summary.notes, *_sampled(rows, trace.every)]
+    run = RecordedRun(
         program=summary.program,
         library=summary.library,
         processes=summary.processes,
@@ -103,75 +104,78 @@ def recorded(trace: Trace, summary: Summary, rows: Sequence[Row]) -> Recorded:
         all_calls=all_calls(summary),
         spent_s=summary.spent_s,
     )
-    return with_time_left(made)
+    return check_computing_time(run)
 
 
-def _sampled(rows: Sequence[Row], every: int) -> list[str]:
-    """What calls that were not recorded are taken for, and where their number is a guess."""
+def _sampled(rows: Sequence[CallSiteStats], every: int) -> list[str]:
+    """Notes on sampling, and on numbers of calls that are uncertain because of it."""
     if every == 1:
         return []
     notes = [
-        f"every {every}th call was recorded: each stands for {every}, or for those left on its communicator"
+        f"every {every}th call was recorded: each represents {every} calls, or those left on its communicator"
     ]
     for row in rows:
-        if row.made_at_least < _SURE * row.made:
+        if row.run_calls_at_least < _NEARLY_EXACT * row.run_calls:
             notes.append(
-                f"{described(row)} was called {row.made_at_least} to {row.made} times, and {row.made} are"
-                " taken: of communicators that were not freed it is not known how many calls came after the"
-                " last recorded one; trace without --every to be sure"
+                f"{description_of(row)} was called {row.run_calls_at_least} to {row.run_calls} times;"
+                f" {row.run_calls} is assumed: the number of calls after the last recorded one is unknown for"
+                " communicators that were not freed; trace without --every for the exact number"
             )
     return notes
 
 
-def with_time_left(made: Recorded) -> Recorded:
-    """The same run, if its calls take less time than it does. Raises :class:`BadInput`."""
-    if made.computing_s > 0:
-        return made
-    total = sum(one.total_s for one in made.calls)
+def check_computing_time(run: RecordedRun) -> RecordedRun:
+    """Return the run. Raises :class:`BadInput` if its calls take longer than the run."""
+    if run.computing_s > 0:
+        return run
+    total = sum(one.total_s for one in run.calls)
     raise BadInput(
-        f"no computing time is left: the run took {format_time(made.run_s)} a rank, and the operations of"
-        f" {', '.join(one.words for one in made.calls)} together {format_time(total)}. Calls that overlap"
-        " (several threads) or a trace that lost its end give this; trace the run anew"
+        f"no computing time is left: the run took {format_time(run.run_s)} per rank, and the operations of"
+        f" {', '.join(one.description for one in run.calls)} together {format_time(total)}. Overlapping calls"
+        " of several threads or a truncated trace cause this; trace the run again"
     )
 
 
 def all_calls(summary: Summary) -> int:
-    """How many collective calls with an operation the run made."""
-    return sum(row.made for row in summary.families if row.kind not in NO_OPERATION)
+    """The number of collective calls in the run, without constructors and initialisations."""
+    return sum(row.run_calls for row in summary.group_rows if row.kind not in NO_OPERATION)
 
 
-def size_bytes(row: Row) -> int:
-    """The message size of calls that tuning files compare: the mean over calls and, where processes give
-    different sizes, over processes, as libraries take it.
+def size_bytes(row: CallSiteStats) -> int:
+    """The message size to which the rules of a tuning file apply: the mean over calls and, if sizes differ by
+    process, over processes, as in the libraries.
     """
     mean = round(row.all_bytes / max(row.calls * row.processes, 1))
-    least = 0 if bare(row.collective) in IRREGULAR else row.least_bytes
+    least = 0 if collective_name(row.collective) in IRREGULAR else row.least_bytes
     return min(max(mean, least), row.most_bytes)
 
 
-def calls_of(row: Row, summary: Summary) -> Calls:
-    """A row of a summary as calls that can be replaced. Raises :class:`BadInput` where they cannot."""
+def calls_of(row: CallSiteStats, summary: Summary) -> TracedCalls:
+    """A row of a summary as calls for a prediction. Raises :class:`BadInput` if they cannot be predicted."""
     if row.kind != BLOCKING:
         raise BadInput(
-            f"{described(row)} is {row.kind}: its last delay holds what is computed between its two ends, so"
-            " it says nothing of what another algorithm would take; choose blocking calls"
+            f"{description_of(row)} is {row.kind}: its last delay includes computation between issue and"
+            " completion, so the time with another algorithm cannot be predicted; choose blocking calls"
         )
     if row.is_inter:
-        raise BadInput(f"{described(row)} joins two groups of processes; algorithms were measured within one")
+        raise BadInput(
+            f"{description_of(row)} is on an inter-communicator; algorithms were measured on an"
+            " intra-communicator"
+        )
     if math.isnan(row.last_delay.mean_s):
         raise BadInput(
-            f"{described(row)} was never seen whole, from the first arrival to the last exit; trace more of"
-            " the run, or choose other calls"
+            f"{description_of(row)} was never recorded completely, from the first arrival to the last exit;"
+            " trace more of the run, or choose other calls"
         )
     threads = summary.thread_run_s / summary.run_s if summary.run_s > 0 else 1.0
-    return Calls(
-        words=described(row),
-        short=short_name(row),
-        collective=bare(row.collective),
+    return TracedCalls(
+        description=description_of(row),
+        short=file_stem_of(row),
+        collective=collective_name(row.collective),
         processes=row.processes,
         least_bytes=row.least_bytes,
         most_bytes=row.most_bytes,
-        number=row.made,
+        number=row.run_calls,
         share=row.processes / summary.processes / threads,
         last_delay_s=row.last_delay.mean_s,
         skew_s=row.skew.mean_s,

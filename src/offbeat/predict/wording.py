@@ -1,4 +1,4 @@
-"""A prediction as lines and a table of text."""
+"""A prediction as sentences and a table of texts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from offbeat.predict.affected_calls import calls_affected_by_choice
 from offbeat.predict.conditions import Estimate
-from offbeat.predict.prediction import Expected, Prediction
-from offbeat.predict.reach import reach_of_choice
+from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trace.tables import library_words
+from offbeat.trace.tables import library_name
 from offbeat.units import counted, format_time
 
 WORDS = {
@@ -24,13 +24,12 @@ WORDS = {
 }
 """A condition in a sentence."""
 
-
 DOUBTFUL = 0.1
-"""Where the expectation for what ran is off by a larger share, the likely reasons are named."""
+"""Bias above which the likely reasons are named."""
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """A table: headings, rows of texts, and sentences below."""
+class TextTable(Struct, frozen=True, kw_only=True):
+    """A table: headings, rows of texts, and notes below it."""
 
     title: str
     headings: list[str]
@@ -39,13 +38,13 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def head(prediction: Prediction) -> list[str]:
-    """The recorded run, and what of it is predicted anew."""
+    """The recorded run, and the calls whose times are predicted."""
     run = prediction.recorded
     number = sum(part.calls.number for part in prediction.parts)
     spent = sum(part.calls.spent_s for part in prediction.parts)
     lines = [
         f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes with"
-        f" {library_words(run.library)}",
+        f" {library_name(run.library)}",
         f"recorded: {format_time(run.run_s, 4)}, of these {format_time(run.computing_s, 4)} without the"
         f" operation of {number} of {counted(run.all_calls, 'collective call')}"
         f" ({spent / run.spent_s if run.spent_s > 0 else 0.0:.1%} of the time in collectives):",
@@ -53,25 +52,25 @@ def head(prediction: Prediction) -> list[str]:
     for part in prediction.parts:
         calls, cell = part.calls, part.table.cell
         lines.append(
-            f"  {calls.words}: {counted(calls.number, 'call')}, d̂ {format_time(calls.last_delay_s)}"
+            f"  {calls.description}: {counted(calls.number, 'call')}, d̂ {format_time(calls.last_delay_s)}"
             f" ({calls.total_s / run.run_s:.1%}); measured as {cell} ({cell.library})"
         )
     return lines
 
 
-def table(prediction: Prediction) -> Shown:
-    """A row an algorithm (or choice), a column a condition."""
+def table(prediction: Prediction) -> TextTable:
+    """A row per algorithm (or choice), a column per condition."""
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
     decimals = _decimals(prediction, factor)
     headings = ["choice" if prediction.of_choices else "algorithm"]
     headings += prediction.conditions
-    headings.append(f"change\n({prediction.telling})")
+    headings.append(f"change\n({prediction.main_condition})")
     rows = []
     for one in prediction.expected:
         change = prediction.change(one)
         cells = [_number(one.run_s.get(name), factor, decimals) for name in prediction.conditions]
         rows.append([_name(prediction, one), *cells, cost(change.time_s) if change else NOTHING])
-    return Shown(
+    return TextTable(
         title=f"Expected run time in {unit}",
         headings=headings,
         rows=rows,
@@ -80,83 +79,88 @@ def table(prediction: Prediction) -> Shown:
 
 
 def sentence(prediction: Prediction) -> str:
-    """What is expected to be fastest, what it gains against what ran, and how sure that is."""
-    telling = prediction.telling
-    ranked = prediction.order(telling)
+    """The expected fastest, its gain against the algorithm that ran, and its uncertainty."""
+    main_condition = prediction.main_condition
+    ranked = prediction.order(main_condition)
     if not ranked:
-        return "Nothing that could be selected was measured under the conditions of this prediction."
+        return "No selectable algorithm was measured under the conditions of this prediction."
     best = ranked[0]
-    time, change = best.run_s[telling], prediction.change(best)
+    time, change = best.run_s[main_condition], prediction.change(best)
     others = [one for one in ranked[1:] if one.algorithms != best.algorithms]
-    alike = [one.name for one in others if one.run_s[telling].low_s <= time.high_s]
-    also = f"; within the measurements' intervals, {_listed(alike)} may be as fast" if alike else ""
+    as_fast = [one.name for one in others if one.run_s[main_condition].low_s <= time.high_s]
+    also = f"; within the measurements' intervals, {_listed(as_fast)} may be as fast" if as_fast else ""
     if change is None:
         return (
-            f"Expected fastest {WORDS[telling]}: {best.name} with {format_time(time.time_s, 4)}{also}."
-            " What it gains is not known: the results do not tell what to expect of what the traced run used."
-            f" --ran names what ran.{_usual(prediction, best)}"
+            f"Expected fastest {WORDS[main_condition]}: {best.name} with {format_time(time.time_s, 4)}{also}."
+            " Its gain is unknown: there is no prediction for the algorithm that the traced run used; give it"
+            f" with --ran.{_no_delay_choice(prediction, best)}"
         )
     ran = f"{prediction.ran}, {_as_ran(prediction)}"
     if best.name == prediction.ran:
-        return f"Expected fastest {WORDS[telling]}: {ran}{also}.{_usual(prediction, best)}"
+        return f"Expected fastest {WORDS[main_condition]}: {ran}{also}.{_no_delay_choice(prediction, best)}"
     if change.time_s >= 0:
         return (
-            f"Nothing that was measured is expected to be faster {WORDS[telling]} than {ran}: the nearest is"
-            f" {best.name}, {change.time_s:+.1%}.{_usual(prediction, best)}"
+            f"No measured algorithm is expected to be faster {WORDS[main_condition]} than {ran}:"
+            f" the nearest is {best.name}, {change.time_s:+.1%}.{_no_delay_choice(prediction, best)}"
         )
     run_s = prediction.recorded.run_s
-    said = (
-        f"Expected fastest {WORDS[telling]}: {best.name}, {-change.time_s:.1%} less than {ran}: about"
+    text = (
+        f"Expected fastest {WORDS[main_condition]}: {best.name}, {-change.time_s:.1%} less than {ran}: about"
         f" {format_time((1 + change.time_s) * run_s, 4)} instead of the recorded"
         f" {format_time(run_s, 4)}{also}"
     )
     if change.high_s >= 0:
-        said += (
-            f". The measurements' intervals ({change.low_s:+.1%} to {change.high_s:+.1%}) leave open whether"
-            " there is a gain"
+        text += (
+            f". By the measurements' intervals ({change.low_s:+.1%} to {change.high_s:+.1%}), the gain is not"
+            " significant"
         )
-    return f"{said}.{_usual(prediction, best)}"
+    return f"{text}.{_no_delay_choice(prediction, best)}"
 
 
-def _usual(prediction: Prediction, best: Expected) -> str:
-    """What the usual benchmark would choose, where that is clearly slower as the program arrives."""
-    telling = prediction.telling
-    usual = [] if prediction.of_choices else prediction.order(NO_DELAY)
-    if telling == NO_DELAY or not usual or usual[0].name == best.name or telling not in usual[0].run_s:
+def _no_delay_choice(prediction: Prediction, best: ExpectedRun) -> str:
+    """The choice of a benchmark without delays, if it is clearly slower under the main condition."""
+    main_condition = prediction.main_condition
+    ranked = [] if prediction.of_choices else prediction.order(NO_DELAY)
+    if (
+        main_condition == NO_DELAY
+        or not ranked
+        or ranked[0].name == best.name
+        or main_condition not in ranked[0].run_s
+    ):
         return ""
-    other, change = usual[0].run_s[telling], prediction.change(usual[0])
-    if other.low_s <= best.run_s[telling].high_s:
+    other, change = ranked[0].run_s[main_condition], prediction.change(ranked[0])
+    if other.low_s <= best.run_s[main_condition].high_s:
         return ""
     against = f"{change.time_s:+.1%}" if change is not None else format_time(other.time_s, 4)
-    return f" The usual benchmark, without delays, would choose {usual[0].name}: {against} {WORDS[telling]}."
+    return f" A benchmark without delays would choose {ranked[0].name}: {against} {WORDS[main_condition]}."
 
 
 def _as_ran(prediction: Prediction) -> str:
-    return "taken for what ran" if prediction.ran_is_assumed else "which ran"
+    return "assumed to have run" if prediction.ran_is_assumed else "which ran"
 
 
 def ran_sentence(prediction: Prediction) -> str:
-    """How near the expectations for what ran come to the recorded time; empty if that is not known."""
+    """The error of the prediction for the algorithm that ran; empty if unknown."""
     bias = prediction.bias
     if not bias:
         return ""
     words = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in bias.items())
-    said = (
-        f"How far to trust it: the prediction for {prediction.ran}, {_as_ran(prediction)}, is off the"
-        f" recorded time by {words}; this is no gain, and changes are differences between predictions."
+    text = (
+        f"Accuracy: the prediction for {prediction.ran}, {_as_ran(prediction)}, differs from the recorded"
+        f" time by {words}; this is not a gain: changes are differences between predictions."
     )
     if prediction.ran_is_assumed:
-        said += " --ran names what ran."
+        text += " Give the algorithm that ran with --ran."
     if abs(bias[list(bias)[-1]]) >= DOUBTFUL:
-        said += (
-            " So much means that the calls took other times than when they were measured, because the machine"
-            " was busy, say, or the data no longer in the caches."
+        text += (
+            " The calls took other times than in the measurements, for example because the machine was busy"
+            " or the data were not in the caches."
         )
-    return said
+    return text
 
 
 def _decimals(prediction: Prediction, factor: float) -> int:
-    """Four significant digits; with intervals as many as these bear."""
+    """Four significant digits, or as many as the intervals justify."""
     times = [time for one in prediction.expected for time in one.run_s.values()]
     largest = max((time.time_s * factor for time in times), default=0.0)
     whole = math.floor(math.log10(largest)) + 1 if largest > 0 else 1
@@ -173,7 +177,7 @@ def _number(estimate: Estimate | None, factor: float, decimals: int) -> str:
     return text if wide <= 0 else f"{text} ±{wide:.{decimals}f}"
 
 
-def _name(prediction: Prediction, one: Expected) -> str:
+def _name(prediction: Prediction, one: ExpectedRun) -> str:
     mark = "▸" if one.name == prediction.ran else ""
     return f"{mark}{one.name}{'†' if one.barred else ''}"
 
@@ -197,16 +201,16 @@ def _legend(prediction: Prediction) -> list[str]:
 
 
 def _reaches(prediction: Prediction) -> list[str]:
-    """Which calls each choice acts on."""
+    """The calls that each choice affects."""
     return [
-        f"{one.name} {reach_of_choice(prediction, one.algorithms).words}"
+        f"{one.name} {calls_affected_by_choice(prediction, one.algorithms).sentence}"
         for one in prediction.expected
         if one.name != DEFAULT
     ]
 
 
 def _patterns(prediction: Prediction) -> str:
-    """What each condition is, here: ``average: 8 patterns; scenario: alltoall-32KiB-mean``."""
+    """The patterns of each condition: ``average: 8 patterns; scenario: alltoall-32KiB-mean``."""
     words = []
     for name in prediction.conditions:
         patterns = list(dict.fromkeys(part.conditions[name].pattern for part in prediction.parts))

@@ -1,4 +1,4 @@
-"""From a rank's local clock to the shared one, with a bound on the error (native/trace/format.h, "Times")."""
+"""Converts local to shared times, with a bound on the error (native/trace/format.h, "Times")."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ from offbeat.trace.definitions import ClockPoint
 from offbeat.trace.rank_file import Header
 
 SYSTEM_SOURCES = ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC_RAW")
-"""Clocks that all processes of a node read alike."""
+"""Clocks that give all processes of a node the same time."""
 
 
 class RankClock:
-    """A rank's line from local to shared time; ``points`` are those of its file, in the order of writing.
+    """A rank's piecewise linear map from local to shared time.
 
-    ``stamps_wrong_ns`` is how far the local times of records may be off the local clock.
+    ``points`` are the clock points of its file in the order in which they were written. ``stamps_wrong_ns``
+    is the largest difference of the local times of records from the local clock.
     """
 
     def __init__(
         self, points: Sequence[ClockPoint], drift_limit: float, wander: float, stamps_wrong_ns: int = 0
     ) -> None:
         last = {point.local_ns: point for point in points}
-        kept = [last[local_ns] for local_ns in sorted(last)]
-        self._local0 = kept[0].local_ns
-        self._offset0 = kept[0].shared_ns - kept[0].local_ns
-        self._local = np.array([point.local_ns - self._local0 for point in kept], dtype=np.float64)
-        offsets = [point.shared_ns - point.local_ns - self._offset0 for point in kept]
+        ordered = [last[local_ns] for local_ns in sorted(last)]
+        self._local0 = ordered[0].local_ns
+        self._offset0 = ordered[0].shared_ns - ordered[0].local_ns
+        self._local = np.array([point.local_ns - self._local0 for point in ordered], dtype=np.float64)
+        offsets = [point.shared_ns - point.local_ns - self._offset0 for point in ordered]
         self._offsets = np.array(offsets, dtype=np.float64)
-        self._bounds = np.array([point.bound_ns for point in kept], dtype=np.float64)
-        self._rates = (kept[0].rate, kept[-1].rate)
-        self._are_shared = np.array([point.is_shared for point in kept])
+        self._bounds = np.array([point.bound_ns for point in ordered], dtype=np.float64)
+        self._rates = (ordered[0].rate, ordered[-1].rate)
+        self._are_shared = np.array([point.is_shared for point in ordered])
         self._drift_limit, self._wander = drift_limit, wander
         self._stamps_wrong_ns = stamps_wrong_ns
-        self.points = len(kept)
+        self.points = len(ordered)
         self.is_same = bool(self._are_shared.all() and not offsets[0] and not self._bounds.any())
         self._is_plain = self.is_same and self._offset0 == 0 and not self._offsets.any()
 
     def shared_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Shared times of local ones, (n,); exact to the nanosecond of the interpolation."""
+        """Shared times of local times, (n,), rounded to nanoseconds."""
         if self._is_plain:
             return local_ns
         at = (local_ns - self._local0).astype(np.float64)
@@ -53,7 +54,7 @@ class RankClock:
         return local_ns + self._offset0 + np.rint(offsets).astype(np.int64)
 
     def bound_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.float64]:
-        """By how much :meth:`shared_ns` can be wrong, (n,) in ns."""
+        """Upper limit of the error of :meth:`shared_ns`, (n,) in ns."""
         if self.is_same:
             return np.full(len(local_ns), float(self._stamps_wrong_ns))
         at = (local_ns - self._local0).astype(np.float64)
@@ -65,7 +66,7 @@ class RankClock:
         return bounds
 
     def _widening(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the rate may have changed between two points: wander · d² / 8; nothing on the same clock."""
+        """Error by a changing rate between two points: wander · d² / 8; 0 if both read the same clock."""
         if len(self._local) < 2:
             return np.zeros(len(at))
         gaps = np.diff(self._local)
@@ -77,26 +78,27 @@ class RankClock:
 
 
 class Clocks:
-    """The clocks of all files of a trace. ``words`` says what is not certain about them.
+    """The clocks of all files of a trace. ``notes`` state their uncertainties.
 
-    A rank without points takes those of another rank of its node where both read the node's own clock. Where
-    no rank has points, times are compared by each node's calendar, and ``are_synchronised`` is false.
+    A rank without clock points uses those of another rank of its node if both read the node's system clock.
+    If no rank has clock points, times are compared by each node's wall clock, and ``are_synchronised`` is
+    false.
     """
 
     def __init__(self, headers: Sequence[Header], points: Sequence[Sequence[ClockPoint]]) -> None:
-        self.words: list[str] = []
+        self.notes: list[str] = []
         self.are_synchronised = any(points)
         self.of_file: list[RankClock | None] = [
             RankClock(own, header.drift_limit, header.wander, header.stamps_wrong_ns) if own else None
             for header, own in zip(headers, points, strict=True)
         ]
         if self.are_synchronised:
-            self._borrow(headers)
+            self._share_within_nodes(headers)
         else:
-            self._by_calendar(headers)
+            self._use_wall_clocks(headers)
 
-    def _borrow(self, headers: Sequence[Header]) -> None:
-        lenders = {
+    def _share_within_nodes(self, headers: Sequence[Header]) -> None:
+        system_clocks = {
             (header.host, header.source): clock
             for header, clock in zip(headers, self.of_file, strict=True)
             if clock is not None and header.source in SYSTEM_SOURCES
@@ -104,19 +106,19 @@ class Clocks:
         without = []
         for place, header in enumerate(headers):
             if self.of_file[place] is None:
-                self.of_file[place] = lenders.get((header.host, header.source))
+                self.of_file[place] = system_clocks.get((header.host, header.source))
                 if self.of_file[place] is None:
                     without.append(header.rank)
         if without:
             ranks = ", ".join(map(str, without[:8])) + (", ..." if len(without) > 8 else "")
             noun = "Rank" if len(without) == 1 else "Ranks"
             verb = "has" if len(without) == 1 else "have"
-            self.words.append(
-                f"{noun} {ranks} {verb} no clock points and cannot be compared with the others: left out"
+            self.notes.append(
+                f"{noun} {ranks} {verb} no clock points and cannot be compared with other ranks: ignored"
             )
 
-    def _by_calendar(self, headers: Sequence[Header]) -> None:
-        """One offset a node, from its first rank: processes of a node stay exactly comparable."""
+    def _use_wall_clocks(self, headers: Sequence[Header]) -> None:
+        """Use one offset per node, from its first rank: ranks of a node remain exactly comparable."""
         offsets: dict[tuple[str, str], int] = {}
         hosts = {header.host for header in headers}
         for place, header in enumerate(headers):
@@ -129,10 +131,10 @@ class Clocks:
                 [point], header.drift_limit, header.wander, header.stamps_wrong_ns
             )
         if len(offsets) > 1:
-            nodes = f"of {len(hosts)} nodes" if len(hosts) > 1 else "of processes with clocks of their own"
-            self.words.append(
-                f"The trace has no clock points: times {nodes} are compared by their calendars, which may"
-                " differ by milliseconds; nothing below that is known about who was late"
+            clocks = f"of {len(hosts)} nodes" if len(hosts) > 1 else "of processes with separate clocks"
+            self.notes.append(
+                f"The trace has no clock points: times {clocks} are compared by wall clock time, which may"
+                " differ by milliseconds; smaller delays are meaningless"
             )
         else:
-            self.words.append("The trace has no clock points; its processes read one clock of one node")
+            self.notes.append("The trace has no clock points; all its processes read the clock of one node")

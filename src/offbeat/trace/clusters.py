@@ -1,8 +1,8 @@
-"""Typical patterns among many calls, where one mean would blur several: k-means on centred delays.
+"""Typical patterns among many calls: k-means on centred delays.
 
-How many patterns there are is decided by what they explain: one more is taken where it explains at least five
-percentage points more, and leaves less than half of what as many clusters would leave of a cloud without any
-(normal, of the same covariance), because cutting any cloud in two explains something.
+The number of clusters is increased while a further one explains at least five percentage points more of the
+variance, and leaves less than half of the variance that as many clusters leave of normally distributed points
+with the same covariance (as splitting any set of points explains some variance).
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ LEAST_GAIN = 0.05
 LEAST_AGAINST_CLOUD = 0.5
 _SAMPLE, _STARTS, _ROUNDS = 2000, 4, 50
 _FAR, _FEW = 10.0, 0.01
-"""A call is set aside while clusters are looked for if it differs so many times more than the median call,
-and no more than this share of the calls does."""
+"""A call is an outlier, and ignored by k-means, if its norm exceeds the median norm by the first factor, and
+outliers are at most the second share of the calls."""
 
 Array = NDArray[np.float64]
 
 
 class Cluster(Struct, kw_only=True, eq=False):
-    """Calls that are alike: ``delays_s`` is their mean delay by rank, (p,).
+    """Similar calls: ``delays_s`` is their mean delay by rank, (p,).
 
-    ``share`` is their part of all calls, ``skew_share`` their part of all skew, ``explained`` how much
-    of what delays differ within its calls the mean accounts for, from 0 to 1. ``calls`` has the places of
-    its calls.
+    ``share`` is their share of the calls, ``skew_share`` their share of the total skew, ``explained`` the
+    share of the variance of their delays that the mean explains. ``calls`` has the indices of the calls.
     """
 
     delays_s: Array
@@ -37,7 +36,7 @@ class Cluster(Struct, kw_only=True, eq=False):
 
 
 def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
-    """The typical patterns among calls, (calls, p), the most frequent first; one at least."""
+    """The typical patterns among calls, (calls, p), the most frequent first; at least one."""
     random = np.random.default_rng(seed)
     centred = delays_s - delays_s.mean(axis=1, keepdims=True)
     typical = centred[~_far_off(centred)]
@@ -50,7 +49,7 @@ def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
 
 
 def explained(delays_s: Array, found: list[Cluster]) -> float:
-    """How much of what delays differ within calls all clusters together account for, from 0 to 1."""
+    """The share of the variance of delays within calls that all clusters together explain."""
     centred = delays_s - delays_s.mean(axis=1, keepdims=True)
     left = sum(_square(centred[one.calls] - centred[one.calls].mean(axis=0)) for one in found)
     total = _square(centred)
@@ -64,7 +63,7 @@ def _far_off(centred: Array) -> NDArray[np.bool_]:
 
 
 def _best_number(points: Array, most: int, random: np.random.Generator) -> Array:
-    """The centres, (k, p), for the number of clusters that is worth it."""
+    """The centres, (k, p), for the best number of clusters."""
     best = points.mean(axis=0, keepdims=True)
     total, left = _square(points), _square(points - best)
     if total == 0 or left <= LEAST_GAIN * total:
@@ -82,7 +81,7 @@ def _best_number(points: Array, most: int, random: np.random.Generator) -> Array
 
 
 def _cloud(points: Array, random: np.random.Generator) -> Array:
-    """As many normal points of the same mean and covariance."""
+    """As many normally distributed points of the same mean and covariance."""
     middle = points.mean(axis=0)
     _, scales, axes = np.linalg.svd(points - middle, full_matrices=False)
     drawn = random.standard_normal((len(points), len(scales)))
@@ -90,7 +89,7 @@ def _cloud(points: Array, random: np.random.Generator) -> Array:
 
 
 def _k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Array, float]:
-    """Centres and the sum of squares that is left: the best of several starts by k-means++."""
+    """Centres and the remaining sum of squares: the best of several starts by k-means++."""
     best, least = points[:number], np.inf
     for _ in range(_STARTS):
         centres = _spread_out(points, number, random)

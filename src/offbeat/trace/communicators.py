@@ -1,4 +1,4 @@
-"""Communicators of a whole trace: the same one in every file, with its members, parent and name."""
+"""Communicators of a whole trace, matched across files, and groups of similar ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ WORLD, SELF = 1, 2
 
 
 class Communicator(Struct, kw_only=True, eq=False):
-    """A communicator; ``label`` is its ``name``, or made up if it has none.
+    """A communicator; ``label`` is its ``name``, or a generated one if it has none.
 
-    ``members`` are world ranks in the order of its ranks (an inter-communicator's other group follows), -1
-    where a rank is not known. ``parent`` is an index into the list, -1 if unknown. ``calls`` is how many were
-    made on it before it was freed, recorded or not, -1 where no rank was seen to free it.
+    ``members`` has the world rank of each of its ranks (of an inter-communicator the local group first), -1
+    where it is unknown. ``parent`` is an index into :attr:`Communicators.all`, -1 if unknown. ``constructor``
+    is the MPI function that created it. ``calls`` is the number of calls on it until it was freed, recorded
+    or not; -1 if no traced rank freed it.
     """
 
     index: int
@@ -29,63 +30,64 @@ class Communicator(Struct, kw_only=True, eq=False):
     members: NDArray[np.int32]
     parent: int = -1
     is_inter: bool = False
-    made_by: str = ""
+    constructor: str = ""
     name: str = ""
     calls: int = -1
 
 
 class Communicators:
-    """All communicators of a trace, and which one each file means by which id.
+    """All communicators of a trace; maps the ids of each file to them.
 
-    ``first`` has for each the index of the first that was made in the same way, (n,): by the same function
-    out of the same parent (or of parents that were made in the same way), of the same ranks in the same
-    order, with the same name. A program that makes one in every time step means the same by all of them.
+    ``canonical`` has for each communicator the index of the first one that was created in the same way, (n,):
+    by the same function from the same parent (or from parents created in the same way), with the same ranks
+    in the same order and the same name. A program that re-creates a communicator in every time step thus has
+    one row for all of them.
     """
 
     def __init__(self, files: Sequence[RankFile]) -> None:
-        self._keys: dict[tuple[int, int], int] = {}
+        self._indices: dict[tuple[int, int], int] = {}
         self._world = max((file.header.size for file in files), default=0)
         self._defined: list[list[tuple[RankFile, DefinedCommunicator]]] = []
         for file in files:
             for one in file.definitions.communicators.values():
-                place = self._keys.setdefault((one.hash, one.ordinal), len(self._keys))
-                if place == len(self._defined):
+                index = self._indices.setdefault((one.hash, one.ordinal), len(self._indices))
+                if index == len(self._defined):
                     self._defined.append([])
-                self._defined[place].append((file, one))
-        self.all = [self._made(index) for index in range(len(self._defined))]
-        for place, defined in enumerate(self._defined):
-            self.all[place].parent = self._parent(defined)
-        self.first = self._first_made_alike()
-        self._spread()
+                self._defined[index].append((file, one))
+        self.all = [self._merged(index) for index in range(len(self._defined))]
+        for index, defined in enumerate(self._defined):
+            self.all[index].parent = self._parent(defined)
+        self.canonical = self._canonical_indices()
+        self._index_by_rank()
         del self._defined
 
     def index_of_ids(self, file: RankFile) -> NDArray[np.int32]:
-        """For one file: id → index of the communicator, -1 where there is none; (largest id + 2,)."""
+        """For one file: id → index of the communicator, -1 for undefined ids; (largest id + 2,)."""
         defined = file.definitions.communicators
         table = np.full(max(defined, default=0) + 2, -1, dtype=np.int32)
         for number, one in defined.items():
-            table[number] = self._keys[(one.hash, one.ordinal)]
+            table[number] = self._indices[(one.hash, one.ordinal)]
         return table
 
-    def places_of(self, rank: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The communicators (indices, rising) that a world rank is in, and its position in each."""
-        begin, end = np.searchsorted(self._by_rank, [rank, rank + 1])
-        return self._in[begin:end], self._at[begin:end]
+    def ranks_of(self, rank: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The communicators of a world rank (ascending indices), and its rank in each."""
+        begin, end = np.searchsorted(self._world_ranks, [rank, rank + 1])
+        return self._communicators[begin:end], self._ranks[begin:end]
 
-    def _made(self, index: int) -> Communicator:
+    def _merged(self, index: int) -> Communicator:
         defined = self._defined[index]
         file, first = defined[0]
         inter = any(one.remote_size for _, one in defined)
         size = first.size + first.remote_size
         name = next((one.name for _, one in defined if one.name), "")
-        maker = file.definitions.functions.get(first.maker)
+        constructor = file.definitions.functions.get(first.constructor)
         return Communicator(
             index=index,
-            label=name or _unnamed(index, first, maker.name if maker else ""),
+            label=name or _generated_label(index, first, constructor.name if constructor else ""),
             size=size,
             members=self._members(defined, size),
             is_inter=inter,
-            made_by=maker.name if maker else "",
+            constructor=constructor.name if constructor else "",
             name=name,
             calls=max(one.calls for _, one in defined),
         )
@@ -99,7 +101,7 @@ class Communicators:
                 count = max(min(len(ranks), size - begin), 0)
                 members[begin : begin + count] = ranks[:count]
         if (members < 0).any() and not any(one.remote_size for _, one in defined):
-            for file, one in defined:  # the file with the list is lost: what each says of itself
+            for file, one in defined:  # the file with the list is missing: each file knows its own rank
                 if 0 <= one.rank < size:
                     members[one.rank] = file.header.rank
         return np.where((members >= 0) & (members < self._world), members, -1).astype(np.int32)
@@ -108,35 +110,75 @@ class Communicators:
         for file, one in defined:
             parent = file.definitions.communicators.get(one.parent)
             if parent is not None:
-                return self._keys[(parent.hash, parent.ordinal)]
+                return self._indices[(parent.hash, parent.ordinal)]
         return -1
 
-    def _first_made_alike(self) -> NDArray[np.int64]:
+    def _canonical_indices(self) -> NDArray[np.int64]:
         first = np.arange(len(self.all), dtype=np.int64)
         known: dict[tuple[int, int, str, str], int] = {}
-        for (hashed, _), index in self._keys.items():
+        for (members_hash, _), index in self._indices.items():
             one = self.all[index]
-            if one.made_by:
-                # A parent is met before what is made of it; only damaged files say otherwise.
+            if one.constructor:
+                # A parent has a smaller index, except in damaged files.
                 parent = int(first[one.parent]) if 0 <= one.parent < index else one.parent
-                first[index] = known.setdefault((hashed, parent, one.made_by, one.name), index)
+                first[index] = known.setdefault((members_hash, parent, one.constructor, one.name), index)
         return first
 
-    def _spread(self) -> None:
-        """Memberships, sorted by world rank and communicator."""
+    def _index_by_rank(self) -> None:
+        """Store memberships as three arrays sorted by world rank and communicator."""
         lengths = [len(one.members) for one in self.all]
-        ranks = np.concatenate([one.members for one in self.all] or [np.empty(0, np.int32)])
-        within = np.repeat(np.arange(len(self.all), dtype=np.int32), lengths)
+        world_ranks = np.concatenate([one.members for one in self.all] or [np.empty(0, np.int32)])
+        communicators = np.repeat(np.arange(len(self.all), dtype=np.int32), lengths)
         starts = np.repeat(np.cumsum([0, *lengths[:-1]]) if lengths else np.empty(0, int), lengths)
-        places = (np.arange(len(ranks)) - starts).astype(np.int32)
-        order = np.lexsort((within, ranks))
-        order = order[ranks[order] >= 0]
-        self._by_rank, self._in, self._at = ranks[order], within[order], places[order]
+        ranks = (np.arange(len(world_ranks)) - starts).astype(np.int32)
+        order = np.lexsort((communicators, world_ranks))
+        order = order[world_ranks[order] >= 0]
+        self._world_ranks, self._ranks = world_ranks[order], ranks[order]
+        self._communicators = communicators[order]
 
 
-def _unnamed(index: int, one: DefinedCommunicator, maker: str) -> str:
-    if one.id == WORLD and not maker:
+def _generated_label(index: int, one: DefinedCommunicator, constructor: str) -> str:
+    if one.id == WORLD and not constructor:
         return "MPI_COMM_WORLD"
-    if one.id == SELF and not maker:
+    if one.id == SELF and not constructor:
         return "MPI_COMM_SELF"
-    return f"communicator {index} ({maker})" if maker else f"communicator {index}"
+    return f"communicator {index} ({constructor})" if constructor else f"communicator {index}"
+
+
+def communicator_groups(communicators: Communicators) -> NDArray[np.int64]:
+    """For each communicator the index of the first one of its group, (n,).
+
+    A group is the communicators that one collective call created, such as the rows of a process grid: same
+    parent, constructor, size and name, and no rank in two of them. Re-created communicators are in the group
+    of their canonical one.
+    """
+    ranks = 1 + max((int(one.members.max(initial=-1)) for one in communicators.all), default=-1)
+    by_kind: dict[tuple[int, str, int, str], _GroupsOfKind] = {}
+    first = communicators.canonical.copy()
+    for one in communicators.all:
+        if one.is_inter or not one.constructor or first[one.index] != one.index:
+            continue
+        parent = int(communicators.canonical[one.parent]) if one.parent >= 0 else -1
+        groups = by_kind.setdefault((parent, one.constructor, one.size, one.name), _GroupsOfKind(ranks))
+        first[one.index] = groups.add(one.index, one.members[one.members >= 0])
+    return first[communicators.canonical]
+
+
+class _GroupsOfKind:
+    """The groups of one parent, constructor, size and name: first communicator and ranks of each group."""
+
+    def __init__(self, ranks: int) -> None:
+        self._first: list[int] = []
+        self._has_rank = np.zeros((1, ranks), np.bool_)
+
+    def add(self, index: int, members: NDArray[np.int32]) -> int:
+        """Add a communicator to the oldest group without its ranks; returns the first one of that group."""
+        number = len(self._first)
+        free = np.flatnonzero(~self._has_rank[:number, members].any(axis=1))
+        group = int(free[0]) if len(free) else number
+        if group == number:
+            self._first.append(index)
+        if group == len(self._has_rank):
+            self._has_rank = np.concatenate([self._has_rank, np.zeros_like(self._has_rank)])
+        self._has_rank[group, members] = True
+        return self._first[group]

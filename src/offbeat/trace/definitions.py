@@ -1,4 +1,4 @@
-"""What a file of a trace defines: functions, communicators, datatypes, operations, memory, the clock."""
+"""Definitions in a trace file: functions, communicators, datatypes, operations, memory maps, clock points."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from offbeat.trace import format as form
 
 MOST_MEMBERS = MOST_COMMUNICATORS = 2**24
-"""No program has larger communicators, or more of them in a process; what says so is damaged."""
+"""Plausible limits; definitions beyond them are damaged."""
 
 _MOST_CALLS = 2**32
-"""Calls on a communicator are numbered with 32 bits."""
+"""The sequence number of a call on its communicator has 32 bits."""
 
 
 class Function(Struct, frozen=True):
-    """``collective`` is the name of the blocking function that does the same."""
+    """An MPI function; ``collective`` is the name of its blocking variant."""
 
     name: str
     mode: int
@@ -27,8 +27,8 @@ class Function(Struct, frozen=True):
 
 
 class DefinedCommunicator(Struct, kw_only=True):
-    """A communicator as one file has it; ``members`` are pieces (is_remote, first, world ranks). ``calls`` is
-    how many were made on it before it was freed, recorded or not, -1 where it was not seen to be.
+    """A communicator as one file defines it; ``members`` are parts (is_remote, first rank, world ranks).
+    ``calls`` is the number of calls on it until it was freed, recorded or not; -1 if it was not freed.
     """
 
     id: int
@@ -38,9 +38,9 @@ class DefinedCommunicator(Struct, kw_only=True):
     size: int
     remote_size: int
     rank: int
-    maker: int
+    constructor: int
     topology: int
-    made_ns: int
+    created_ns: int
     name: str = ""
     ended_ns: int = 0
     calls: int = -1
@@ -88,7 +88,7 @@ class CallPath(Struct, frozen=True):
 
 
 class ClockPoint(Struct, frozen=True):
-    """A moment on the local and on the shared clock; ``rate`` is the slope there, minus 1."""
+    """The same moment on the local and on the shared clock; ``rate`` is the slope there, minus 1."""
 
     local_ns: int
     shared_ns: int
@@ -99,7 +99,7 @@ class ClockPoint(Struct, frozen=True):
 
 
 class Definitions(Struct):
-    """All that one file defines, by the file's own ids; ``unread`` counts definitions that make no sense."""
+    """All definitions of one file by its own ids; ``invalid`` counts definitions that cannot be read."""
 
     functions: dict[int, Function] = {}
     communicators: dict[int, DefinedCommunicator] = {}
@@ -109,11 +109,11 @@ class Definitions(Struct):
     paths: dict[int, CallPath] = {}
     points: list[ClockPoint] = []
     notes: list[str] = []
-    unread: int = 0
+    invalid: int = 0
 
 
 def read_page(page: bytes, into: Definitions) -> None:
-    """Add the definitions of a page (without its beginning), or of what is left of one."""
+    """Add the definitions of a page (without its header), which may be truncated."""
     at = 0
     while at + form.DEFINITION.size <= len(page):
         length, kind, _ = form.DEFINITION.unpack_from(page, at)
@@ -121,29 +121,29 @@ def read_page(page: bytes, into: Definitions) -> None:
             return
         body = form.BODIES.get(kind)
         if length < form.DEFINITION.size or length % 8 or at + length > len(page):
-            into.unread += 1
+            into.invalid += 1
             return
         start = at + form.DEFINITION.size
         at += length
-        if body is None:  # of a later tracer, which says what it can without breaking readers
+        if body is None:  # a kind that a later version of the format added
             continue
         if start + body.size > at:
-            into.unread += 1
+            into.invalid += 1
             continue
         _add(kind, body.unpack_from(page, start), page[start + body.size : at], into)
 
 
-def finish(found: Definitions) -> None:
-    """Give functions the names of their collectives, once all of them are known."""
-    names = {str(number): function.name for number, function in found.functions.items()}
-    for number, function in found.functions.items():
+def resolve_collectives(definitions: Definitions) -> None:
+    """Replace the numbers of collectives by their names, once all functions were read."""
+    names = {str(number): function.name for number, function in definitions.functions.items()}
+    for number, function in definitions.functions.items():
         collective = names.get(function.collective, function.name)
-        found.functions[number] = _function(function.name, function.mode, collective)
+        definitions.functions[number] = _function(function.name, function.mode, collective)
 
 
 @lru_cache(maxsize=4096)
 def _function(name: str, mode: int, collective: str) -> Function:
-    """One object for a function, however many files define it."""
+    """One object per function, shared by all files."""
     return Function(name, mode, collective)
 
 
@@ -170,7 +170,7 @@ def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
         number, addresses, frames, length, _ = values
         path = _path(addresses, frames, length, rest)
         if path is None:
-            into.unread += 1
+            into.invalid += 1
         else:
             into.paths[number] = path
     elif kind == form.NOTE:
@@ -191,9 +191,11 @@ def _path(addresses: int, frames: int, length: int, rest: bytes) -> CallPath | N
 
 def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
     if kind == form.COMMUNICATOR:
-        number, parent, hashed, ordinal, size, remote_size, rank, maker, topology, _, made_ns = values
+        number, parent, hashed, ordinal, size, remote_size, rank, constructor, topology, _, created_ns = (
+            values
+        )
         if not 0 < size + remote_size <= MOST_MEMBERS or number > MOST_COMMUNICATORS:
-            into.unread += 1
+            into.invalid += 1
             return
         into.communicators[number] = DefinedCommunicator(
             id=number,
@@ -203,25 +205,25 @@ def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definition
             size=size,
             remote_size=remote_size,
             rank=rank,
-            maker=maker,
+            constructor=constructor,
             topology=topology,
-            made_ns=made_ns,
+            created_ns=created_ns,
         )
         return
     communicator = into.communicators.get(values[0])
     if communicator is None:
-        into.unread += 1
+        into.invalid += 1
     elif kind == form.MEMBERS:
         _, is_remote, first, count = values
         ranks = np.frombuffer(rest[: 4 * count], dtype="<i4")
         if len(ranks) < count:
-            into.unread += 1
+            into.invalid += 1
         communicator.members.append((bool(is_remote), first, ranks))
     elif kind == form.COMMUNICATOR_NAME:
         communicator.name = _text(rest[: values[1]])
     elif kind == form.COMMUNICATOR_END:
         communicator.ended_ns = values[2]
-        communicator.calls = min(max(values[3] - 1, 0), _MOST_CALLS)  # the call that freed it was the last
+        communicator.calls = min(max(values[3] - 1, 0), _MOST_CALLS)  # without the call that freed it
 
 
 def _text(encoded: bytes) -> str:

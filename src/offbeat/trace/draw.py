@@ -1,4 +1,4 @@
-"""Pictures of a trace: how late each rank is, how skews are distributed, and whether that stays the same."""
+"""Figures of a trace: mean delay of each rank, distribution of skews, and delays over the run."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from numpy.typing import NDArray
 
 from offbeat.pattern.draw import maxima_by_group, time_unit
 from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
-from offbeat.trace.cells import upper_ns
-from offbeat.trace.row_words import described
-from offbeat.trace.rows import Row
-from offbeat.trace.sampled import Sample
+from offbeat.trace.arrivals import Sample
+from offbeat.trace.call_aggregates import upper_ns
+from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.summary import Summary
-from offbeat.trace.tables import library_words
+from offbeat.trace.tables import library_name
 from offbeat.units import counted, format_time
 
 _WIDTH, _HEIGHT, _LOW = 7.2, 3.4, 2.9
 _BARS, _SQUARES, _LINES = 1024, 256, 200
 _FEW = 128
-"""Up to so many ranks are bars, more are a line."""
+"""Limit of ranks that are drawn as bars; more are a line."""
 
 SPREAD = (0.05, 0.95)
-"""The band around mean delays is from this to that share of the calls."""
+"""The quantiles at the ends of the band around mean delays."""
 
 
-def delay_figure(summary: Summary, row: Row, sample: Sample | None = None) -> Figure:
-    """Average delay of each rank behind the first to arrive, across all calls (figure 1).
+def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = None) -> Figure:
+    """Mean delay of each rank relative to the first arrival, over all calls (figure 1).
 
-    With a sample of the calls there is a band in which most of them lie. Of more ranks than the picture has
-    room for, a point is the latest of neighbours, and the axis says so.
+    A sample of the calls adds a band with most of their delays. With more ranks than points, a point is the
+    maximum over neighbouring ranks, and the axis label says so.
     """
     figure, axes = _sheet(
         _HEIGHT,
         "Average process delay (skew)",
-        f"{counted(row.whole, 'call')}: {described(row)}, {row.processes} processes",
+        f"{counted(row.whole, 'call')}: {description_of(row)}, {row.processes} processes",
         _remarks(summary, row),
     )
     delays = np.nan_to_num(row.delays_s, nan=0.0)
@@ -72,10 +71,10 @@ def delay_figure(summary: Summary, row: Row, sample: Sample | None = None) -> Fi
     return figure
 
 
-def distribution_figure(summary: Summary, row: Row) -> Figure:
-    """Skew and last delay of the calls, cumulated: in what share of the calls they are so much at most."""
+def distribution_figure(summary: Summary, row: CallSiteStats) -> Figure:
+    """The cumulative distribution of skew and last delay over the calls."""
     figure, axes = _sheet(
-        _LOW, "Skew and d̂ of the calls", described(row), "share of the calls that are below a time"
+        _LOW, "Skew and d̂ of the calls", description_of(row), "share of the calls that are below a time"
     )
     lines = ((0, BLUE, "-", "skew", row.skew), (2, "#b35900", "--", "d̂", row.last_delay))
     ends_ns: list[float] = []
@@ -101,7 +100,7 @@ def distribution_figure(summary: Summary, row: Row) -> Figure:
 
 
 def _cumulated(histogram: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Upper ends of the bins that are met, in ns, and the share of what lies below each; empty if none is."""
+    """Upper ends of the bins from the first to the last used one, in ns, and the share below each end."""
     met = np.flatnonzero(histogram)
     if not len(met):
         return np.empty(0), np.empty(0)
@@ -110,10 +109,10 @@ def _cumulated(histogram: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArr
     return upper_ns(places), shares
 
 
-def course_figure(row: Row, sample: Sample) -> Figure:
-    """Single calls, one a line from the first to the last: whether it is always the same ranks that are late.
+def course_figure(row: CallSiteStats, sample: Sample) -> Figure:
+    """Delays of single calls over the run as a map of calls and ranks: are always the same ranks late?
 
-    Of more ranks than there is room for, a square is the latest of neighbours.
+    With more ranks than squares, a square is the maximum over neighbouring ranks.
     """
     chosen = np.unique(np.linspace(0, len(sample.delays_s) - 1, _LINES).astype(int))
     calls = sample.delays_s[chosen]
@@ -126,7 +125,7 @@ def course_figure(row: Row, sample: Sample) -> Figure:
     scale_s, unit = time_unit(most_s)
     shown = f"{len(calls)} of {counted(row.whole, 'call')}" if len(calls) < row.whole else "every call"
     figure, axes = _sheet(
-        _HEIGHT, "Delays over the run, call by call", f"{shown}: {described(row)}", "", right=0.8
+        _HEIGHT, "Delays over the run, call by call", f"{shown}: {description_of(row)}", "", right=0.8
     )
     colours = colormaps["Blues"].with_extremes(bad=GREY)
     last = max(row.whole - 1, 1) if len(calls) > 1 else 1
@@ -152,7 +151,7 @@ def course_figure(row: Row, sample: Sample) -> Figure:
 def _sheet(
     height: float, title: str, about: str, remarks: str, *, right: float = 0.17
 ) -> tuple[Figure, Axes]:
-    """A figure with a title, lines below it, and one pair of axes, ``right`` inches from the right edge."""
+    """A figure with a title, lines below it, and axes that end ``right`` inches from the right edge."""
     figure = Figure(figsize=(_WIDTH, height), facecolor=PAPER)
     figure.text(0.02, 1 - 0.17 / height, title, fontsize=11, weight="bold", color=INK, va="center")
     for place, line in enumerate((about, remarks)):
@@ -167,8 +166,8 @@ def _sheet(
     return figure, axes
 
 
-def _spread(sample: Sample | None, row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Between which delays of each rank most calls lie, (p,) each; nothing without a sample."""
+def _spread(sample: Sample | None, row: CallSiteStats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of the band of each rank, (p,) each; zeros without a sample."""
     if sample is None or not len(sample.delays_s):
         return np.zeros(len(row.delays_s)), np.zeros(len(row.delays_s))
     low, high = np.quantile(np.nan_to_num(sample.delays_s, nan=0.0), SPREAD, axis=0)
@@ -180,7 +179,7 @@ def _band_words() -> str:
 
 
 def _legend(axes: Axes) -> None:
-    """In one line with the title."""
+    """Place the legend in one line with the title."""
     place = axes.figure.transSubfigure
     axes.legend(
         fontsize=7.5, frameon=False, loc="upper right", bbox_to_anchor=(1, 1), bbox_transform=place, ncols=3
@@ -191,7 +190,7 @@ def _fitting(line: str, most: int = 118) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def _remarks(summary: Summary, row: Row) -> str:
-    bound = "one clock" if row.bound_s == 0 else f"clocks right to {format_time(row.bound_s)}"
+def _remarks(summary: Summary, row: CallSiteStats) -> str:
+    bound = "one clock" if row.bound_s == 0 else f"clock error at most {format_time(row.bound_s)}"
     stable = "" if math.isnan(row.stability) else f", stability {row.stability:.2f}"
-    return f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_words(summary.library)}"
+    return f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_name(summary.library)}"

@@ -1,7 +1,7 @@
-"""A trace as OTF2, for Vampir and the tools of Score-P; needs the Python package ``otf2``.
+"""Exports a trace as OTF2, for Vampir and the tools of Score-P; needs the Python package ``otf2``.
 
 A rank is a process, a lane a location; calls are regions with MPI collective events. The bytes sent and
-received are those of a process's role in the collective (:mod:`offbeat.trace.exchanged_bytes`); on an
+received are those of a process's role in the collective (:mod:`offbeat.trace.message_sizes`); on an
 inter-communicator, where the sizes of the two groups are not recorded for each call, both are the message
 size.
 """
@@ -20,13 +20,12 @@ import polars as pl
 
 from offbeat.atomic_write import write_error
 from offbeat.errors import BadInput
-from offbeat.trace.events import Told, pieces
-from offbeat.trace.exchanged_bytes import Role, Totals, exchanged
-from offbeat.trace.message_sizes import plain
-from offbeat.trace.read import Trace
+from offbeat.trace.message_sizes import UNEVEN, Role, collective_name, exchanged
+from offbeat.trace.read import Progress, Trace
+from offbeat.trace.record_table import pieces
 
 NAME = "traces"
-"""The archive's name: its anchor file is ``traces.otf2``, as Score-P writes it and tools look for it."""
+"""The archive's name: its anchor file is ``traces.otf2``, as with Score-P."""
 
 _OPERATIONS = {
     *("BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV"),
@@ -36,18 +35,16 @@ _OPERATIONS = {
 
 
 def export_otf2(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, told: Told | None = None
+    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> None:
-    """Write an archive into a new folder. Raises :class:`BadInput` where that is not possible."""
+    """Write an archive into a new folder. Raises :class:`BadInput` on failure."""
     library = _library()
     unfinished = path.with_name(f".{path.name[:200]}.{os.getpid()}")
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise BadInput(
-                f"{path} exists; an OTF2 archive is a folder of its own: give the name of a new one"
-            )
+            raise BadInput(f"{path} exists; an OTF2 archive is a separate folder: give the name of a new one")
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(library, trace, unfinished, ranks, told)
+        _write(library, trace, unfinished, ranks, on_progress)
         unfinished.replace(path)
     except OSError as error:
         raise write_error(path, error) from error
@@ -55,11 +52,13 @@ def export_otf2(
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _write(library: Any, trace: Trace, folder: Path, ranks: Sequence[int] | None, told: Told | None) -> None:
+def _write(
+    library: Any, trace: Trace, folder: Path, ranks: Sequence[int] | None, on_progress: Progress | None
+) -> None:
     archive = library.writer.Writer(str(folder), archive_name=NAME, timer_resolution=10**9)
     try:
         archive_of = _Archive(library, trace, archive)
-        for piece in pieces(trace, ranks=ranks, told=told):
+        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
             archive_of.write(piece)
         # The library takes the time of the export for the time of the first event.
         archive._realtime_timestamp = min(header.began_unix_ns for header in trace.headers) / 1e9
@@ -74,13 +73,16 @@ def _library() -> Any:
         return importlib.import_module("otf2")
     except ImportError as error:
         raise BadInput(
-            "OTF2 needs the Python package otf2, which is not here: 'pip install otf2' (it exists for CPython"
-            " up to 3.11 on x86-64), or export to perfetto, parquet or csv"
+            "OTF2 needs the Python package otf2, which is not installed: 'pip install otf2' (available for"
+            " CPython up to 3.11 on x86-64), or export to perfetto, parquet or csv"
         ) from error
 
 
+_CALL = ["communicator_index", "sequence", "round"]
+
+
 class _Archive:
-    """Definitions of an archive, made as they are needed, and its events."""
+    """Writes events to an archive, and creates definitions on demand."""
 
     def __init__(self, library: Any, trace: Trace, archive: Any) -> None:
         self._library, self._trace, self._archive = library, trace, archive
@@ -92,7 +94,7 @@ class _Archive:
         self._communicators: dict[int, Any] = {}
         self._requests: dict[tuple[int, ...], int] = {}
         self._next_request = 0
-        self._totals = Totals(trace)
+        self._totals = _Totals(trace)
         self._places: dict[tuple[int, int], int] = {}
         self._left: dict[tuple[int, int], int] = {}
         self._machine = self._definitions.system_tree_node("machine", class_name="machine")
@@ -108,14 +110,15 @@ class _Archive:
         )
 
     def write(self, piece: pl.DataFrame) -> None:
-        """Add the events of a frame: of one rank and lane, in their order."""
+        """Write the events of a frame, of one rank and lane in their order."""
         for row in piece.iter_rows(named=True):
             location = (row["rank"], row["lane"])
             writer = self._archive.event_writer_from_location(self._location(*location))
             name = row["function"] if row["moment"] != "completion" else _completing(row["completed_by"])
             region = self._region(name)
             about = {self._site: row["site"], self._sequence: row["sequence"]}
-            # A call that completes several requests is a region for each: the others as it returns.
+            # A function that completes several requests is one region per request; all but the first one
+            # have a duration of 0 at its end.
             enter = max(row["enter_ns"], self._left.get(location, 0))
             leave = max(row["exit_ns"], enter)
             self._left[location] = leave
@@ -124,7 +127,7 @@ class _Archive:
             writer.leave(leave, region)
 
     def _collective(self, writer: Any, row: dict[str, Any], enter: int, leave: int) -> None:
-        collective = plain(row["collective"]).upper()
+        collective = collective_name(row["collective"]).upper()
         if collective not in _OPERATIONS or row["communicator_index"] < 0:
             return
         operation = getattr(self._library.CollectiveOp, collective)
@@ -149,7 +152,7 @@ class _Archive:
         writer.non_blocking_collective_request(leave, self._next_request)
 
     def _exchanged(self, row: dict[str, Any]) -> tuple[int, int]:
-        """The bytes that the process sends and receives in the call of a row."""
+        """The bytes that the process of a row sends and receives in its call."""
         index = row["communicator_index"]
         place = self._place(index, row["rank"])
         if self._trace.communicators.all[index].is_inter or place < 0:
@@ -157,7 +160,7 @@ class _Archive:
         call = (index, row["sequence"], row["round"])
         return exchanged(
             Role(
-                collective=plain(row["collective"]),
+                collective=collective_name(row["collective"]),
                 place=place,
                 processes=row["processes"],
                 root=row["root"],
@@ -169,7 +172,7 @@ class _Archive:
         )
 
     def _place(self, index: int, rank: int) -> int:
-        """A world rank's rank in a communicator, -1 where that is not known."""
+        """A world rank's rank in a communicator, -1 if unknown."""
         if (index, rank) not in self._places:
             found = np.flatnonzero(self._trace.communicators.all[index].members == rank)
             self._places[(index, rank)] = int(found[0]) if len(found) else -1
@@ -210,3 +213,30 @@ class _Archive:
 def _completing(by: str) -> str:
     """``MPI_Waitall`` of ``waitall``."""
     return f"MPI_{by.capitalize()}" if by else "MPI_Wait"
+
+
+class _Totals:
+    """The sum of all processes' blocks of each uneven call, from a first pass over all files."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._of_call: dict[tuple[Any, ...], int] = {}
+        if not any(collective_name(function.collective) in UNEVEN for function in trace.functions):
+            return
+        parts = [_uneven(piece) for piece in pieces(trace)]
+        if parts:
+            summed = pl.concat(parts).group_by(_CALL).agg(pl.col("bytes").sum())
+            self._of_call = {tuple(row[:3]): row[3] for row in summed.iter_rows()}
+
+    def of(self, call: Sequence[int], otherwise: int) -> int:
+        """The sum of one call, by communicator, sequence and round; ``otherwise`` for other collectives."""
+        return self._of_call.get(tuple(call), otherwise)
+
+
+def _uneven(piece: pl.DataFrame) -> pl.DataFrame:
+    names = [f"MPI_{name.capitalize()}{large}" for name in UNEVEN for large in ("", "_c")]
+    chosen = piece.filter(
+        pl.col("collective").is_in(names)
+        & (pl.col("moment") != "completion")
+        & ~pl.col("function").str.contains("_init")
+    )
+    return chosen.group_by(_CALL).agg(pl.col("bytes").sum())

@@ -1,7 +1,6 @@
-"""The file that the tracer writes, as numpy types; the words on it are in ``native/trace/format.h``.
+"""The format of trace files as numpy types; it is documented in ``native/trace/format.h``.
 
-Every structure here equals the one of the same name there, to the byte; a test compiles that header and
-compares.
+Every structure equals the C structure of the same name in that header, which a test verifies.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import numpy as np
 
 MAGIC = b"OFFBEATT"
 VERSION = 2
-"""Files of version 1 are read as well: they are without call paths."""
+"""Files of version 1, without call paths, can be read as well."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
 RECORD_BYTES = 56
@@ -22,16 +21,16 @@ RUNNING, FINALIZED, EXITED, ABORTED = range(4)
 """How the process ended: ``state`` of the header."""
 
 NOTHING, RECORDS, DEFINITIONS = range(3)
-"""What a page holds."""
+"""Kinds of pages."""
 
 PHASE = 3
 CALL, ISSUE, START, COMPLETION = range(4)
-"""Which moment of a call a record is: ``flags & PHASE``."""
+"""The part of a call that a record describes: ``flags & PHASE``."""
 
 IN_PLACE, COMMUTES, LARGE, FAILED, FORTRAN = (1 << bit for bit in range(2, 7))
 BY_SHIFT = 12
 BY_FREE = 9
-"""A completion by MPI_Request_free: nobody knows when the operation ended."""
+"""A completion by MPI_Request_free: the end of the operation is unknown."""
 
 BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
 """``mode`` of a function."""
@@ -52,10 +51,10 @@ BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
 """Kinds of definitions."""
 
 IS_PATH = 1 << 63
-"""Set in the address of a record that is the id of a call path."""
+"""Flag in the ``address`` of a record that contains the id of a call path."""
 
 LOST_BY_BUDGET = -1
-"""``lost_because`` where OFFBEAT_TRACE_BYTES was reached; else it is an errno value."""
+"""``lost_because`` if OFFBEAT_TRACE_BYTES was reached; otherwise it is an errno value."""
 
 HEADER = np.dtype(
     {
@@ -103,8 +102,8 @@ DEFINITION = Struct("<IHH")
 
 BODIES = {
     FUNCTION: Struct("<HHHH"),  # id, mode, collective, name_bytes
-    COMMUNICATOR: Struct("<IIQIIIiHHIq"),  # id, parent, hash, ordinal, size, remote_size, rank, maker,
-    # topology, zero, made_ns
+    COMMUNICATOR: Struct("<IIQIIIiHHIq"),  # id, parent, hash, ordinal, size, remote_size, rank, constructor,
+    # topology, zero, created_ns
     MEMBERS: Struct("<IIII"),  # communicator, is_remote, first, count
     COMMUNICATOR_NAME: Struct("<II"),  # communicator, name_bytes
     COMMUNICATOR_END: Struct("<IIqQ"),  # communicator, zero, ended_ns, sequences
@@ -115,4 +114,4 @@ BODIES = {
     NOTE: Struct("<qII"),  # at_ns, text_bytes, zero
     PATH: Struct("<IHHII"),  # id, address_count, python_count, text_bytes, zero
 }
-"""What follows the beginning of a definition, by its kind; texts and ranks come behind it."""
+"""The fixed part of a definition's body by its kind; texts and ranks follow it."""

@@ -1,13 +1,13 @@
-"""Calls across ranks: records of all files brought together by communicator, sequence and round.
+"""Matching calls across ranks: events of all files grouped by communicator, sequence number and round.
 
-Files are read side by side, a window of time after another, so that memory holds the calls in flight and not
-the trace. A call is given out as soon as no rank can add to it: every rank that is traced has gone past it on
-its communicator, or its file has ended, and what was issued has been completed.
+All files are read in parallel, one time window after another, so that memory holds the calls in flight and
+not the whole trace. A call is complete, and is returned, when no rank can add an event to it: every traced
+rank has passed it on its communicator or has no further records, and every issued request was completed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,155 +15,230 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.frontier import Frontier
-from offbeat.trace.lane import Lane
-from offbeat.trace.moments import CHANNEL_BITS, PLACE_BITS, Moments, RankReader
-from offbeat.trace.read import Trace
+from offbeat.trace.event_batches import CHANNEL_BITS, PLACE_BITS, EventBatch, EventReader, LaneReader
+from offbeat.trace.read import Progress, Trace
 
 MOST_RECORDS = 2_000_000
-"""Records that are held at once, of all ranks together, where ranks don't have more than a few each."""
+"""Limit of records in memory, over all ranks, unless there are so many ranks that each has only a few."""
 
 ENOUGH_RECORDS, ENOUGH_OF_A_LANE = 262_144, 8192
-"""More at once is no quicker: they no longer fit into the caches."""
+"""Larger parts, in total and of a lane, are not faster: they no longer fit into the caches."""
 
-MOST_WAITING = 3_000_000
-"""Records that may wait for others; beyond it the oldest calls are given out as they are."""
+MOST_PENDING = 3_000_000
+"""Limit of events of incomplete calls; beyond it, the oldest calls are returned incomplete."""
 
-Told = Callable[[int], None]
-"""Called with the number of records read so far."""
+_AFTER_ALL = 2**33
 
 
-class Matched(Struct, kw_only=True, eq=False):
-    """Calls that nothing will be added to. ``starts`` has where each begins in ``moments``, which are sorted:
-    first the calls (or issues), then the completions of each. ``communicator`` is that of each call,
-    ``expected`` how many of its ranks are traced, (calls,).
+class MatchedCalls(Struct, kw_only=True, eq=False):
+    """Calls to which no event will be added.
+
+    ``starts`` has the index of each call's first event in ``events``, which are sorted: for each call the
+    calls (or issues), then the completions. ``communicator`` is that of each call, ``expected`` the number of
+    its traced ranks, (calls,).
     """
 
-    moments: Moments
+    events: EventBatch
     starts: NDArray[np.int64]
     communicator: NDArray[np.int64]
     expected: NDArray[np.int64]
 
 
 class Counts(Struct):
-    """What became of the records: ``strange`` ones make no sense and are left out; at most ``untimed`` are of
-    ranks without a clock, and are not read; ``forced`` calls were given out because too many were waiting.
+    """Counts over a whole read: ``invalid`` records were ignored; ``without_clock`` is the upper limit of
+    records that were not read as their rank has no clock; ``incomplete`` calls were returned because of
+    :data:`MOST_PENDING`.
     """
 
     records: int = 0
-    strange: int = 0
-    untimed: int = 0
-    forced: int = 0
+    invalid: int = 0
+    without_clock: int = 0
+    incomplete: int = 0
 
 
 class Matcher:
-    """Reads a trace once from its beginning to its end."""
+    """Reads a trace once from start to end and returns its calls."""
 
-    def __init__(self, trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | None = None) -> None:
-        self._told = told
-        self._frontier = Frontier(trace)
-        self._readers: dict[int, RankReader] = {}
-        self._lanes: list[Lane] = []
+    def __init__(
+        self, trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
+    ) -> None:
+        self._on_progress, self._total = on_progress, trace.most_records
+        self._watermarks = _Watermarks(trace)
+        self._readers: dict[int, EventReader] = {}
+        self._lanes: list[LaneReader] = []
         self.counts = Counts()
         lanes = max(sum(len(file.lanes) for file in trace.files), 1)
-        each = min(most_records // lanes, max(ENOUGH_OF_A_LANE, ENOUGH_RECORDS // lanes))
+        part = min(most_records // lanes, max(ENOUGH_OF_A_LANE, ENOUGH_RECORDS // lanes))
         for number, file in enumerate(trace.files):
             if trace.clocks.of_file[number] is None:
-                self.counts.untimed += file.record_pages * form.RECORDS_A_PAGE
+                self.counts.without_clock += file.record_pages * form.RECORDS_A_PAGE
                 continue
-            self._readers[number] = RankReader(trace, number, self._frontier)
-            self._lanes += [Lane(number, file, pages, each) for pages in file.lanes.values()]
+            self._readers[number] = EventReader(trace, number, self._watermarks.channels)
+            self._lanes += [LaneReader(number, file, pages, part) for pages in file.lanes.values()]
 
     def last_exit_ns(self, number: int) -> int:
-        """The last moment that was seen of a file, on the shared clock; far in the past if none was."""
+        """The latest exit in a file, on the shared clock; the smallest integer if it holds no record."""
         return self._readers[number].last_exit_ns
 
-    def batches(self) -> Iterator[Matched]:
-        """Every call of the trace once; which calls come together depends on how much is read at once."""
-        waiting = Moments.none()
-        for fresh in self._windows():
-            moments = Moments.joined([waiting, *fresh])
-            order = np.argsort(moments.key, kind="stable")
-            given, waiting = self._split(moments, order)
-            if len(given):
-                yield self._grouped(given)
-        if len(waiting):
-            yield self._grouped(waiting)
+    def batches(self) -> Iterator[MatchedCalls]:
+        """Every call of the trace once; the size of the parts decides which calls share a batch."""
+        pending = EventBatch.empty()
+        for window in self._windows():
+            events = EventBatch.concatenate([pending, *window])
+            order = np.argsort(events.key, kind="stable")
+            complete, pending = self._split(events, order)
+            if len(complete):
+                yield self._grouped(complete)
+        if len(pending):
+            yield self._grouped(pending)
 
-    def _windows(self) -> Iterator[list[Moments]]:
-        """The records of all files up to a moment, then up to a later one, and so on."""
+    def _windows(self) -> Iterator[list[EventBatch]]:
+        """The events of all files, one time window after another."""
         while True:
             for lane in self._lanes:
-                while lane.is_short:
+                while lane.needs_refill:
                     lane.add(self._read(lane))
-            alive = [lane for lane in self._lanes if len(lane.held)]
-            if not alive:
+            active = [lane for lane in self._lanes if len(lane.pending)]
+            if not active:
                 return
-            until = min((lane.last_exit_ns for lane in alive if lane.has_more), default=None)
-            yield [lane.cut(until) for lane in alive]
+            until = min((lane.last_exit_ns for lane in active if lane.has_unread), default=None)
+            yield [lane.take_until(until) for lane in active]
 
-    def _read(self, lane: Lane) -> Moments:
+    def _read(self, lane: LaneReader) -> EventBatch:
         records = lane.next_records()
         self.counts.records += len(records)
-        if self._told:
-            self._told(self.counts.records)
-        moments = self._readers[lane.number].moments(records)
-        self.counts.strange += len(records) - len(moments)
-        return moments
+        if self._on_progress:
+            self._on_progress(self.counts.records, self._total)
+        events = self._readers[lane.number].events(records)
+        self.counts.invalid += len(records) - len(events)
+        return events
 
-    def _split(self, moments: Moments, order: NDArray[np.int64]) -> tuple[Moments, Moments]:
-        """What can be given out, and what waits; both in this order."""
-        keys, places = moments.key[order], moments.caller[order] >> PLACE_BITS
+    def _split(self, events: EventBatch, order: NDArray[np.int64]) -> tuple[EventBatch, EventBatch]:
+        """The events of complete calls and those of pending calls, both sorted."""
+        keys, ranks = events.key[order], events.caller[order] >> PLACE_BITS
         channels, sequences = keys >> CHANNEL_BITS, (keys >> 1) & 0xFFFFFFFF
-        alive = {lane.number for lane in self._lanes if lane.is_alive}
-        self._frontier.passed(channels, sequences, places, alive)
-        final = sequences <= self._frontier.reached()[channels]
-        phases = moments.flags[order] & form.PHASE
+        active = {lane.number for lane in self._lanes if lane.is_active}
+        self._watermarks.advance(channels, sequences, ranks, active)
+        is_complete = sequences <= self._watermarks.of_channels()[channels]
+        phases = events.flags[order] & form.PHASE
         if phases.any():
-            final &= ~self._is_open(keys, phases, channels, places)
-        if final.all():
-            return moments.taken(order), Moments.none()
-        given, waiting = moments.taken(order[final]), moments.taken(order[~final])
-        return (given, waiting) if len(waiting) <= MOST_WAITING else self._forced(given, waiting)
+            is_complete &= ~self._awaits_completion(keys, phases, channels, ranks)
+        if is_complete.all():
+            return events.select(order), EventBatch.empty()
+        complete, pending = events.select(order[is_complete]), events.select(order[~is_complete])
+        if len(pending) <= MOST_PENDING:
+            return complete, pending
+        return self._release_oldest(complete, pending)
 
-    def _is_open(
+    def _awaits_completion(
         self,
         keys: NDArray[np.int64],
         phases: NDArray[Any],
         channels: NDArray[np.int64],
-        places: NDArray[np.int64],
+        ranks: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
-        """Of which sorted moments the call waits for completions, (n,)."""
+        """For each sorted event whether its call has issued requests that are not completed, (n,)."""
         issued = (phases == form.ISSUE) | (phases == form.START)
         balance = issued.astype(np.int64) - (phases == form.COMPLETION)
-        balance[self._frontier.has_ended(channels, places)] = 0
+        balance[self._watermarks.has_ended(channels, ranks)] = 0
         starts = _starts(keys)
         return np.repeat(np.add.reduceat(balance, starts) > 0, np.diff([*starts, len(keys)]))
 
-    def _forced(self, given: Moments, waiting: Moments) -> tuple[Moments, Moments]:
-        """Half of the calls that wait, the older ones, are given out as they are."""
-        starts = _starts(waiting.key)
-        ends = np.maximum.reduceat(waiting.exit_ns, starts)
+    def _release_oldest(self, complete: EventBatch, pending: EventBatch) -> tuple[EventBatch, EventBatch]:
+        """Move the older half of the pending calls to the complete ones."""
+        starts = _starts(pending.key)
+        ends = np.maximum.reduceat(pending.exit_ns, starts)
         is_old = ends <= np.median(ends)
-        self.counts.forced += int(np.count_nonzero(is_old))
-        old = np.repeat(is_old, np.diff([*starts, len(waiting)]))
-        given = Moments.joined([given, waiting.taken(old)])
-        return given.taken(np.argsort(given.key, kind="stable")), waiting.taken(~old)
+        self.counts.incomplete += int(np.count_nonzero(is_old))
+        old = np.repeat(is_old, np.diff([*starts, len(pending)]))
+        complete = EventBatch.concatenate([complete, pending.select(old)])
+        return complete.select(np.argsort(complete.key, kind="stable")), pending.select(~old)
 
-    def _grouped(self, moments: Moments) -> Matched:
-        starts = _starts(moments.key)
-        channels = moments.key[starts] >> CHANNEL_BITS
-        return Matched(
-            moments=moments,
+    def _grouped(self, events: EventBatch) -> MatchedCalls:
+        starts = _starts(events.key)
+        channels = events.key[starts] >> CHANNEL_BITS
+        return MatchedCalls(
+            events=events,
             starts=starts,
-            communicator=self._frontier.communicators[channels],
-            expected=self._frontier.traced[channels],
+            communicator=self._watermarks.communicators[channels],
+            expected=self._watermarks.traced[channels],
         )
 
 
 def _starts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each call begins in sorted keys; its completions differ in the last bit alone."""
+    """Index of the first event of each call; keys of its completions differ in the lowest bit only."""
     if not len(keys):
         return np.empty(0, np.int64)
     differs = np.concatenate([[True], (keys[1:] ^ keys[:-1]) > 1])
     return np.flatnonzero(differs)
+
+
+class _Watermarks:
+    """The last sequence number of each rank on each channel: a communicator, or one persistent collective.
+
+    ``communicators`` has the communicator of each channel, ``traced`` the number of its traced ranks. The
+    first channels are the communicators themselves.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        files_by_rank = np.full(trace.size, -1, dtype=np.int32)
+        for number, file in enumerate(trace.files):
+            if trace.clocks.of_file[number] is not None:
+                files_by_rank[file.header.rank] = number
+        self._members = [
+            np.where(one.members >= 0, files_by_rank[one.members], -1).astype(np.int32)
+            for one in trace.communicators.all
+        ]
+        self._is_active = np.ones(len(trace.files), np.bool_)
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._files = np.concatenate([*self._members, np.empty(0, np.int32)])
+        self._last = np.full(len(self._files), -1, dtype=np.int64)
+        lengths = np.array([len(members) for members in self._members], dtype=np.int64)
+        self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.communicators = np.arange(len(trace.communicators.all))
+        self.traced = np.array([np.count_nonzero(members >= 0) for members in self._members], dtype=np.int64)
+
+    def channels(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The channels of persistent collectives, (n,), by communicator and sequence number, (n, 2)."""
+        requested = [(communicator, sequence) for communicator, sequence in pairs.tolist()]
+        new = [pair for pair in dict.fromkeys(requested) if pair not in self._numbers]
+        if new:
+            self._add(new)
+        return np.array([self._numbers[pair] for pair in requested], dtype=np.int64)
+
+    def _add(self, pairs: Sequence[tuple[int, int]]) -> None:
+        first = len(self.communicators)
+        self._numbers |= {pair: first + index for index, pair in enumerate(pairs)}
+        communicators = np.array([communicator for communicator, _ in pairs], dtype=np.int64)
+        members = [self._members[communicator] for communicator in communicators]
+        ends = self._starts[-1] + np.cumsum([len(one) for one in members])
+        self._files = np.concatenate([self._files, *members])
+        self._last = np.concatenate([self._last, np.full(len(self._files) - len(self._last), -1)])
+        self._starts = np.concatenate([self._starts, ends])
+        self.communicators = np.concatenate([self.communicators, self.communicators[communicators]])
+        self.traced = np.concatenate([self.traced, self.traced[communicators]])
+
+    def advance(
+        self,
+        channels: NDArray[np.int64],
+        sequences: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+        active: Iterable[int],
+    ) -> None:
+        """Include events, sorted by channel and sequence; ``active`` are the files that have more events."""
+        self._is_active = np.zeros_like(self._is_active)
+        self._is_active[list(active)] = True
+        latest = np.full(len(self._last), -1)
+        latest[self._starts[channels] + ranks] = sequences  # of several assignments, the last one remains
+        np.maximum(self._last, latest, out=self._last)
+
+    def has_ended(self, channels: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether these ranks have no further events, (n,)."""
+        return ~self._is_active[self._files[self._starts[channels] + ranks]]
+
+    def of_channels(self) -> NDArray[np.int64]:
+        """For every channel the last sequence number that all active ranks have passed, (channels,)."""
+        if not len(self._files):
+            return np.empty(0, np.int64)
+        counts = (self._files >= 0) & self._is_active[self._files]
+        return np.minimum.reduceat(np.where(counts, self._last, _AFTER_ALL), self._starts[:-1])

@@ -24,23 +24,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace.rank_file import RankFile
 
 SUMMED = ("alltoallv", "alltoallw", "reduce_scatter")
-"""Collectives whose record holds the sum over all blocks."""
+"""Collectives whose records hold the sum over all blocks."""
 
 BLOCKED = ("alltoall", "reduce_scatter_block")
-"""Collectives that send one block to each process, and whose record holds one block."""
+"""Collectives that send one block to each process and whose records hold one block."""
 
 
 class MessageSizes:
-    """Turns the ``bytes`` of one file's records into message sizes."""
+    """Computes message sizes from the ``bytes`` of the records of one file."""
 
     def __init__(self, file: RankFile) -> None:
         defined = file.definitions
-        names = {number: plain(function.collective) for number, function in defined.functions.items()}
+        names = {
+            number: collective_name(function.collective) for number, function in defined.functions.items()
+        }
         last = max(names, default=0) + 1
         self._is_summed = np.array([names.get(number, "") in SUMMED for number in range(last + 1)])
         self._is_blocked = np.array([names.get(number, "") in BLOCKED for number in range(last + 1)])
@@ -69,6 +72,61 @@ class MessageSizes:
         return self._peers[np.minimum(records["communicator"].astype(np.int64), len(self._peers) - 1)]
 
 
-def plain(collective: str) -> str:
-    """``alltoallv`` for ``MPI_Alltoallv`` and ``MPI_Alltoallv_c``: as studies call it."""
+def collective_name(collective: str) -> str:
+    """The name of a collective in studies: ``alltoallv`` for ``MPI_Alltoallv`` and ``MPI_Alltoallv_c``."""
     return collective.lower().removeprefix("mpi_").removesuffix("_c")
+
+
+TO_ROOT = ("gather", "gatherv", "reduce")
+FROM_ROOT = ("bcast", "scatter", "scatterv")
+TO_ALL = ("allgather", "alltoall", "allreduce", "reduce_scatter_block")
+UNEVEN = ("gatherv", "scatterv", "allgatherv")
+"""Collectives in which each process may contribute another size."""
+
+
+class Role(Struct, frozen=True, kw_only=True):
+    """One process in one call.
+
+    ``place`` is its rank in the communicator of ``processes``, ``block_bytes`` its message size,
+    ``vector_bytes`` its whole send vector, ``total_bytes`` the sum of all processes' blocks.
+    """
+
+    collective: str
+    place: int
+    processes: int
+    root: int
+    block_bytes: int
+    vector_bytes: int
+    total_bytes: int
+    in_place: bool
+
+
+def exchanged(role: Role) -> tuple[int, int]:
+    """The bytes that a process sends and receives by the accounting of Score-P.
+
+    A process's data for itself counts as sent and received, unless MPI_IN_PLACE is given, and no algorithm is
+    assumed. A trace does not contain what a process receives in alltoallv and alltoallw, which counts as what
+    it sends, nor in reduce_scatter, which counts as the mean block.
+    """
+    name, block, p = role.collective, role.block_bytes, role.processes
+    others = p - 1 if role.in_place else p
+    own = 0 if role.in_place else block
+    if name in TO_ROOT + FROM_ROOT:
+        if role.place != role.root:
+            return (block, 0) if name in TO_ROOT else (0, block)
+        whole = role.total_bytes - block + own if name in UNEVEN else others * block
+        if name == "bcast":
+            return p * block, block
+        return (own, whole) if name in TO_ROOT else (whole, own)
+    if name in TO_ALL:
+        return others * block, others * block
+    if name == "allgatherv":
+        return others * block, role.total_bytes - block + own
+    if name == "reduce_scatter":
+        return role.vector_bytes - block + own, others * block
+    if name in ("alltoallv", "alltoallw"):
+        return role.vector_bytes, role.vector_bytes
+    if name in ("scan", "exscan"):
+        apart = role.in_place or name == "exscan"
+        return (p - role.place - apart) * block, (role.place + 1 - apart) * block
+    return 0, 0

@@ -1,4 +1,4 @@
-"""The report of a trace: one HTML file that opens without a network, and its pictures as files.
+"""The report of a trace: one self-contained HTML file, and its pictures as files.
 
 Every text that comes from the trace is escaped by the template engine.
 """
@@ -15,30 +15,28 @@ import offbeat
 from offbeat.atomic_write import write_atomically, write_error
 from offbeat.report.alone import environment, style
 from offbeat.report.pictures import Album, Shown
-from offbeat.trace.advice import sentence
-from offbeat.trace.choice import with_arrivals
+from offbeat.trace.arrivals import Sample
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.draw import course_figure, delay_figure, distribution_figure
 from offbeat.trace.read import Trace
-from offbeat.trace.row_words import described, short_name
-from offbeat.trace.rows import Row
-from offbeat.trace.sampled import Sample
+from offbeat.trace.recommendation import sentence, with_arrivals
 from offbeat.trace.summary import Summary
-from offbeat.trace.tables import head, late_words, library_words, stability_words, tables
+from offbeat.trace.tables import head, library_name, stability_text, straggler_text, tables
 from offbeat.units import counted, format_time
 
 MOST_DRAWN, MOST_ROWS, OPEN_ROWS = 6, 50, 3
-"""Rows that have pictures, that stand in the tables, and whose pictures are open when the page opens."""
+"""Limits of rows with pictures, of rows in tables, and of rows with expanded pictures."""
 
 
-class Fact(Struct, frozen=True, kw_only=True):
-    """A line of the table on how it was traced."""
+class InfoLine(Struct, frozen=True, kw_only=True):
+    """A line of the table on the trace."""
 
     name: str
     value: str
 
 
 class DrawnRow(Struct, frozen=True, kw_only=True):
-    """A row with its pictures, and the command that makes a pattern of it."""
+    """A row with its pictures, and the command that extracts a pattern from it."""
 
     title: str
     remark: str
@@ -46,9 +44,9 @@ class DrawnRow(Struct, frozen=True, kw_only=True):
     pattern: str
 
 
-def drawn_rows(summary: Summary) -> list[Row]:
-    """The rows that have pictures: those whose operation takes the most time."""
-    return sorted(with_arrivals(summary.families), key=lambda row: -row.operation_s)[:MOST_DRAWN]
+def drawn_rows(summary: Summary) -> list[CallSiteStats]:
+    """The rows with pictures: those with the most operation time."""
+    return sorted(with_arrivals(summary.group_rows), key=lambda row: -row.operation_s)[:MOST_DRAWN]
 
 
 def write_page(
@@ -56,8 +54,8 @@ def write_page(
 ) -> None:
     """Write the page; ``samples`` are of :func:`drawn_rows`.
 
-    ``pictures`` is the folder for every picture as PNG, PDF and SVG; None writes none. Raises
-    :class:`BadInput` when a file cannot be written.
+    ``pictures`` is the folder for all pictures as PNG, PDF and SVG; None writes none. Raises
+    :class:`BadInput` if a file cannot be written.
     """
     page = _page(trace, summary, samples, Album(pictures, path.absolute().parent))
     try:
@@ -73,11 +71,11 @@ def _page(trace: Trace, summary: Summary, samples: Sequence[Sample], album: Albu
     content = {
         "version": offbeat.__version__,
         "title": f"How the ranks of {program} arrive",
-        "subtitle": f"{counted(summary.processes, 'rank')} on {nodes} · {library_words(summary.library)}",
+        "subtitle": f"{counted(summary.processes, 'rank')} on {nodes} · {library_name(summary.library)}",
         "style": style(),
         "advice": sentence(summary),
         "head": head(summary),
-        "notes": summary.words,
+        "notes": summary.notes,
         "tables": [table for table in tables(summary, MOST_ROWS) if table.rows],
         "rows": [
             _drawn(place, row, sample, summary, album)
@@ -91,9 +89,9 @@ def _page(trace: Trace, summary: Summary, samples: Sequence[Sample], album: Albu
     return environment("offbeat.trace").get_template("trace.html.j2").render(content)
 
 
-def _drawn(place: int, row: Row, sample: Sample, summary: Summary, album: Album) -> DrawnRow:
-    title, name = described(row), f"{place}-{short_name(row)}"
-    latest = late_words(row.latest_ranks) or "unknown"
+def _drawn(place: int, row: CallSiteStats, sample: Sample, summary: Summary, album: Album) -> DrawnRow:
+    title, name = description_of(row), f"{place}-{file_stem_of(row)}"
+    latest = straggler_text(row.latest_ranks) or "unknown"
     figures = [
         (
             delay_figure(summary, row, sample),
@@ -107,37 +105,37 @@ def _drawn(place: int, row: Row, sample: Sample, summary: Summary, album: Album)
         ),
     ]
     if len(sample.delays_s) > 1:
-        course = f"Delays of single calls over the run, {title}; stability {stability_words(row)}"
+        course = f"Delays of single calls over the run, {title}; stability {stability_text(row)}"
         figures.append((course_figure(row, sample), "course", course))
     return DrawnRow(
         title=title,
         remark=f"mean skew {format_time(row.skew.mean_s)}, d̂ {format_time(row.last_delay.mean_s)},"
-        f" stability {stability_words(row)}",
+        f" stability {stability_text(row)}",
         pictures=[album.shown(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures],
         pattern=_command(row, summary) if row.memberships == 1 else "",
     )
 
 
-def _command(row: Row, summary: Summary) -> str:
-    """The command that makes a pattern file of exactly this row."""
-    words = ["offbeat", "trace", "pattern", summary.directory, "--collective", row.function.lower()]
-    words += ["--site", row.site, "--communicator", row.communicator, "--size", f"{row.most_bytes} B"]
-    return shlex.join([*words, "--output", f"{short_name(row)}.txt"])
+def _command(row: CallSiteStats, summary: Summary) -> str:
+    """The command that extracts a pattern file from exactly this row."""
+    argv = ["offbeat", "trace", "pattern", summary.directory, "--collective", row.function.lower()]
+    argv += ["--site", row.site, "--communicator", row.communicator, "--size", f"{row.most_bytes} B"]
+    return shlex.join([*argv, "--output", f"{file_stem_of(row)}.txt"])
 
 
-def _about(trace: Trace, summary: Summary) -> list[Fact]:
+def _about(trace: Trace, summary: Summary) -> list[InfoLine]:
     headers = trace.headers
     sources = sorted({header.source for header in headers})
-    wishes = sorted({header.sampling for header in headers if header.sampling})
+    sampling = sorted({header.sampling for header in headers if header.sampling})
     size = sum(file.size_bytes for file in trace.files)
-    clock = "one clock" if summary.bound_s == 0 else f"right to {format_time(summary.bound_s)}"
+    clock = "the same clock" if summary.bound_s == 0 else f"error at most {format_time(summary.bound_s)}"
     pairs = (
         ("program", summary.program),
         ("library", summary.library),
         ("ranks", f"{summary.processes}, {summary.traced} of them traced"),
         ("nodes", ", ".join(summary.hosts[:8]) + (", ..." if len(summary.hosts) > 8 else "")),
         ("records", f"{summary.records} in {size / 1e6:.1f} MB"),
-        ("recorded", "; ".join(wishes) or "every collective"),
+        ("recorded", "; ".join(sampling) or "every collective"),
         ("clocks", f"{', '.join(sources)}; times between ranks: {clock}"),
     )
-    return [Fact(name=name, value=value) for name, value in pairs]
+    return [InfoLine(name=name, value=value) for name, value in pairs]

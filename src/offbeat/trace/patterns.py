@@ -1,5 +1,5 @@
-"""Arrival patterns out of a trace: the mean over all calls, the median, a single call, clusters; and their
-scaling to another number of processes.
+"""Extracts arrival patterns (mean, median, a single call, clusters) and replays from a trace, and scales them
+to another number of processes.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from numpy.typing import NDArray
 import offbeat
 from offbeat.errors import BadInput
 from offbeat.pattern.file import Pattern
+from offbeat.pattern.replay import Replay
 from offbeat.pattern.shapes import MAX_PROCESSES
 from offbeat.trace.arrivals import Arrivals
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.clusters import Cluster, clusters
-from offbeat.trace.row_words import described, short_name
-from offbeat.trace.rows import Row
 from offbeat.trace.summary import Summary
 from offbeat.units import counted
 
 SCALING = "blocks of neighbouring ranks; the latest of those that fall together; stretched to the same skew"
-"""The rule of :func:`scaled`, in words for the header of a pattern file."""
+"""The rule of :func:`scaled` in the header of a pattern file."""
 
 MOST_DELAYS = 2**26
-"""So many delays are scaled to: 512 MiB, and a file of a gigabyte."""
+"""Limit of the delays of a scaled replay: 512 MiB, and a file of a gigabyte."""
 
 
-def mean_pattern(summary: Summary, row: Row) -> Pattern:
+def mean_pattern(summary: Summary, row: CallSiteStats) -> Pattern:
     """The mean delay of each rank over all calls of a row: the paper's scenario (figure 1)."""
     return _pattern(summary, row, row.delays_s, "mean", f"mean delay over {counted(row.whole, 'call')}")
 
 
 def median_pattern(summary: Summary, arrivals: Arrivals) -> Pattern:
-    """The median delay of each rank: what is typical where a few calls are far off."""
+    """The median delay of each rank, which is robust against outliers."""
     delays = np.median(arrivals.delays_s, axis=0)
     what = f"median delay over {_calls(arrivals)}"
     return _pattern(summary, arrivals.row, delays, "median", what)
 
 
 def call_pattern(summary: Summary, arrivals: Arrivals, number: int) -> Pattern:
-    """The delays of a single call, by its number from 0 on. Raises :class:`BadInput` where there is none."""
+    """The delays of a single call by its number, from 0. Raises :class:`BadInput` for an unknown call."""
     found = np.flatnonzero(arrivals.number == number)
     if not len(found):
         step = f", of which every {arrivals.step}th is kept" if arrivals.step > 1 else ""
         raise BadInput(
-            f"there is no call {number}: {described(arrivals.row)} was recorded"
+            f"there is no call {number}: {description_of(arrivals.row)} was recorded"
             f" {counted(arrivals.row.whole, 'time')}{step}, numbered from 0"
         )
     delays = arrivals.delays_s[found[0]]
@@ -55,28 +55,28 @@ def call_pattern(summary: Summary, arrivals: Arrivals, number: int) -> Pattern:
 def cluster_patterns(
     summary: Summary, arrivals: Arrivals, *, most: int = 6, seed: int = 1
 ) -> list[tuple[Pattern, Cluster]]:
-    """Typical patterns, the most frequent first; one where the calls are all alike, or alike in nothing."""
+    """Typical patterns, the most frequent first; a single one if the calls form no clusters."""
     traced = ~np.isnan(arrivals.delays_s[0])
     found = clusters(arrivals.delays_s[:, traced], most=most, seed=seed)
-    made = []
+    patterns = []
     for place, cluster in enumerate(found):
         delays = np.full(len(traced), np.nan)
         delays[traced] = cluster.delays_s
         what = (
             f"pattern {place + 1} of {len(found)}: {cluster.share:.1%} of {_calls(arrivals)},"
-            f" explains {cluster.explained:.1%} of how their ranks differ"
+            f" explains {cluster.explained:.1%} of the variance of their delays"
         )
         name = f"cluster{place + 1}" if len(found) > 1 else "typical"
-        made.append((_pattern(summary, arrivals.row, delays, name, what), cluster))
-    return made
+        patterns.append((_pattern(summary, arrivals.row, delays, name, what), cluster))
+    return patterns
 
 
 def scaled(pattern: Pattern, p: int) -> Pattern:
     """A pattern for another number of processes.
 
-    New rank j of p stands for the old ranks from ⌊j·p₀/p⌋ on, up to where rank j + 1 begins: with more
-    processes, neighbours share a delay; with fewer, one has the latest delay of those that it stands for, so
-    that a single late rank stays. Then delays are stretched to the old skew, unless all are the same. Raises
+    New rank j of p represents the old ranks from ⌊j·p₀/p⌋ to ⌊(j + 1)·p₀/p⌋ - 1: with more processes,
+    neighbours share a delay; with fewer, a rank has the largest delay of those that it represents, so that a
+    single late rank is preserved. Then delays are scaled to the old skew, unless all are equal. Raises
     :class:`BadInput` as :func:`scaled_delays` does.
     """
     old = pattern.p
@@ -97,8 +97,8 @@ def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
     old = delays_s.shape[-1]
     if (calls := delays_s.size // old) * p > MOST_DELAYS:
         raise BadInput(
-            f"{counted(calls, 'call')} on {p} processes are {calls * p} delays, and {MOST_DELAYS} are the"
-            f" most that a replay is made of; take {counted(MOST_DELAYS // p, 'call')} at most with --most"
+            f"{counted(calls, 'call')} on {p} processes are {calls * p} delays, and the limit of a replay is"
+            f" {MOST_DELAYS}; use at most {counted(MOST_DELAYS // p, 'call')} with --most"
         )
     first = np.arange(p) * old // p
     delays = delays_s[..., first] if p > old else np.maximum.reduceat(delays_s, first, axis=-1)
@@ -110,25 +110,29 @@ def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
     return np.asarray(delays * stretch)
 
 
-def _pattern(summary: Summary, row: Row, delays_s: NDArray[np.float64], kind: str, what: str) -> Pattern:
-    """A pattern with a header that says where it is from; ranks that were not traced are filled in."""
+def _pattern(
+    summary: Summary, row: CallSiteStats, delays_s: NDArray[np.float64], kind: str, what: str
+) -> Pattern:
+    """A pattern with its origin in the header; ranks that were not traced get the nearest rank's delay."""
     traced = np.flatnonzero(~np.isnan(delays_s))
     if not len(traced):
-        raise BadInput(f"{described(row)}: no call was recorded on all traced ranks, so there is no pattern")
+        raise BadInput(
+            f"{description_of(row)}: no call was recorded on all traced ranks, so there is no pattern"
+        )
     header = origin(summary, row) | {"pattern": what} | stand_ins(traced, len(delays_s))
     filled = delays_s[nearest(traced, len(delays_s))]
-    name = f"{short_name(row)}-{kind}"
+    name = f"{file_stem_of(row)}-{kind}"
     return Pattern(name=name, delays_s=filled - filled.min(), header=header)
 
 
-def origin(summary: Summary, row: Row) -> dict[str, str]:
-    """What a file's header says of the calls that it is made from."""
+def origin(summary: Summary, row: CallSiteStats) -> dict[str, str]:
+    """The header entries on the calls that a file is extracted from."""
     header = {
         "producer": f"offbeat {offbeat.__version__}",
         "trace": str(Path(summary.directory).absolute()),
         "program": summary.program,
         "library": summary.library,
-        "calls": described(row),
+        "calls": description_of(row),
         "clock_bound_s": repr(row.bound_s),
     }
     if row.stability == row.stability:
@@ -137,8 +141,7 @@ def origin(summary: Summary, row: Row) -> dict[str, str]:
 
 
 def nearest(traced: NDArray[np.int64], p: int) -> NDArray[np.int64]:
-    """For each of p ranks the traced one that stands for it, (p,): itself, or the nearest; of two the
-    lower."""
+    """For each of p ranks the nearest traced rank, (p,), of two the lower one."""
     ranks = np.arange(p)
     after = np.clip(np.searchsorted(traced, ranks), 1, max(len(traced) - 1, 1))
     before, behind = traced[after - 1], traced[np.minimum(after, len(traced) - 1)]
@@ -146,7 +149,7 @@ def nearest(traced: NDArray[np.int64], p: int) -> NDArray[np.int64]:
 
 
 def stand_ins(traced: NDArray[np.int64], p: int) -> dict[str, str]:
-    """What a file's header says of ranks that were not traced; nothing where all were."""
+    """The header entry on ranks that were not traced; empty if all were."""
     if len(traced) == p:
         return {}
     return {"untraced": f"{p - len(traced)} of {p} ranks; each has the delay of the nearest traced one"}
@@ -157,3 +160,51 @@ def _calls(arrivals: Arrivals) -> str:
     if arrivals.step == 1:
         return counted(used, "call")
     return f"every {arrivals.step}th of {counted(arrivals.row.whole, 'call')}"
+
+
+def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Replay:
+    """The recorded calls in their order as a replay, or at most ``most`` of them, evenly spaced.
+
+    Ranks that were not traced have the delay of the nearest traced rank. Raises :class:`BadInput` if no call
+    was recorded on all traced ranks.
+    """
+    row, delays = arrivals.row, arrivals.delays_s
+    chosen = _evenly(len(delays), most)
+    traced = np.flatnonzero(~np.isnan(delays).any(axis=0))
+    if not len(traced) or not len(chosen):
+        raise BadInput(
+            f"{description_of(row)}: no call was recorded on all traced ranks, so there is no replay"
+        )
+    filled = delays[chosen][:, nearest(traced, row.processes)]
+    what = _which(len(chosen), row.whole)
+    return Replay(
+        name=f"{file_stem_of(row)}-calls",
+        delays_s=filled - filled.min(axis=1, keepdims=True),
+        header=origin(summary, row) | {"replay": what} | stand_ins(traced, row.processes),
+    )
+
+
+def scaled_replay(sequence: Replay, p: int) -> Replay:
+    """A replay for another number of processes: each call is scaled as by :func:`scaled`.
+
+    Raises :class:`BadInput` as :func:`scaled_delays` does.
+    """
+    if p == sequence.p:
+        return sequence
+    return Replay(
+        name=f"{sequence.name}-p{p}",
+        delays_s=scaled_delays(sequence.delays_s, p),
+        header=sequence.header | {"scaled_from": f"p = {sequence.p}", "scaling": SCALING},
+    )
+
+
+def _evenly(count: int, most: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """At most ``most`` numbers below ``count``, evenly spaced from 0."""
+    taken = count if most is None else min(count, most)
+    return np.arange(taken, dtype=np.int64) * count // max(taken, 1)
+
+
+def _which(taken: int, recorded: int) -> str:
+    if taken == recorded:
+        return f"all {counted(recorded, 'call')}"
+    return f"{taken} of {counted(recorded, 'call')}, evenly chosen"

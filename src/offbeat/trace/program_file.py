@@ -1,8 +1,8 @@
-"""Names in programs and libraries (ELF files): the function and source line of an address.
+"""Function and source line of an address in a program or library (ELF file).
 
-Symbols come from ``.symtab`` and ``.dynsym``, and one is taken only where the address is within its size.
-Lines and inlined functions come from DWARF: of a large file only the compile units that are needed are read.
-What is damaged gives fewer names and no error.
+Symbols come from ``.symtab`` and ``.dynsym``; one is used only if the address is within its size. Lines and
+inlined functions come from DWARF; only the required compile units are read. A damaged file gives fewer names
+and no error.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from elftools.elf.elffile import ELFFile
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.trace.function_names import demangled
+from offbeat.trace.call_sites import demangled
 
 MOST_S = 10.0
-"""So long debugging information of a file is read at most; after that, symbols must do."""
+"""Time limit for reading the debugging information of a file; afterwards only symbols are used."""
 
 _MOST_DEPTH = 200
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
@@ -38,8 +38,8 @@ _DEBUG_FOLDER = Path("/usr/lib/debug/.build-id")
 
 
 class Place(Struct, frozen=True):
-    """A place in a source: ``function`` as the file has it (mangled), ``file`` as the compiler was given it,
-    ``line`` 0 where it is not known.
+    """A place in a source: ``function`` is mangled, ``file`` is the path that the compiler was given,
+    ``line`` is 0 if unknown.
     """
 
     function: str
@@ -57,7 +57,7 @@ class ProgramFile:
         self._known: dict[int, list[Place]] = {}
         try:
             self._open(path)
-        except Exception:  # whatever a damaged file makes of its reader
+        except Exception:  # elftools raises many kinds of errors for damaged files
             self._lines = None
 
     def _open(self, path: Path) -> None:
@@ -76,15 +76,15 @@ class ProgramFile:
             self._lines = _Lines(debug)
 
     def address(self, offset: int) -> int:
-        """The address that the file gives what stands at an offset in it."""
+        """The virtual address of an offset in the file."""
         for begin, address, length in self._loads:
             if begin <= offset < begin + length:
                 return offset - begin + address
         return offset
 
     def places(self, address: int) -> list[Place]:
-        """Where an address is in the source: the innermost inlined function first, the one that holds the
-        code last; empty where nothing is known.
+        """The source places of an address: the innermost inlined function first, the function that contains
+        the code last; empty if unknown.
         """
         if address not in self._known:
             self._known[address] = self._places(address)
@@ -93,13 +93,13 @@ class ProgramFile:
     def _places(self, address: int) -> list[Place]:
         symbol = next((name for table in self._symbols if (name := table.at(address))), "")
         found = self._lines.places(address) if self._lines is not None else []
-        if found and (not found[-1].function or demangled(symbol) != symbol):  # of unnamed namespaces, too
+        if found and (not found[-1].function or demangled(symbol) != symbol):  # the symbol has the namespace
             found[-1] = Place(symbol, found[-1].file, found[-1].line)
         return found or ([Place(symbol)] if symbol else [])
 
 
 def _opened(path: Path) -> Any:
-    """The file, mapped; raises whatever is wrong with it."""
+    """The memory-mapped file."""
     with path.open("rb") as stream:
         mapped: Any = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     return _MappedElf(mapped)
@@ -122,7 +122,7 @@ class _MappedElf(ELFFile):
 
 
 class _Window(io.RawIOBase):
-    """A part of a mapped file, read as a file of its own."""
+    """A part of a mapped file as a stream."""
 
     def __init__(self, mapped: Any, start: int, size: int) -> None:
         self._mapped, self._start, self._size, self._at = mapped, start, size, 0
@@ -141,7 +141,7 @@ class _Window(io.RawIOBase):
 
 
 def _debug_file(elf: Any) -> Path | None:
-    """The file with what was stripped from this one, where a package of the system brought it."""
+    """The separate file with debugging information that a system package installed, if any."""
     section = elf.get_section_by_name(".note.gnu.build-id")
     for note in section.iter_notes() if section is not None else ():
         if note["n_type"] == "NT_GNU_BUILD_ID":
@@ -159,7 +159,7 @@ class _Symbols:
         self._furthest = np.maximum.accumulate(self._ends) if len(order) else self._ends
 
     def at(self, address: int) -> str:
-        """The function that an address is in, the innermost of several; empty where it is in none."""
+        """The function that contains an address, the innermost of several; empty if there is none."""
         place = int(np.searchsorted(self._starts, np.uint64(address), side="right")) - 1
         while place >= 0 and self._furthest[place] > address:
             if self._ends[place] > address:
@@ -170,7 +170,7 @@ class _Symbols:
 
 
 def _tables(elf: Any) -> Iterator[_Symbols]:
-    """The symbol tables of a file, that with most functions first."""
+    """The symbol tables of a file, the most complete one first."""
     kinds: dict[str, Any] = {"name": "u4", "info": "u1", "other": "u1", "section": "u2"}
     kinds |= {"value": "u8", "size": "u8"}
     if elf.elfclass == 32:
@@ -190,7 +190,7 @@ def _tables(elf: Any) -> Iterator[_Symbols]:
 
 
 class _TooLong(Exception):
-    """Reading took longer than it may."""
+    """Reading exceeded its time limit."""
 
 
 class _Lines:
@@ -206,13 +206,13 @@ class _Lines:
         self._of_unit: dict[int, _UnitLines] = {}
 
     def places(self, address: int) -> list[Place]:
-        """As :meth:`ProgramFile.places`; empty where there is no line."""
+        """As :meth:`ProgramFile.places`; empty without a line."""
         began = time.thread_time()
         self._due = began + MOST_S - self._spent_s
         try:
             unit = self._unit(address)
             return [] if unit is None else self._in_unit(unit, address)
-        except Exception:  # _TooLong, or what a damaged file makes of its reader
+        except Exception:  # _TooLong, or an error of elftools for a damaged file
             return []
         finally:
             self._spent_s += time.thread_time() - began
@@ -222,7 +222,7 @@ class _Lines:
             raise _TooLong
 
     def _unit(self, address: int) -> Any:
-        """The compile unit that an address is in, by the table of the file or else by what each unit says."""
+        """The compile unit of an address, by .debug_aranges or else by the ranges of all units."""
         if self._has_aranges is None:
             self._aranges = self._dwarf.get_aranges()
             self._has_aranges = self._aranges is not None
@@ -247,7 +247,7 @@ class _Lines:
             return []
         found = []
         top = unit.get_top_DIE()
-        # Procedures inside of others, as Fortran has them, stand in entries that do not contain their code.
+        # Fortran's internal procedures are in entries whose ranges do not contain their code.
         around = self._around(top, address, 0) or self._around(top, address, 0, is_within_any=True)
         for entry in reversed(around):
             found.append(Place(_name(entry), file, line))
@@ -257,7 +257,7 @@ class _Lines:
         return found or [Place("", file, line)]
 
     def _around(self, above: Any, address: int, depth: int, is_within_any: bool = False) -> list[Any]:
-        """The function that an address is in, and the inlined ones in it that it is in, outermost first."""
+        """The function and the inlined functions that contain an address, outermost first."""
         if depth > _MOST_DEPTH:
             raise _TooLong
         for entry in above.iter_children():
@@ -285,7 +285,7 @@ class _Lines:
         return []
 
     def _ranges(self, entry: Any) -> Iterator[tuple[int, int]]:
-        """The addresses of an entry, each from the first up to the one behind the last."""
+        """The address ranges of an entry, each from the first to behind the last."""
         attributes = entry.attributes
         if "DW_AT_ranges" in attributes:
             yield from self._listed_ranges(entry)
@@ -307,7 +307,7 @@ class _Lines:
 
 
 class _UnitLines:
-    """The line table of a compile unit: where runs of one line begin, and which line."""
+    """The line table of a compile unit: first address, file and line of each row."""
 
     def __init__(self, unit: Any, program: Any, check: Any) -> None:
         self._folder = _text(unit.get_top_DIE().attributes.get("DW_AT_comp_dir"))
@@ -330,7 +330,7 @@ class _UnitLines:
                 lines.append((state.file, state.line))
 
     def at(self, address: int) -> tuple[str, int]:
-        """File and line of an address; line 0 where it has none."""
+        """File and line of an address; line 0 if it has none."""
         for begin, end, starts, lines in self._sequences:
             if begin <= address < end:
                 place = bisect.bisect_right(starts, address) - 1
@@ -359,8 +359,8 @@ class _UnitLines:
 
 
 def _name(entry: Any) -> str:
-    """The name of a function for the linker where that says its namespace, else that of the source; both may
-    stand at what the entry is an instance of.
+    """The linkage name of a function if it contains a namespace, else its source name; either may be in the
+    abstract origin of the entry.
     """
     plain = ""
     for _ in range(8):

@@ -1,9 +1,9 @@
-"""A trace: the folder with one file a rank, opened; what is wrong with it is said in sentences."""
+"""Opens a trace: a folder with one file per rank. Defects are reported as notes."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,32 +11,35 @@ from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.trace import format as form
+from offbeat.trace.call_sites import AddressResolver, CallSites
 from offbeat.trace.clock import Clocks
 from offbeat.trace.communicators import Communicators
 from offbeat.trace.definitions import Function
 from offbeat.trace.rank_file import Header, RankFile, open_file
-from offbeat.trace.sites import Sites, SitesOfFile
 from offbeat.units import counted
 
 SUFFIX = ".trace"
 
+Progress = Callable[[int, int], None]
+"""Called with the number of records processed so far and the upper limit of their number."""
+
 
 class Trace:
-    """An open trace. ``files`` are those that can be read, by rank; ``words`` what people must know of it."""
+    """An open trace. ``files`` are the readable files in the order of ranks; ``notes`` state defects."""
 
-    def __init__(self, directory: Path, files: Sequence[RankFile], words: Sequence[str]) -> None:
+    def __init__(self, directory: Path, files: Sequence[RankFile], notes: Sequence[str]) -> None:
         self.directory = directory
         self.files = list(files)
-        self.words = list(words)
+        self.notes = list(notes)
         self.size = max(file.header.size for file in files)
         self.communicators = Communicators(files)
         self.clocks = Clocks([file.header for file in files], [file.definitions.points for file in files])
-        self.words += self.clocks.words
+        self.notes += self.clocks.notes
         self.functions = _functions(files)
         self._function_numbers = {function.name: place for place, function in enumerate(self.functions)}
         self._hosts = {file.header.rank: file.header.host for file in files}
-        self.sites = Sites()
-        self._sites_of_file: dict[int, SitesOfFile] = {}
+        self.sites = CallSites()
+        self._resolvers: dict[int, AddressResolver] = {}
 
     @property
     def headers(self) -> list[Header]:
@@ -50,22 +53,22 @@ class Trace:
 
     @property
     def most_records(self) -> int:
-        """At most so many records: for progress."""
+        """Upper limit of the number of records, for progress."""
         return sum(file.record_pages for file in self.files) * form.RECORDS_A_PAGE
 
     @property
     def every(self) -> int:
-        """Of the calls on each communicator, every so many-th was recorded."""
+        """N where every Nth call on each communicator was recorded; 1 without sampling."""
         return max(max(file.header.every for file in self.files), 1)
 
     def host_of(self, rank: int) -> str:
-        """The node of a world rank; empty if its file is not there."""
+        """The node of a world rank; empty if its file is missing."""
         return self._hosts.get(rank, "")
 
     def function_numbers(self, file: RankFile) -> NDArray[np.int32]:
-        """For one file: id of a function → index into :attr:`functions`, -1 where there is none.
+        """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids.
 
-        One longer than the largest id; ids beyond it are as the last entry.
+        The last entry is behind the largest id; larger ids can be clipped to it.
         """
         defined = file.definitions.functions
         table = np.full(max(defined, default=0) + 2, -1, dtype=np.int32)
@@ -73,17 +76,17 @@ class Trace:
             table[number] = self._function_numbers[function.name]
         return table
 
-    def sites_of(self, file: RankFile) -> SitesOfFile:
-        """What the addresses of a file mean."""
-        made = self._sites_of_file.get(file.header.rank)
-        if made is None:
-            made = SitesOfFile(file.definitions.mappings, file.definitions.paths, self.sites)
-            self._sites_of_file[file.header.rank] = made
-        return made
+    def sites_of(self, file: RankFile) -> AddressResolver:
+        """Resolves the return addresses of a file to call sites."""
+        resolver = self._resolvers.get(file.header.rank)
+        if resolver is None:
+            resolver = AddressResolver(file.definitions.mappings, file.definitions.paths, self.sites)
+            self._resolvers[file.header.rank] = resolver
+        return resolver
 
 
 def open_trace(directory: Path) -> Trace:
-    """Open a trace. Raises :class:`BadInput` where nothing of it can be read."""
+    """Open a trace. Raises :class:`BadInput` if no file of it can be read."""
     paths = _paths(Path(directory))
     files, faults = [], []
     for path in paths:
@@ -93,7 +96,7 @@ def open_trace(directory: Path) -> Trace:
             faults.append(str(error))
     if not files:
         more = f" (and {counted(len(faults) - 1, 'file')} more)" if len(faults) > 1 else ""
-        raise BadInput(f"nothing of the trace {directory} can be read: {faults[0]}{more}")
+        raise BadInput(f"no file of the trace {directory} can be read: {faults[0]}{more}")
     files, others = _of_one_run(files)
     return Trace(Path(directory), files, [*faults, *others, *_missing(files), *_damages(files)])
 
@@ -102,9 +105,9 @@ def _paths(directory: Path) -> list[Path]:
     try:
         paths = sorted(path for path in directory.iterdir() if path.suffix == SUFFIX)
     except OSError as error:
-        what = "is no folder" if error.errno == errno.ENOTDIR else f"cannot be read: {error.strerror}"
+        problem = "is not a folder" if error.errno == errno.ENOTDIR else f"cannot be read: {error.strerror}"
         raise BadInput(
-            f"the trace {directory} {what}; give the folder that 'offbeat trace run' made"
+            f"the trace {directory} {problem}; give the folder that 'offbeat trace run' created"
         ) from error
     if not paths:
         raise BadInput(
@@ -115,36 +118,35 @@ def _paths(directory: Path) -> list[Path]:
 
 
 def _of_one_run(files: list[RankFile]) -> tuple[list[RankFile], list[str]]:
-    """The files of the run with the most ranks (of these, the latest), one a rank, in the order of ranks."""
+    """The files of the run with the most ranks (the latest such run), one per rank, in the order of ranks."""
     runs: dict[tuple[int, int], dict[int, RankFile]] = {}
     for file in files:
         runs.setdefault((file.header.run, file.header.size), {}).setdefault(file.header.rank, file)
     run = max(runs, key=lambda one: (len(runs[one]), max(f.header.began_unix_ns for f in runs[one].values())))
-    kept = runs[run]
-    strange = [file for file in files if (file.header.run, file.header.size) != run]
-    again = sorted({f.header.rank for f in files if f not in strange and kept[f.header.rank] is not f})
-    said = [f"{counted(len(strange), 'file')} of another run in the folder: left out"] if strange else []
-    if again:
-        said.append(f"{_rank_words(again)}: there is more than one file; the first by name is read")
-    return [kept[rank] for rank in sorted(kept)], said
+    by_rank = runs[run]
+    others = [file for file in files if (file.header.run, file.header.size) != run]
+    repeated = sorted({f.header.rank for f in files if f not in others and by_rank[f.header.rank] is not f})
+    notes = [f"{counted(len(others), 'file')} of another run in the folder: ignored"] if others else []
+    if repeated:
+        notes.append(f"{_ranks_text(repeated)}: there is more than one file; the first by name is read")
+    return [by_rank[rank] for rank in sorted(by_rank)], notes
 
 
 def _missing(files: Sequence[RankFile]) -> list[str]:
-    """Ranks without a file, whether by wish or by loss."""
+    """Ranks without a file, by OFFBEAT_TRACE_RANKS or by loss."""
     size = max(file.header.size for file in files)
     missing = sorted(set(range(size)) - {file.header.rank for file in files})
     if not missing:
         return []
-    wished = "OFFBEAT_TRACE_RANKS" in files[0].header.sampling
-    why = ", as OFFBEAT_TRACE_RANKS wished" if wished else ""
+    reason = ", by OFFBEAT_TRACE_RANKS" if "OFFBEAT_TRACE_RANKS" in files[0].header.sampling else ""
     return [
-        f"{len(missing)} of {size} ranks have no file ({spans(missing)}){why}:"
-        " arrivals are those of the others"
+        f"{len(missing)} of {size} ranks have no file ({spans(missing)}){reason}:"
+        " arrivals are those of the other ranks"
     ]
 
 
 def _damages(files: Sequence[RankFile]) -> list[str]:
-    """What is wrong with files: each fault once, with the ranks that it is true of."""
+    """The defects of files: each fault once, with its ranks."""
     ranks: dict[str, list[int]] = {}
     for file in files:
         for fault in file.faults:
@@ -153,17 +155,17 @@ def _damages(files: Sequence[RankFile]) -> list[str]:
             ranks.setdefault(note, []).append(file.header.rank)
     every = len(files)
     return [
-        f"{'all ranks' if len(of) == every and every > 1 else _rank_words(of)}: {fault}"
+        f"{'all ranks' if len(of) == every and every > 1 else _ranks_text(of)}: {fault}"
         for fault, of in ranks.items()
     ]
 
 
-def _rank_words(ranks: Sequence[int]) -> str:
+def _ranks_text(ranks: Sequence[int]) -> str:
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {spans(ranks)}"
 
 
 def spans(ranks: Sequence[int], most: int = 6) -> str:
-    """Rising numbers in short: ``0-3, 7, 9-11``."""
+    """Ascending numbers as ranges: ``0-3, 7, 9-11``."""
     parts: list[list[int]] = []
     for rank in ranks:
         if parts and rank == parts[-1][-1] + 1:
@@ -175,6 +177,6 @@ def spans(ranks: Sequence[int], most: int = 6) -> str:
 
 
 def _functions(files: Sequence[RankFile]) -> list[Function]:
-    """Every function that a file knows, once by its name."""
+    """The functions of all files, each name once."""
     by_name = {function.name: function for file in files for function in file.definitions.functions.values()}
     return [by_name[name] for name in sorted(by_name)]

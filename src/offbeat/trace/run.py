@@ -1,4 +1,4 @@
-"""Starting a program with the tracer in front of its MPI library, and nothing else changed."""
+"""Starts a program with the tracer preloaded in front of its MPI library, and otherwise unchanged."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from msgspec import Struct
 
@@ -19,9 +22,8 @@ from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.environment import forward_variables, is_launcher
 from offbeat.mpi.find import choose
 from offbeat.mpi.installation import Installation
-from offbeat.trace.bystander import Bystander
+from offbeat.trace.options import DIR, PREFIX, check
 from offbeat.trace.read import SUFFIX
-from offbeat.trace.wishes import DIR, PREFIX, check
 
 LIBRARY = "liboffbeat-trace.so"
 """File name of the tracer."""
@@ -29,8 +31,8 @@ LIBRARY = "liboffbeat-trace.so"
 _PRELOADS = re.compile(r"(?:^|[,=])LD_PRELOAD(?:=|$)")
 
 
-class Started(Struct, frozen=True, kw_only=True):
-    """A command ready to run; ``environment`` is whole."""
+class PreparedCommand(Struct, frozen=True, kw_only=True):
+    """A command line, its complete environment, and the folder of the trace."""
 
     argv: list[str]
     environment: dict[str, str]
@@ -38,151 +40,155 @@ class Started(Struct, frozen=True, kw_only=True):
 
 
 def prepare(
-    words: Sequence[str],
+    arguments: Sequence[str],
     folder: Path,
-    wishes: Mapping[str, str],
+    options: Mapping[str, str],
     installation: Installation,
     library: Path,
     environ: Mapping[str, str] = os.environ,
-) -> Started:
-    """The command that runs ``words`` (a launcher with a program, or a program alone) with the tracer.
+) -> PreparedCommand:
+    """The command that runs ``arguments`` (a launcher with a program, or a program alone) with the tracer.
 
-    ``wishes`` are variables without their prefix. The launcher is told to hand the variables on to all
-    processes, in its own way. Raises :class:`BadInput` as :func:`refuse` does, and for a folder that cannot
-    be made.
+    ``options`` are tracer variables without their prefix. The launcher gets its own options for forwarding
+    variables to all processes. Raises :class:`BadInput` as :func:`check_options` does, and for a folder that
+    cannot be created.
     """
-    refuse(folder, wishes, environ)
-    wanted = wished(wishes, environ)
-    wanted[DIR] = str(folder.absolute())
-    _make(folder)
+    check_options(folder, options, environ)
+    requested = tracer_variables(options, environ)
+    requested[DIR] = str(folder.absolute())
+    _create(folder)
     before = environ.get("LD_PRELOAD", "")
-    variables = wanted | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
-    if not is_launcher(words):  # srun hands on its environment, a program alone has it anyway
-        return Started(argv=list(words), environment=dict(environ) | variables, folder=folder)
-    argv = forward_variables(words, variables, installation)
-    return Started(argv=argv, environment=dict(environ) | wanted, folder=folder)
+    variables = requested | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
+    if not is_launcher(arguments):  # srun and a program without launcher use the environment
+        return PreparedCommand(argv=list(arguments), environment=dict(environ) | variables, folder=folder)
+    argv = forward_variables(arguments, variables, installation)
+    return PreparedCommand(argv=argv, environment=dict(environ) | requested, folder=folder)
 
 
-def refuse(folder: Path, wishes: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> None:
-    """Raise :class:`BadInput` for wishes that the tracer cannot read, and for a folder that holds a trace."""
-    check(wished(wishes, environ), [PREFIX + name for name, value in wishes.items() if value])
+def check_options(folder: Path, options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> None:
+    """Raise :class:`BadInput` for options that the tracer cannot parse, and for a folder with a trace."""
+    check(tracer_variables(options, environ), [PREFIX + name for name, value in options.items() if value])
     if folder.is_dir() and any(path.suffix == SUFFIX for path in folder.iterdir()):
         raise BadInput(f"{folder} holds a trace already; give another folder with --output, or remove it")
 
 
-def refuse_command(words: Sequence[str]) -> None:
-    """Raise :class:`BadInput` for a command that isn't there, or that puts its own library in our place."""
-    if words[0].startswith("-"):
-        raise BadInput(f"there is no option {words[0]}; options stand before '--', and the command behind it")
-    if shutil.which(words[0]) is None:
-        what = "it is no program that you may run" if Path(words[0]).exists() else "there is no such program"
-        raise BadInput(f"cannot start {words[0]}: {what}")
-    if any(_PRELOADS.search(word) for word in words):
+def check_command(arguments: Sequence[str]) -> None:
+    """Raise :class:`BadInput` for a command that cannot be started, or that sets LD_PRELOAD itself."""
+    if arguments[0].startswith("-"):
         raise BadInput(
-            "the command sets LD_PRELOAD itself, in the tracer's place; set it in the environment of"
-            " 'offbeat trace run' instead, and both are loaded"
+            f"there is no option {arguments[0]}; options stand before '--', and the command behind it"
+        )
+    if shutil.which(arguments[0]) is None:
+        problem = "it is not executable" if Path(arguments[0]).exists() else "there is no such program"
+        raise BadInput(f"cannot start {arguments[0]}: {problem}")
+    if any(_PRELOADS.search(word) for word in arguments):
+        raise BadInput(
+            "the command sets LD_PRELOAD and thereby removes the tracer; set it in the environment of"
+            " 'offbeat trace run' instead, so that both are loaded"
         )
 
 
-def wished(wishes: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The tracer's variables: those of the environment, with ``wishes`` (without their prefix) on top."""
-    given = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
-    return given | {PREFIX + name: value for name, value in wishes.items() if value}
+def tracer_variables(options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The tracer's variables: those of the environment, overridden by ``options`` (without their prefix)."""
+    inherited = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+    return inherited | {PREFIX + name: value for name, value in options.items() if value}
 
 
-def find_installation(wanted: str, words: Sequence[str]) -> Installation:
-    """The MPI library of a command: the one asked for, else that of its launcher, else the preferred one."""
-    if wanted != "auto":
-        return choose(wanted)
-    found = shutil.which(words[0])
-    if is_launcher(words) and found is not None:
-        return choose(str(Path(found).absolute()))
+def find_installation(requested: str, arguments: Sequence[str]) -> Installation:
+    """The MPI library of a command: the requested one, else that of its launcher, else the preferred one."""
+    if requested != "auto":
+        return choose(requested)
+    launcher = shutil.which(arguments[0])
+    if is_launcher(arguments) and launcher is not None:
+        return choose(str(Path(launcher).absolute()))
     return choose("auto")
 
 
-def tracer(installation: Installation, echo: Callable[[str], None] | None = None) -> Path:
-    """The tracer for a library; where it must be built, ``echo`` is told.
+def tracer_library(installation: Installation, echo: Callable[[str], None] | None = None) -> Path:
+    """The tracer for a library; ``echo`` prints a line if it must be built.
 
-    Raises :class:`RunFailed`, and :class:`BadInput` before anything is built where LD_PRELOAD can't name it.
+    Raises :class:`RunFailed`, and :class:`BadInput` for a path that LD_PRELOAD cannot contain.
     """
     cache = driver_path(installation).parents[1]
     if re.search(r"[\s:]", str(cache)):
         raise BadInput(
-            f"the tracer's folder is {cache}, and LD_PRELOAD cannot name a path with blanks or colons; set"
-            " OFFBEAT_CACHE to a folder without, which the compute nodes see"
+            f"the tracer's folder is {cache}, and LD_PRELOAD cannot contain a path with blanks or colons; set"
+            " OFFBEAT_CACHE to a folder without them that all compute nodes can access"
         )
     place = build_native(installation, echo=echo).parents[1]
     library = next(iter(sorted(place.glob(f"lib*/**/{LIBRARY}"))), None)
     if library is None:
-        raise RunFailed(f"the native parts in {place} hold no {LIBRARY}; remove that folder and try again")
+        raise RunFailed(f"there is no {LIBRARY} in {place}; remove that folder and try again")
     return library
 
 
-def run(started: Started) -> int:
-    """Run to the end; the exit status, negative for the signal that ended it.
+def run(command: PreparedCommand) -> int:
+    """Run a command; returns its exit status, negative for the signal that ended it.
 
-    The program has our standard streams and whatever else was open when we were started. Signals that we get
-    are handed to it, and it decides.
+    The program inherits all open files of this process. Signals that this process receives are forwarded to
+    it, unless they were sent to the whole process group.
     """
-    with _held_back() as as_before:
+    with _signals_blocked() as restore:
         try:
             process = subprocess.Popen(
-                started.argv, env=started.environment, preexec_fn=as_before, close_fds=False
+                command.argv, env=command.environment, preexec_fn=restore, close_fds=False
             )
         except OSError as error:
-            raise BadInput(f"cannot start {started.argv[0]}: {error.strerror or error}") from error
-        with Bystander() as bystander:  # the later one: what came before the program is handed to it
+            raise BadInput(f"cannot start {command.argv[0]}: {error.strerror or error}") from error
+        with GroupSignalProbe() as group_probe:  # started after the program: earlier signals are forwarded
             while process.poll() is None:
-                number = signal.sigwaitinfo([*_handed_on(), signal.SIGCHLD]).si_signo
-                if number != signal.SIGCHLD and not (_is_in_our_group(process.pid) and bystander.got(number)):
+                number = signal.sigwaitinfo([*_forwarded_signals(), signal.SIGCHLD]).si_signo
+                if number != signal.SIGCHLD and not (
+                    _is_in_our_group(process.pid) and group_probe.received(number)
+                ):
                     process.send_signal(number)
         return process.returncode
 
 
 @contextmanager
-def _held_back() -> Iterator[Callable[[], None]]:
-    """Have signals wait until they are asked for; gives what sets all as before in a new process.
+def _signals_blocked() -> Iterator[Callable[[], None]]:
+    """Block signals so that :func:`run` can wait for them; yields the function that restores them in a child.
 
-    The end of a child is told meanwhile, also where our parent had that ignored, which would hide its status.
+    SIGCHLD has its default action meanwhile: if the parent ignored it, the exit status would be lost.
     """
     child = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [*_handed_on(), signal.SIGCHLD])
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [*_forwarded_signals(), signal.SIGCHLD])
 
-    def as_before() -> None:
+    def restore() -> None:
         if child is not None:  # a handler that a library set in C cannot be set again from Python
             signal.signal(signal.SIGCHLD, child)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def as_before_in_child() -> None:
-        for number in _handed_on():  # our handlers are not the program's, and one could run right here
+    def restore_in_child() -> None:
+        for number in _forwarded_signals():  # a Python handler must not run in the child
             signal.signal(number, signal.SIG_DFL)
-        as_before()
+        restore()
 
     try:
-        yield as_before_in_child
+        yield restore_in_child
     finally:
-        as_before()
+        restore()
 
 
 def _is_in_our_group(pid: int) -> bool:
-    """Whether a signal to our group of processes reaches this one: some, such as timeout, make their own."""
+    """Whether a process is in our process group; some programs, such as timeout, create their own."""
     try:
         return os.getpgid(pid) == os.getpgrp()
     except ProcessLookupError:
         return False
 
 
-def _handed_on() -> list[signal.Signals]:
-    """Signals that the program gets from us; those that were ignored from the start (nohup) stay ignored."""
+def _forwarded_signals() -> list[signal.Signals]:
+    """Signals that are forwarded to the program; signals ignored from the start (nohup) remain ignored."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Keep other runs out of the folder until the end. Raises :class:`BadInput` where one is in it.
+def locked(folder: Path) -> Iterator[None]:
+    """Lock the folder of a trace. Raises :class:`BadInput` if another run holds the lock.
 
-    A file system that cannot lock is trusted.
+    Without effect on a file system that does not support locks.
     """
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -199,8 +205,73 @@ def held(folder: Path) -> Iterator[None]:
         os.close(place)
 
 
-def _make(folder: Path) -> None:
+def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"cannot make the folder {folder}: {error.strerror or error}") from error
+        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
+
+
+_DELIVERY_S = 0.02
+"""Time after which a signal to a process group has been delivered to all its processes."""
+
+
+class GroupSignalProbe:
+    """An idle child process that detects signals sent to our whole process group, such as a Ctrl-C.
+
+    The program has received such signals already, and they must not be forwarded: launchers abort at a
+    second Ctrl-C. The child runs a program of another name, because a signal may be sent by name. It inherits
+    the mask of blocked signals, so that they stay pending. If it cannot be started, every signal is
+    forwarded: duplicates are preferable to loss. A context manager.
+    """
+
+    def __init__(self) -> None:
+        self._start()
+
+    def received(self, number: int) -> bool:
+        """Whether the child received a signal that we received; to be called once per signal.
+
+        If so, all signals pending for the child are removed from ours as well, because the program has
+        received them too.
+        """
+        time.sleep(_DELIVERY_S)
+        pending = self._pending()
+        if number not in pending:
+            return False
+        while signal.sigtimedwait(pending, 0):
+            pass
+        self._end()  # its pending signals cannot be cleared
+        self._start()
+        return True
+
+    def _pending(self) -> set[int]:
+        if self._process is None:
+            return set()
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+        masks = re.findall(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE)
+        return {number for number in range(1, signal.NSIG) if int(masks[0], 16) >> (number - 1) & 1}
+
+    def _start(self) -> None:
+        try:
+            self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
+                ["cat"],  # ends with this process, as its standard input is closed
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={"PATH": f"{os.defpath}:{os.environ.get('PATH', '')}"},
+            )
+        except OSError:
+            self._process = None
+
+    def _end(self) -> None:
+        if self._process is not None:
+            with self._process:
+                self._process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()

@@ -1,34 +1,29 @@
-"""The summary of a trace: where the time in collectives goes, into waiting or into the operation."""
+"""The summary of a trace: how the time in collectives divides into waiting and the operation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from offbeat.trace.calls import calls
-from offbeat.trace.cells import Cells
+from offbeat.trace.call_aggregates import CallAggregates
+from offbeat.trace.call_site_stats import CallSiteStats, StatsBuilder
+from offbeat.trace.calls import analyse_calls
 from offbeat.trace.match import MOST_RECORDS, Counts, Matcher
-from offbeat.trace.read import Trace
-from offbeat.trace.rows import Row, RowMaker
+from offbeat.trace.read import Progress, Trace
 from offbeat.units import counted
-
-Told = Callable[[int, int], None]
-"""Called with the number of records read so far, and how many there are at most."""
 
 
 class Summary(Struct, kw_only=True, eq=False):
-    """A whole trace.
+    """The statistics of a whole trace.
 
-    ``run_s`` is the time from MPI_Init to the end, summed over ranks, ``thread_run_s`` the same times the
-    number of each rank's threads that call MPI at the same time: shares are of that, so that they never add
-    up to more than all. ``rows`` are sorted by ``spent_s``, the largest first. ``families`` are the same with
-    one row for communicators that are alike. ``words`` is what must be known to judge the numbers;
-    ``sampling`` is what was left out on purpose, empty where nothing was. ``labels`` are the words for each
-    communicator of the trace, by its index.
+    ``run_s`` is the time from MPI_Init to the end, summed over ranks; ``thread_run_s`` is summed over each
+    rank's threads that call MPI concurrently, and shares are relative to it, so that they never exceed 100%.
+    ``rows`` are sorted by ``spent_s`` in descending order; ``group_rows`` have one row per group of
+    communicators. ``notes`` are caveats; ``sampling`` lists the sampling options, empty without sampling.
+    ``labels`` are those of the communicators, by index.
     """
 
     directory: str
@@ -41,9 +36,9 @@ class Summary(Struct, kw_only=True, eq=False):
     run_s: float
     thread_run_s: float
     bound_s: float
-    rows: list[Row]
-    words: list[str]
-    families: list[Row] = []
+    rows: list[CallSiteStats]
+    notes: list[str]
+    group_rows: list[CallSiteStats] = []
     sampling: list[str] = []
     labels: list[str] = []
 
@@ -58,24 +53,23 @@ class Summary(Struct, kw_only=True, eq=False):
         return sum(row.waited_s for row in self.rows)
 
 
-def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | None = None) -> Summary:
-    """Read a trace once and sum it up; memory does not grow with its length.
+def summarise(
+    trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
+) -> Summary:
+    """Read a trace once and summarise it; memory does not grow with its length.
 
-    ``most_records`` are read at once, and what is found does not depend on it.
+    At most ``most_records`` are in memory; the result does not depend on it.
     """
-    total = trace.most_records
-    matcher = Matcher(
-        trace, most_records=most_records, told=None if told is None else lambda done: told(done, total)
-    )
-    cells = Cells(trace.communicators, trace.every)
-    lost = 0
+    matcher = Matcher(trace, most_records=most_records, on_progress=on_progress)
+    aggregates = CallAggregates(trace.communicators, trace.every)
+    without_arrivals = 0
     for matched in matcher.batches():
-        worked_out = calls(matched)
-        lost += len(matched.starts) - len(worked_out)
-        cells.add(worked_out)
+        calls = analyse_calls(matched)
+        without_arrivals += len(matched.starts) - len(calls)
+        aggregates.add(calls)
     run_s, thread_run_s = _run_s(trace, matcher)
-    maker = RowMaker(trace, cells, thread_run_s)
-    rows = maker.each()
+    builder = StatsBuilder(trace, aggregates, thread_run_s)
+    rows = builder.per_communicator()
     first = trace.headers[0]
     sampling = sorted({header.sampling for header in trace.headers if header.sampling})
     return Summary(
@@ -90,16 +84,16 @@ def summarize(trace: Trace, *, most_records: int = MOST_RECORDS, told: Told | No
         thread_run_s=thread_run_s,
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
-        families=maker.together(),
-        words=[*trace.words, *_words(matcher.counts, rows, lost), *_cautions(trace, sampling)],
+        group_rows=builder.per_group(),
+        notes=[*trace.notes, *_notes(matcher.counts, rows, without_arrivals), *_caveats(trace, sampling)],
         sampling=sampling,
         labels=[one.label for one in trace.communicators.all],
     )
 
 
 def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
-    """From MPI_Init to the end, or to the last record of what did not end in order; summed over ranks, and
-    over the lanes of each rank: threads that call MPI at the same time have one each.
+    """Time from MPI_Init to the end, or to the last record if the process did not end normally: summed over
+    ranks, and summed over the lanes of all ranks.
     """
     total = of_threads = 0
     for number, file in enumerate(trace.files):
@@ -115,61 +109,59 @@ def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
     return total / 1e9, of_threads / 1e9
 
 
-def _words(counts: Counts, rows: list[Row], lost: int) -> list[str]:
-    said = []
-    if counts.strange:
-        said.append(f"{counted(counts.strange, 'record')} that make no sense: left out")
-    if counts.untimed:
-        said.append(f"records of ranks without a clock: left out, {counts.untimed} at most")
-    if lost:
-        said.append(f"{counted(lost, 'call')} of which only the completion was recorded: left out")
-    if counts.forced:
-        said.append(
-            f"{counted(counts.forced, 'call')} waited too long for records of other ranks and were taken as"
-            " they were"
+def _notes(counts: Counts, rows: list[CallSiteStats], without_arrivals: int) -> list[str]:
+    """Notes on records and calls that were ignored or are incomplete."""
+    notes = []
+    if counts.invalid:
+        notes.append(f"{counted(counts.invalid, 'invalid record')}: ignored")
+    if counts.without_clock:
+        notes.append(f"records of ranks without a clock: ignored, at most {counts.without_clock}")
+    if without_arrivals:
+        notes.append(f"{counted(without_arrivals, 'call')} with only the completion recorded: ignored")
+    if counts.incomplete:
+        notes.append(
+            f"{counted(counts.incomplete, 'call')} counted as incomplete: the records of other ranks are too"
+            " far behind"
         )
-    alone = sum(row.calls for row in rows if not row.is_compared)
-    if alone:
-        said.append(
-            f"{counted(alone, 'call')} of which one rank alone is traced: what of its time is waiting for the"
-            " others is not known"
-        )
+    single = sum(row.calls for row in rows if not row.is_compared)
+    if single:
+        notes.append(f"{counted(single, 'call')} with a single traced rank: its waiting time is unknown")
     partial = sum(row.calls - row.whole for row in rows)
     if partial:
-        said.append(
-            f"{counted(partial, 'call')} on which some traced ranks are missing: they count as calls and time"
-            " and not for arrivals and delays"
+        notes.append(
+            f"{counted(partial, 'call')} without records of some traced ranks: counted in calls and time, not"
+            " in arrivals and delays"
         )
-    return said
+    return notes
 
 
-def _cautions(trace: Trace, sampling: list[str]) -> list[str]:
-    """What sampling left out on purpose, and up to where a run counts that did not end in order."""
-    said = []
+def _caveats(trace: Trace, sampling: list[str]) -> list[str]:
+    """Notes on processes that did not end normally, and on sampling."""
+    notes = []
     if any(not file.header.ended_ns for file in trace.files):
-        said.append("the run's time of a rank that did not end in order counts to its last record only")
+        notes.append("the run time of a rank that did not end normally counts to its last record only")
     if sampling:
-        said.append(f"the trace was sampled ({'; '.join(sampling)}): numbers are of what was recorded")
-    return said
+        notes.append(f"the trace was sampled ({'; '.join(sampling)}): numbers refer to the recorded calls")
+    return notes
 
 
 def as_plain(summary: Summary) -> dict[str, Any]:
-    """A summary for JSON: names as in the structures, NaN as null."""
-    rows, left_out = ("rows", "families"), ("labels",)
+    """A summary for JSON, NaN as null."""
+    renamed = {"rows": "rows", "group_rows": "families", "notes": "words"}
+    fields = [name for name in Summary.__struct_fields__ if name not in ("labels", "rows", "group_rows")]
     return {
+        **{renamed.get(name, name): getattr(summary, name) for name in fields},
         **{
-            name: getattr(summary, name)
-            for name in Summary.__struct_fields__
-            if name not in (*rows, *left_out)
+            renamed[name]: [_plain_row(row) for row in getattr(summary, name)]
+            for name in ("rows", "group_rows")
         },
-        **{name: [_plain_row(row) for row in getattr(summary, name)] for name in rows},
     }
 
 
-def _plain_row(row: Row) -> dict[str, Any]:
-    left_out = ("delays_s", "key", "histograms", "on", "made", "made_at_least")
+def _plain_row(row: CallSiteStats) -> dict[str, Any]:
+    left_out = ("delays_s", "key", "histograms", "communicator_indices", "run_calls", "run_calls_at_least")
     plain: dict[str, Any] = {
-        name: getattr(row, name) for name in Row.__struct_fields__ if name not in left_out
+        name: getattr(row, name) for name in CallSiteStats.__struct_fields__ if name not in left_out
     }
     plain["operation_s"] = row.operation_s
     plain["delays_s"] = [None if math.isnan(delay) else delay for delay in row.delays_s.tolist()]

@@ -1,4 +1,4 @@
-"""The summary of a trace as headings and rows of text, for the terminal."""
+"""The summary of a trace as tables of text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.trace.row_words import LEAST_EXPLAINED, is_mixed, sizes
-from offbeat.trace.rows import SHARES, Late, Row
+from offbeat.trace.call_site_stats import (
+    LEAST_EXPLAINED,
+    SHARES,
+    CallSiteStats,
+    Straggler,
+    is_mixed,
+    size_text,
+)
 from offbeat.trace.summary import Summary
 from offbeat.units import counted, format_size, format_time
 
@@ -19,8 +25,8 @@ MOST_ROWS = 20
 class Table(Struct, frozen=True, kw_only=True):
     """A table; columns in ``texts`` are text, the others numbers. ``notes`` are sentences below it.
 
-    Where there is no room, the columns ``spare`` can be left out: the first column numbers rows alike in all
-    tables of a summary.
+    The columns ``spare`` can be omitted on a narrow terminal: the first column has the same row numbers in
+    all tables of a summary.
     """
 
     title: str
@@ -30,36 +36,36 @@ class Table(Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     spare: tuple[int, ...] = ()
 
-    def in_short(self) -> Table:
-        """The same without the spare columns."""
-        kept = [place for place in range(len(self.headings)) if place not in self.spare]
+    def without_spare_columns(self) -> Table:
+        """The same table without the spare columns."""
+        columns = [column for column in range(len(self.headings)) if column not in self.spare]
         return Table(
             title=self.title,
-            headings=[self.headings[place] for place in kept],
-            rows=[[row[place] for place in kept] for row in self.rows],
-            texts=tuple(number for number, place in enumerate(kept) if place in self.texts),
+            headings=[self.headings[column] for column in columns],
+            rows=[[row[column] for column in columns] for row in self.rows],
+            texts=tuple(number for number, column in enumerate(columns) if column in self.texts),
             notes=self.notes,
         )
 
 
 def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
-    """Where the time goes; who is late. ``most`` rows each, those that take the most time; 0: all.
+    """Time, skews and delays, stragglers: ``most`` rows each with the most time; 0: all.
 
-    Communicators that are alike stand in one row, unless ``apart``.
+    A group of communicators has one row, unless ``apart``.
     """
-    rows = summary.rows if apart else summary.families
+    rows = summary.rows if apart else summary.group_rows
     shown = rows[:most] if most else rows
     left = len(rows) - len(shown)
     rest = sum(row.spent_s for row in rows[len(shown) :])
     notes = [
-        "share: of the run's time, summed over ranks; waited: in the call before the last rank arrived;"
-        " operation: the rest of the call"
+        "share: of the run time, summed over ranks; waited: in the call before the last arrival; operation:"
+        " the rest of the call"
     ]
     if summary.thread_run_s > summary.run_s:
         threads = summary.thread_run_s / summary.run_s
         notes.append(
-            f"{threads:.3g} threads of each rank call MPI at the same time: shares are of the run's time of"
-            " all of them"
+            f"{threads:.3g} threads of each rank call MPI concurrently: shares are of the run time of all"
+            " threads"
         )
     notes.append(
         "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
@@ -72,43 +78,43 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
         )
     if any(row.communicators > 1 for row in shown):
         notes.append(
-            "N × MPI_Comm_split: calls on so many communicators that are alike (of one parent, size, maker"
-            " and name, with the same ranks or without ranks in common), with ranks as each of them counts;"
-            " those of other ranks one by one with --apart"
+            "N × MPI_Comm_split: calls on a group of N communicators (same parent, size, constructor and"
+            " name, with the same ranks or without common ranks); ranks are those within each communicator;"
+            " --apart shows communicators with different ranks separately"
         )
     return [_time(summary, shown, notes), _delays(shown), _late(shown, several_nodes=len(summary.hosts) > 1)]
 
 
 def head(summary: Summary) -> list[str]:
-    """Lines about the run: what ran where, how much of it are collectives."""
+    """Lines about the run: program, nodes, library, and the share of collectives."""
     nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
     traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
     processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
     program = Path(summary.program).name or "a program"
-    lines = [f"{program}: {processes} on {nodes}{traced}; {library_words(summary.library)}"]
+    lines = [f"{program}: {processes} on {nodes}{traced}; {library_name(summary.library)}"]
     if summary.run_s > 0:
         share, waited = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
         is_known = any(row.is_compared for row in summary.rows)
         lines.append(
-            f"{summary.records} records; collectives take {share:.1%} of the run's time"
-            + (f", {waited:.1%} is waiting for late ranks" if is_known else "")
+            f"{summary.records} records; collectives take {share:.1%} of the run time"
+            + (f", waiting for late ranks {waited:.1%}" if is_known else "")
         )
     else:
         lines.append(f"{summary.records} records")
     bound = (
-        "all ranks read one clock"
+        "all ranks read the same clock"
         if summary.bound_s == 0
-        else f"wrong by {format_time(summary.bound_s)} at most"
+        else f"error at most {format_time(summary.bound_s)}"
     )
     return [*lines, f"times between ranks: {bound}"]
 
 
-def library_words(library: str) -> str:
-    """What the MPI library says of itself, up to the first comma or line: ``Open MPI v4.1.4``."""
+def library_name(library: str) -> str:
+    """The version text of the MPI library up to the first comma or line break: ``Open MPI v4.1.4``."""
     return " ".join(library.partition("\n")[0].partition(",")[0].split()) or "an unknown library"
 
 
-def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
+def _time(summary: Summary, rows: list[CallSiteStats], notes: list[str]) -> Table:
     headings = ["#", "call site", "function", "communicator", "p", "size", "calls", "bytes", "share"]
     run_s = summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return Table(
@@ -121,7 +127,7 @@ def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
                 _function(row),
                 row.communicator,
                 str(row.processes) if row.processes else NOTHING_KNOWN,
-                sizes(row.least_bytes, row.most_bytes),
+                size_text(row.least_bytes, row.most_bytes),
                 str(row.calls),
                 _amount(row.all_bytes),
                 _share(row.share),
@@ -136,7 +142,7 @@ def _time(summary: Summary, rows: list[Row], notes: list[str]) -> Table:
     )
 
 
-def _delays(rows: list[Row]) -> Table:
+def _delays(rows: list[CallSiteStats]) -> Table:
     several = [
         (number, row)
         for number, row in enumerate(rows, 1)
@@ -152,7 +158,7 @@ def _delays(rows: list[Row]) -> Table:
                 str(number),
                 row.site,
                 row.function,
-                sizes(row.least_bytes, row.most_bytes),
+                size_text(row.least_bytes, row.most_bytes),
                 format_time(row.total_delay.mean_s),
                 format_time(row.last_delay.mean_s),
                 format_time(row.skew.mean_s),
@@ -161,38 +167,38 @@ def _delays(rows: list[Row]) -> Table:
             for number, row in several
         ],
         texts=(1, 2),
-        spare=(1, 2, 8, 10),  # the quarters, too
+        spare=(1, 2, 8, 10),
         notes=[
             "d*: last exit − first arrival, d̂: last exit − last arrival, means over calls; their difference"
-            " is the skew, whose quantiles are right to within 5%"
+            " is the skew; the error of its quantiles is below 5%"
         ],
     )
 
 
-def _late(rows: list[Row], *, several_nodes: bool) -> Table:
+def _late(rows: list[CallSiteStats], *, several_nodes: bool) -> Table:
     headings = ["#", "call site", "function", "stability", "latest ranks", "latest nodes"]
     cells = [
         [
             str(number),
             row.site,
             row.function,
-            stability_words(row),
-            late_words(row.latest_ranks),
-            late_words(row.latest_nodes),
+            stability_text(row),
+            straggler_text(row.latest_ranks),
+            straggler_text(row.latest_nodes),
         ]
         for number, row in enumerate(rows, 1)
         if row.processes != 1 and row.latest_ranks
     ]
     shown = len(headings) if several_nodes else len(headings) - 1
     notes = [
-        "mean delay behind the first rank, and in how many of the calls it was the last; stability: how"
-        " much of the delays is the same in every call, 1 all, 0 nothing"
+        "mean delay relative to the first arrival, and the share of the calls in which it was the last;"
+        " stability: the share of the variance of delays that is the same in every call"
     ]
     if mixed := [str(number) for number, row in enumerate(rows, 1) if is_mixed(row)]:
         several = f"rows {', '.join(mixed)}" if len(mixed) > 1 else f"row {mixed[0]}"
         notes.append(
-            f"{several}: the mean pattern explains less than {LEAST_EXPLAINED:.0%} of how ranks arrive; calls"
-            " differ, and 'offbeat trace pattern --what clusters' finds the typical patterns among them"
+            f"{several}: the mean pattern explains less than {LEAST_EXPLAINED:.0%} of the arrivals;"
+            " 'offbeat trace pattern --what clusters' finds the typical patterns"
         )
     return Table(
         title="Who is late",
@@ -204,19 +210,19 @@ def _late(rows: list[Row], *, several_nodes: bool) -> Table:
     )
 
 
-def _function(row: Row) -> str:
+def _function(row: CallSiteStats) -> str:
     failed = f" ({row.failed} failed)" if row.failed else ""
     kind = f" {row.kind}" if row.kind == "persistent" else ""
     return f"{row.function}{kind}{failed}"
 
 
-def stability_words(row: Row) -> str:
+def stability_text(row: CallSiteStats) -> str:
     """``0.93``, or a dash."""
     return NOTHING_KNOWN if math.isnan(row.stability) else f"{row.stability:.2f}"
 
 
-def late_words(late: list[Late]) -> str:
-    """``17: 42 µs (100%), 3: 5 µs (0%)``: who, how late, how often the last."""
+def straggler_text(late: list[Straggler]) -> str:
+    """``17: 42 µs (100%), 3: 5 µs (0%)``: rank or node, mean delay, share of calls in which it was last."""
     return ", ".join(f"{one.name}: {format_time(one.delay_s, 2)} ({one.last_share:.0%})" for one in late)
 
 

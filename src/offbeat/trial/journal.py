@@ -1,10 +1,10 @@
-"""The folder of a trial: what is tried, and every run as it ends, so that none is lost and none repeated.
+"""The folder of a trial: its settings, and a record of every finished run, from which a trial resumes.
 
-- ``trial.json``: the command, the library, and what each choice says;
-- ``runs.jsonl``: one line a run that ended;
-- ``output/``: what each run printed;
-- ``tuning/``: the files of each choice;
-- ``offbeat.lock``: held while a trial runs here.
+- ``trial.json``: the command, the library, and the rules of each choice;
+- ``runs.jsonl``: one line per finished run;
+- ``output/``: the output of each run;
+- ``tuning/``: the tuning files of each choice;
+- ``offbeat.lock``: locked while a trial runs in the folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCHEMA_VERSION = 1
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """What one choice says: each of its rules in words; ``same_as`` names the choice that stands for it."""
+    """A choice with its rules as text; ``same_as`` names the choice that is run in its place."""
 
     name: str
     same_as: str
@@ -36,7 +36,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What makes two runs comparable: everything but how many there are."""
+    """The settings that all runs of a trial share; runs with other settings are not comparable."""
 
     command: list[str]
     library: str
@@ -48,7 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A run that ended. ``time_s`` is what counts: its wall time, or the number found in its output."""
+    """A finished run. ``time_s`` is the compared time: the wall time, or the number found in its output."""
 
     number: int
     round: int
@@ -61,7 +61,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
 
 class Journal:
-    """The runs of one folder; made by :func:`opened`."""
+    """The runs of one folder; created by :func:`open_journal`."""
 
     def __init__(self, directory: Path, runs: Sequence[Run], file: AppendFile) -> None:
         self.directory = directory
@@ -69,30 +69,30 @@ class Journal:
         self._file = file
 
     @property
-    def good(self) -> dict[tuple[int, str], Run]:
-        """The runs that count, by round and choice: those that ended well and told their time."""
+    def valid_runs(self) -> dict[tuple[int, str], Run]:
+        """The successful runs with a time, by round and choice."""
         return {(run.round, run.choice): run for run in self.runs if run.time_s is not None}
 
     def next_output(self, choice: str) -> tuple[int, Path]:
-        """The number of the next run, and the file for what it prints; another run's is never overwritten."""
+        """The number of the next run, and a new file for its output."""
         number = max((run.number for run in self.runs), default=0) + 1
         return number, self.directory / OUTPUT / f"{number:03}-{choice}.txt"
 
     def append(self, run: Run) -> None:
-        """Note a run; it is on disk when this returns."""
+        """Record a run; it is on disk on return."""
         self._file.append(encode_lines([run]))
         self.runs.append(run)
 
 
 @contextmanager
-def opened(directory: Path, settings: Settings) -> Iterator[Journal]:
-    """The journal of a folder, new or begun earlier with the same settings; locked meanwhile.
+def open_journal(directory: Path, settings: Settings) -> Iterator[Journal]:
+    """The journal of a folder, new or to resume with the same settings; locks the folder.
 
-    Raises :class:`BadInput` for a folder that holds something else, or a trial of something else, and
-    :class:`RunFailed` where another trial writes to it.
+    Raises :class:`BadInput` for a folder with other files or a trial with other settings, and
+    :class:`RunFailed` if another trial uses it.
     """
     with _locked(directory):
-        _same_trial(directory, settings)
+        _check_settings(directory, settings)
         runs, end = read_lines(directory / RUNS, Run)
         file = AppendFile(directory / RUNS, end)
         journal = Journal(directory, runs, file)
@@ -107,15 +107,15 @@ def opened(directory: Path, settings: Settings) -> Iterator[Journal]:
 
 
 def prepare(directory: Path) -> None:
-    """Make the folder of a trial; raises :class:`BadInput` where it holds something else."""
+    """Create the folder of a trial. Raises :class:`BadInput` if it contains other files."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        held = {entry.name for entry in directory.iterdir()}
+        names = {entry.name for entry in directory.iterdir()}
     except OSError as error:
-        raise BadInput(f"cannot make the folder {directory}: {error.strerror or error}") from error
-    if held and TRIAL not in held and not held <= {"offbeat.lock", TUNING}:
+        raise BadInput(f"cannot create the folder {directory}: {error.strerror or error}") from error
+    if names and TRIAL not in names and not names <= {"offbeat.lock", TUNING}:
         raise BadInput(
-            f"{directory} is not empty and holds no trial (there is no {TRIAL} in it); give another folder"
+            f"{directory} is not empty and has no trial (there is no {TRIAL} in it); give another folder"
             " with --output"
         )
 
@@ -125,8 +125,8 @@ def _locked(directory: Path) -> Iterator[None]:
     try:
         lock = Lock(directory)
     except RunFailed:
-        who = holder(directory)
-        by = f"process {who.pid} on {who.host}" if who and who.pid else "another process"
+        process = holder(directory)
+        by = f"process {process.pid} on {process.host}" if process and process.pid else "another process"
         raise RunFailed(f"{directory} is in use by {by}; wait until that trial ends, or stop it") from None
     try:
         yield
@@ -134,7 +134,8 @@ def _locked(directory: Path) -> Iterator[None]:
         lock.release()
 
 
-def _same_trial(directory: Path, settings: Settings) -> None:
+def _check_settings(directory: Path, settings: Settings) -> None:
+    """Write the settings of a new trial, or compare them with those of the folder."""
     path = directory / TRIAL
     try:
         known = decode_json(read_file(path), Settings)
@@ -150,18 +151,15 @@ def _same_trial(directory: Path, settings: Settings) -> None:
         name for name in Settings.__struct_fields__ if getattr(known, name) != getattr(settings, name)
     ]
     if differing:
-        words = {"choices": "what the results choose", "folder": "the folder that it is started in"}
-        what = ", ".join(words.get(name, f"the {name}") for name in differing)
+        names = {"choices": "the choices by the results", "folder": "the working directory"}
+        changed = ", ".join(names.get(name, f"the {name}") for name in differing)
+        command = f" (its command: {' '.join(known.command)})" if known.command != settings.command else ""
         raise BadInput(
-            f"{directory} holds the runs of another trial: {what} differed; give another folder with"
-            f" --output, or remove it{_was(known, settings)}"
+            f"{directory} has the runs of another trial: {changed} differed; give another folder with"
+            f" --output, or remove it{command}"
         )
 
 
-def _was(known: Settings, settings: Settings) -> str:
-    return f" (it ran: {' '.join(known.command)})" if known.command != settings.command else ""
-
-
-def here() -> str:
-    """The folder in which commands are run."""
-    return os.getcwd()  # noqa: PTH109 - as the processes will see it
+def working_directory() -> str:
+    """The working directory of the program."""
+    return os.getcwd()  # noqa: PTH109 - must not resolve symbolic links

@@ -1,4 +1,4 @@
-"""One run of the program: the command with the variables of a choice, its output kept, its time taken."""
+"""Runs the program with the variables of a choice, writes its output to a file and measures its time."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from offbeat.mpi.environment import forward_variables, is_launcher
 from offbeat.mpi.installation import Installation
 
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
-_PATIENCE_S = 10.0
+_TERMINATION_S = 10.0
 _TAIL = 3
 
 
-class Ended(Struct, frozen=True, kw_only=True):
-    """How a run ended: its status, negative for the signal that ended it, and its wall time."""
+class FinishedProcess(Struct, frozen=True, kw_only=True):
+    """Exit status of a run, negative for the signal that ended it, and its wall time."""
 
     status: int
     wall_s: float
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """What a user typed, for one MPI library."""
+    """The user's command line, and its MPI library."""
 
-    words: list[str]
+    argv: list[str]
     installation: Installation
 
     def with_variables(self, variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-        """The words and the environment with which every process has these variables."""
-        if is_launcher(self.words):
-            return forward_variables(self.words, variables, self.installation), dict(os.environ)
-        return list(self.words), dict(os.environ) | dict(variables)
+        """The arguments and the environment that give these variables to every process."""
+        if is_launcher(self.argv):
+            return forward_variables(self.argv, variables, self.installation), dict(os.environ)
+        return list(self.argv), dict(os.environ) | dict(variables)
 
 
-def run(command: Command, variables: Mapping[str, str], output: Path) -> Ended:
+def run(command: Command, variables: Mapping[str, str], output: Path) -> FinishedProcess:
     """Run to the end, with both output streams in a file.
 
-    Whatever ends this process ends the program as well. Raises :class:`BadInput` where it cannot be started
-    and :class:`RunFailed` where the file cannot be written.
+    The program ends when this process ends. Raises :class:`BadInput` if it cannot be started, and
+    :class:`RunFailed` if the file cannot be written.
     """
-    words, environment = command.with_variables(variables)
+    argv, environment = command.with_variables(variables)
     try:
         stream = output.open("wb")
     except OSError as error:
@@ -59,7 +59,7 @@ def run(command: Command, variables: Mapping[str, str], output: Path) -> Ended:
         began = time.monotonic()
         try:
             process = subprocess.Popen(
-                words,
+                argv,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -68,20 +68,20 @@ def run(command: Command, variables: Mapping[str, str], output: Path) -> Ended:
                 preexec_fn=_end_with_parent,
             )
         except OSError as error:
-            raise BadInput(f"cannot start {words[0]}: {error.strerror or error}") from error
-        with _ended_with_us(process):
+            raise BadInput(f"cannot start {argv[0]}: {error.strerror or error}") from error
+        with _terminated_on_exit(process):
             status = process.wait()
-        return Ended(status=status, wall_s=time.monotonic() - began)
+        return FinishedProcess(status=status, wall_s=time.monotonic() - began)
 
 
 def time_in(output: Path, pattern: re.Pattern[str]) -> float:
-    """The number that a pattern finds last in a run's output: its first group, or all of it.
+    """The last match of a pattern in a run's output as a number: its first group, or the whole match.
 
-    Raises :class:`RunFailed` where there is none, or no number.
+    Raises :class:`RunFailed` without a match, or if it is no positive number.
     """
     found = list(pattern.finditer(output.read_text(encoding="utf-8", errors="replace")))
     if not found:
-        raise RunFailed(f"--time {pattern.pattern}: nothing in the output of the program fits, see {output}")
+        raise RunFailed(f"--time {pattern.pattern}: no match in the output of the program, see {output}")
     text = found[-1][1 if pattern.groups else 0] or ""
     try:
         value = float(text)
@@ -89,8 +89,8 @@ def time_in(output: Path, pattern: re.Pattern[str]) -> float:
         value = -1.0
     if not 0 < value < float("inf"):
         raise RunFailed(
-            f"--time {pattern.pattern} found {text!r} in {output}, which is no time; put brackets around the"
-            " number, as in 'time: ([0-9.]+)'"
+            f"--time {pattern.pattern} matched {text!r} in {output}, which is not a time; put"
+            " parentheses around the number, as in 'time: ([0-9.]+)'"
         )
     return value
 
@@ -100,18 +100,18 @@ def parse_pattern(text: str) -> re.Pattern[str] | None:
     try:
         return re.compile(text, re.MULTILINE) if text else None
     except re.error as error:
-        raise BadInput(f"--time {text}: no regular expression: {error}") from None
+        raise BadInput(f"--time {text}: not a regular expression: {error}") from None
 
 
-def last_words(output: Path) -> str:
-    """The last lines of a run's output, for a sentence."""
+def last_output_lines(output: Path) -> str:
+    """The last lines of a run's output, for a message."""
     lines = [
         line for line in output.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
     ]
     return " / ".join(line.strip()[:200] for line in lines[-_TAIL:])
 
 
-def ending_words(status: int) -> str:
+def exit_text(status: int) -> str:
     """``ended with status 3``, or ``was ended by SIGKILL``."""
     if status >= 0:
         return f"ended with status {status}"
@@ -122,13 +122,13 @@ def ending_words(status: int) -> str:
 
 
 def _end_with_parent() -> None:
-    """In the new process: have the system end it when its parent dies, however that happens."""
+    """In the child process: have the kernel end it when its parent ends."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGTERM)
 
 
 @contextmanager
-def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _terminated_on_exit(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
         yield
     finally:
@@ -136,13 +136,13 @@ def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             try:
-                process.wait(_PATIENCE_S)
+                process.wait(_TERMINATION_S)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
 
-def check_words(words: Sequence[str]) -> None:
-    """Raise :class:`BadInput` for a command that is none."""
-    if not words or not words[0].strip():
-        raise BadInput("there is no command to try; write it behind --, such as '-- mpirun -n 4 ./app'")
+def check_command(argv: Sequence[str]) -> None:
+    """Raise :class:`BadInput` for an empty command."""
+    if not argv or not argv[0].strip():
+        raise BadInput("there is no command to try; give it after --, such as '-- mpirun -n 4 ./app'")

@@ -1,4 +1,4 @@
-"""A trial in words: what is tried, how long it took, what is certain of it, and what had been expected."""
+"""A trial as sentences and rows: choices, run times, verdict, and the comparison with the prediction."""
 
 from __future__ import annotations
 
@@ -8,81 +8,81 @@ from collections.abc import Collection, Mapping, Sequence
 from offbeat.predict.prediction import Prediction
 from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trial.choices import Planned
-from offbeat.trial.judge import Comparison, Verdict, mean_s
+from offbeat.trial.choices import PlannedChoice
+from offbeat.trial.comparison import Comparison, Verdict, mean_s
 from offbeat.units import counted, format_time
 
 MOST_RULES = 6
 
 
-def tried_lines(choices: Sequence[Planned]) -> list[str]:
-    """What each choice is, a line each."""
+def tried_lines(choices: Sequence[PlannedChoice]) -> list[str]:
+    """One line per choice."""
     lines = []
     for one in choices:
         if one.name == DEFAULT:
             lines.append(f"{one.name}: the library's own decisions")
         elif one.same_as:
-            lines.append(f"{one.name}: says the same as {one.same_as}, which runs for both")
+            lines.append(f"{one.name}: has the same rules as {one.same_as}, which runs for both")
         else:
-            more = len(one.words) - MOST_RULES
-            shown = "; ".join(one.words[:MOST_RULES]) + (f"; and {more} more" if more > 0 else "")
-            lines.append(f"{one.name}: {shown or 'all is left to the library'}")
+            more = len(one.rule_texts) - MOST_RULES
+            shown = "; ".join(one.rule_texts[:MOST_RULES]) + (f"; and {more} more" if more > 0 else "")
+            lines.append(f"{one.name}: {shown or 'all decisions are left to the library'}")
     return lines
 
 
-def notes(choices: Sequence[Planned]) -> list[str]:
-    """What must be known of the choices, each sentence once."""
+def notes(choices: Sequence[PlannedChoice]) -> list[str]:
+    """The notes on the choices, each once."""
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
 
 def rows(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> list[list[str]]:
-    """A row a choice: how often it ran, its mean, its range, and its mean ratio to the default."""
-    made = []
+    """A row per choice: number of runs, mean, range, and mean ratio to the default."""
+    lines = []
     for name, own in times_s.items():
         also = "".join(f" = {other}" for other, stands in same.items() if stands == name)
         middle = format_time(mean_s(own), 4) if own else NOTHING
         span = f"{format_time(min(own), 4)} – {format_time(max(own), 4)}" if own else NOTHING
-        made.append([f"{name}{also}", str(len(own)), middle, span, _against(own, times_s.get(DEFAULT, []))])
-    return made
+        lines.append([f"{name}{also}", str(len(own)), middle, span, _against(own, times_s.get(DEFAULT, []))])
+    return lines
 
 
 def verdict_sentences(
     verdict: Verdict | None, same: Mapping[str, str], without_effect: Collection[str] = ()
 ) -> list[str]:
-    """Which choice was the fastest, and with what certainty.
+    """Which choice was the fastest, and whether that is significant.
 
-    Choices ``without_effect`` change no call of the program: they ran what ``default`` runs, and none of
-    them is called the fastest.
+    Choices ``without_effect`` affect no call of the program: they ran the same algorithms as ``default``, and
+    are not reported as the fastest.
     """
     if verdict is None:
         if same:
-            return ["All choices say the same to the library: there is nothing to compare."]
-        return ["No round was finished: there is nothing to compare."]
+            return ["All choices have the same rules: there is nothing to compare."]
+        return ["No round was completed: there is nothing to compare."]
     name = _with_same(verdict.fastest, same)
     each = "; ".join(_comparison(one, verdict.rounds) for one in verdict.comparisons)
     if verdict.rounds < 2:
         return [
-            f"The choice {name} was the fastest in the one round: {each}. One round says nothing about"
-            " chance; --rounds 5 goes on from here."
+            f"The choice {name} was the fastest in the only round: {each}. Significance needs several rounds;"
+            " --rounds 5 resumes the trial."
         ]
     if verdict.fastest in without_effect:
         return [
-            f"{name} had the smallest mean, but its file covers none of the program's calls: it ran what"
-            f" default runs, and the difference has another cause. {each}."
+            f"{name} had the smallest mean, but its file affects none of the program's calls: it ran the same"
+            f" algorithms as default, and the difference has another cause. {each}."
         ]
     if verdict.is_certain:
         return [f"The choice {name} was the fastest: {each}."]
     doubtful = [one.other for one in verdict.comparisons if not one.is_certain]
     return [
-        f"Which choice is the fastest cannot be told: {name} had the smallest mean, but against"
-        f" {' and '.join(doubtful)} chance may have made it so. {each}.",
-        "More rounds tell more: give a larger --rounds, and the trial goes on.",
+        f"No choice is significantly the fastest: {name} had the smallest mean, but the difference from"
+        f" {' and '.join(doubtful)} is not significant. {each}.",
+        "To measure more rounds, give a larger --rounds: the trial resumes.",
     ]
 
 
 def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[float]]) -> list[list[str]]:
-    """A row a choice: expected without delays, expected as the trace arrives, measured, and how far off."""
-    telling = prediction.telling
+    """A row per choice: expected without delays, expected with the traced arrivals, measured, and ratios."""
+    main_condition = prediction.main_condition
     by_name = {one.name: one for one in prediction.expected}
     made = []
     for name, own in times_s.items():
@@ -90,7 +90,7 @@ def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[floa
         if one is None or not own:
             continue
         measured = mean_s(own)
-        expected = one.run_s.get(telling)
+        expected = one.run_s.get(main_condition)
         expected_change = prediction.change(one)
         made.append(
             [
@@ -111,7 +111,7 @@ def expectation_headings(prediction: Prediction) -> list[str]:
     return [
         "choice",
         "expected,\nno_delay",
-        f"expected,\n{prediction.telling}",
+        f"expected,\n{prediction.main_condition}",
         "measured",
         "expected /\nmeasured",
         "expected\nchange",
@@ -140,11 +140,11 @@ def _change(ratio: float) -> str:
 
 
 def chance_words(chance: float) -> str:
-    """A probability as people say it: ``by chance in 1 of 40 trials if both were equally fast``."""
+    """A p-value as text: ``by chance in 1 of 40 trials if both were equally fast``."""
     if math.isnan(chance):
-        return "chance unknown"
+        return "significance unknown"
     if chance >= 0.5:
-        return "chance alone gives as much more often than not"
+        return "not significant (p > 0.5)"
     if chance < 1e-6:
         return "by chance in fewer than 1 of a million trials if both were equally fast"
     often = 1 / chance
@@ -162,4 +162,4 @@ def _against(own: Sequence[float], default: Sequence[float]) -> str:
 
 def _with_same(name: str, same: Mapping[str, str]) -> str:
     also = [other for other, stands in same.items() if stands == name]
-    return f"{name} (and {' and '.join(also)}, which says the same)" if also else name
+    return f"{name} (and {' and '.join(also)}, which has the same rules)" if also else name

@@ -1,7 +1,6 @@
-"""What to trace: the variables that the tracer reads (native/trace/wishes.h), checked before a launch.
+"""Checks the OFFBEAT_TRACE_* variables before a launch.
 
-The tracer itself lets a program run untraced where it cannot read a variable; here that is refused before
-anything starts.
+The tracer itself lets a program run untraced if it cannot parse a variable.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ COLLECTIVES = (
     *("reduce_scatter_block", "scan", "exscan", "neighbor_allgather", "neighbor_allgatherv"),
     *("neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "constructors"),
 )
-"""Words of OFFBEAT_TRACE_COLLECTIVES."""
+"""Names in OFFBEAT_TRACE_COLLECTIVES."""
 
 FEWEST_BYTES = 3 * PAGE_BYTES
 MOST_RANGES = 64
@@ -38,20 +37,19 @@ def option(name: str) -> str:
 
 
 def check(variables: Mapping[str, str], options: Collection[str] = ()) -> None:
-    """Refuse what the tracer could not read; ``variables`` may hold others, which are not looked at.
+    """Raise :class:`BadInput` for a value that the tracer cannot parse; other variables are ignored.
 
-    Raises :class:`BadInput` with what would be right, and the variable, or the option for those in
-    ``options``, which were set by one.
+    The message names the variable, or the command line option for variables in ``options``.
     """
     for name, value in variables.items():
         if name.startswith(PREFIX) and value:
             test = _CHECKS.get(name)
             if test is None:
-                raise BadInput(f"{name} means nothing to the tracer; it knows {', '.join(_CHECKS)}")
-            mend = test(value)
-            if mend:
-                said = f"{option(name)} {value}" if name in options else f"{name}={value}"
-                raise BadInput(f"{said} cannot be read; {mend}")
+                raise BadInput(f"{name} is not a variable of the tracer, which are {', '.join(_CHECKS)}")
+            fix = test(value)
+            if fix:
+                setting = f"{option(name)} {value}" if name in options else f"{name}={value}"
+                raise BadInput(f"{setting} is invalid; {fix}")
 
 
 def _ranges(value: str) -> str:
@@ -60,7 +58,7 @@ def _ranges(value: str) -> str:
         match = _RANGE.fullmatch(part)
         if match is None or (match[3] and int(match[3]) < int(match[1])):
             return "it should be numbers and ranges like 0-3,8,16-"
-    return f"these are more than {MOST_RANGES} ranges" if len(parts) > MOST_RANGES else ""
+    return f"there are more than {MOST_RANGES} ranges" if len(parts) > MOST_RANGES else ""
 
 
 def _every(value: str) -> str:
@@ -70,7 +68,7 @@ def _every(value: str) -> str:
 
 def _collectives(value: str) -> str:
     unknown = [word for word in value.split(",") if word.lower() not in COLLECTIVES]
-    return f"{unknown[0]!r} is none of {', '.join(COLLECTIVES)}" if unknown else ""
+    return f"{unknown[0]!r} is not one of {', '.join(COLLECTIVES)}" if unknown else ""
 
 
 def _window(value: str) -> str:
@@ -100,9 +98,7 @@ def _depth(value: str) -> str:
 
 def _sync_level(value: str) -> str:
     sound = re.fullmatch(r"\d{1,10}", value) and 3 <= int(value) < 2**31
-    return (
-        "" if sound else "it should be a whole number, 3 or more: MPI gives 0, 1 and 2 meanings of their own"
-    )
+    return "" if sound else "it should be a whole number, 3 or more: the MPI standard defines 0, 1 and 2"
 
 
 _CHECKS = {

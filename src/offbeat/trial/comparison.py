@@ -1,12 +1,11 @@
-"""Which choice was the fastest, and how likely it is that chance made it so.
+"""Compares the run times of choices: which is the fastest, and is the difference significant?
 
-Run times are compared within rounds: a machine that is slow for a while is slow for all choices of a round.
-Logarithms are taken, so that what is compared are ratios; their means over rounds are compared by a paired
-t-test, which gives the interval of the ratio as well. With k choices beside the fastest, the probability is
-multiplied by k (Bonferroni): the fastest of several was picked with hindsight.
+Run times are compared within rounds, because slow phases of a machine affect all choices of a round. A paired
+t-test of their logarithms gives the p-value and the confidence interval of the ratio. With k choices beside
+the fastest, the p-value is multiplied by k (Bonferroni).
 
-The run time of a choice is everywhere the geometric mean over rounds: ratios of these are the means of the
-ratios within rounds, so that no two tables say different things.
+The run time of a choice is the geometric mean over rounds in all tables, so that ratios of run times equal
+the mean ratios within rounds.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy import stats
 
-CERTAIN = 0.05
-"""A difference counts as one if chance gives it less often."""
+SIGNIFICANCE_LEVEL = 0.05
+"""A difference is significant if its p-value is not above this level."""
 
 
 def mean_s(times_s: Sequence[float]) -> float:
@@ -30,7 +29,7 @@ def mean_s(times_s: Sequence[float]) -> float:
 
 
 def mean_interval(times_s: Sequence[float]) -> tuple[float, float]:
-    """The 95% interval of the geometric mean of run times; of one alone, the run time itself."""
+    """The 95% interval of the geometric mean of run times; for a single run, its time."""
     logs = np.log(np.asarray(times_s, dtype=np.float64))
     if len(logs) < 2 or not np.ptp(logs) > 0:
         return mean_s(times_s), mean_s(times_s)
@@ -41,9 +40,8 @@ def mean_interval(times_s: Sequence[float]) -> tuple[float, float]:
 class Comparison(Struct, frozen=True, kw_only=True):
     """The fastest against another choice.
 
-    ``ratio`` is other / fastest, between ``low`` and ``high`` with 95% confidence; ``chance`` the probability
-    of a difference as large, either way, if both were equally fast. NaN where one round says nothing of it.
-    ``won`` counts the rounds in which the fastest was faster.
+    ``ratio`` is other / fastest, ``low`` and ``high`` its 95% confidence interval; ``chance`` is the
+    two-sided p-value; NaN for a single round. ``won`` counts the rounds in which the fastest was faster.
     """
 
     other: str
@@ -55,12 +53,12 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether chance hardly explains it."""
-        return self.chance <= CERTAIN
+        """Whether the difference is significant."""
+        return self.chance <= SIGNIFICANCE_LEVEL
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """The fastest choice by its mean run time, against each of the others, the nearest first."""
+    """The fastest choice by its mean run time, compared with each of the others, the nearest first."""
 
     fastest: str
     rounds: int
@@ -68,12 +66,12 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is faster than every other, and chance hardly explains that."""
+        """Whether it is significantly faster than every other choice."""
         return all(one.is_certain for one in self.comparisons)
 
 
-def judge(times_s: Mapping[str, Sequence[float]]) -> Verdict | None:
-    """The verdict on run times, one a round for each choice; None without two choices and a round."""
+def compare(times_s: Mapping[str, Sequence[float]]) -> Verdict | None:
+    """Compare run times, one per round and choice; None without two choices and a round."""
     if len(times_s) < 2 or not all(len(times) for times in times_s.values()):
         return None
     logs = {name: np.log(np.asarray(times, dtype=np.float64)) for name, times in times_s.items()}
@@ -92,7 +90,7 @@ def _compared(other: str, differences: NDArray[np.float64], comparisons: int) ->
         chance = 0.0 if mean > 0 else 1.0
     elif len(differences) > 1:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # nearly equal differences: the test says so
+            warnings.simplefilter("ignore", RuntimeWarning)  # loss of precision for nearly equal differences
             test = stats.ttest_1samp(differences, 0.0)
             interval = test.confidence_interval(0.95)
         low, high = float(interval.low), float(interval.high)

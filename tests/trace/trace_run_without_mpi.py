@@ -17,13 +17,13 @@ from offbeat.trace import run as launch
 
 def prepare(words, folder, *_):
     folder.mkdir(exist_ok=True)
-    return launch.Started(argv=list(words), environment={}, folder=folder)
+    return launch.PreparedCommand(argv=list(words), environment={}, folder=folder)
 
 def tracer(installation, echo):
     Path("built").touch()
 
 launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI 5")
-launch.tracer = tracer
+launch.tracer_library = tracer
 launch.prepare = prepare
 with ending():
     trace.app()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import made_traces as made
+import trace_factory as factory
 
-from offbeat.predict.cells import source
-from offbeat.predict.predict import Wishes, predict
+from offbeat.predict.measured_configuration import measurements
+from offbeat.predict.predict import Request, predict
 from offbeat.predict.prediction import Prediction
 from offbeat.results.read import read_study
 from offbeat.trace.read import open_trace
-from offbeat.trace.summary import summarize
+from offbeat.trace.summary import summarise
 
 RUN_S = 1 - 1e-9
 """How long a made run takes: from 1 ns to a second."""
@@ -24,20 +24,20 @@ def alltoalls(
     folder: Path, delays_us: Sequence[Sequence[int]], *, operation_us: int = 70, size: int = 32768
 ) -> Path:
     """Alltoalls, one a row of delays: all ranks leave an operation's time after the last has arrived."""
-    files = made.files(len(delays_us[0]))
+    files = factory.files(len(delays_us[0]))
     for sequence, row in enumerate(delays_us):
         begin = (1 + sequence) * 1_000_000
-        end = begin + (max(row) + operation_us) * made.US
+        end = begin + (max(row) + operation_us) * factory.US
         for one, delay in zip(files, row, strict=True):
-            one.call(begin + delay * made.US, end, sequence=sequence, function="MPI_Alltoall", bytes=size)
-    return made.write(folder, files)
+            one.call(begin + delay * factory.US, end, sequence=sequence, function="MPI_Alltoall", bytes=size)
+    return factory.write(folder, files)
 
 
-def predicted(trace: Path, results: Path, **wishes: object) -> Prediction:
+def predicted(trace: Path, results: Path, **request: object) -> Prediction:
     """What the verb predicts."""
     opened = open_trace(trace)
-    measured = source(read_study(results), opened.headers[0].library)
-    return predict(opened, summarize(opened), measured, Wishes(**wishes))  # type: ignore[arg-type]
+    measured = measurements(read_study(results), opened.headers[0].library)
+    return predict(opened, summarise(opened), measured, Request(**request))  # type: ignore[arg-type]
 
 
 def times(prediction: Prediction, name: str) -> dict[str, float]:

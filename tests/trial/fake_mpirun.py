@@ -1,6 +1,6 @@
 """A launcher and a program that only pretend: the program's time depends on the tuning file that it is given.
 
-Run as a script, it is ``offbeat try`` in that world: ``python fake_world.py FOLDER WORDS...``.
+Run as a script, it is ``offbeat try`` in that world: ``python fake_mpirun.py FOLDER WORDS...``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 for _room in ("predict", "tuning", "trace"):
     sys.path.append(str(Path(__file__).parents[1] / _room))
 
-import made_results  # noqa: E402
+import results_factory  # noqa: E402
 from made_plans import installation  # noqa: E402
 
 from offbeat.mpi.installation import Installation  # noqa: E402
@@ -56,11 +56,11 @@ def make(folder: Path, same: bool = False) -> Path:
         (folder / name).chmod(0o755)
     behave(folder, {})
     slow = 10 if same else 900
-    delays: made_results.Delays = {
+    delays: results_factory.Delays = {
         "no_delay": {"linear": 40, "pairwise": 60},
         "bell": {"linear": slow, "pairwise": 60},
     }
-    made_results.results(folder / "results", made_results.rows(delays))
+    results_factory.results(folder / "results", results_factory.rows(delays))
     return folder
 
 

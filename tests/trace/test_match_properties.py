@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import made_traces as made
 import numpy as np
 import pytest
+import trace_factory as factory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from offbeat.trace import format as form
-from offbeat.trace.calls import NONBLOCKING, PLAIN, calls
+from offbeat.trace.calls import BLOCKING, NONBLOCKING, analyse_calls
 from offbeat.trace.match import Matcher
 from offbeat.trace.read import open_trace
 
@@ -40,7 +40,7 @@ class Plain:
 def made_trace(folder: Path, p: int, rounds: int, seed: int) -> tuple[Path, list[tuple[int, ...]]]:
     """A random trace and its calls: blocking and nonblocking, on two communicators; some ranks stop early."""
     rng = np.random.default_rng(seed)
-    ranks = made.files(p)
+    ranks = factory.files(p)
     expected: dict[tuple[int, int], tuple[int, Plain]] = {}
     members = list(range(p))[::-1][: max(p // 2, 1)]
     stops = rng.integers(rounds // 2, rounds + 1, p) if seed % 3 == 0 else np.full(p, rounds)
@@ -48,7 +48,7 @@ def made_trace(folder: Path, p: int, rounds: int, seed: int) -> tuple[Path, list
     for one in ranks:
         sequences = {WORLD: 0, HALF: 0}
         if one.rank in members:
-            one.definitions.append(made.communicator(HALF, members, one.rank, ordinal=1, parent=1))
+            one.definitions.append(factory.communicator(HALF, members, one.rank, ordinal=1, parent=1))
         at = 1000
         for kind in kinds[: stops[one.rank]].tolist():
             communicator = HALF if kind == 2 else WORLD
@@ -56,15 +56,17 @@ def made_trace(folder: Path, p: int, rounds: int, seed: int) -> tuple[Path, list
                 continue
             number = sequences[communicator]
             sequences[communicator] += 1
-            call = expected.setdefault((communicator, number), (PLAIN if kind != 1 else NONBLOCKING, Plain()))
+            call = expected.setdefault(
+                (communicator, number), (BLOCKING if kind != 1 else NONBLOCKING, Plain())
+            )
             at = _add(one, call[1], kind == 1, communicator, number, at, rng)
     sizes = {WORLD: p, HALF: len(members)}
     rows = [call.row(kind, sizes[key[0]]) for key, (kind, call) in expected.items()]
-    return made.write(folder, ranks), sorted(rows)
+    return factory.write(folder, ranks), sorted(rows)
 
 
 def _add(
-    one: made.MadeFile, call: Plain, later: bool, communicator: int, number: int, at: int, rng: Any
+    one: factory.MadeFile, call: Plain, later: bool, communicator: int, number: int, at: int, rng: Any
 ) -> int:
     """One rank's part of a call; when the rank goes on."""
     begin = at + int(rng.integers(1, 50_000))
@@ -88,7 +90,7 @@ def _add(
 def found_in(folder: Path, most_records: int) -> list[tuple[int, ...]]:
     rows = []
     for matched in Matcher(open_trace(folder), most_records=most_records).batches():
-        found = calls(matched)
+        found = analyse_calls(matched)
         arrivals = np.bincount(found.arrival_call, weights=found.arrival_delay_ns, minlength=len(found))
         for place in range(len(found)):
             first = int(found.first_ns[place])
@@ -98,7 +100,7 @@ def found_in(folder: Path, most_records: int) -> list[tuple[int, ...]]:
                     first,
                     int(found.last_ns[place]),
                     int(found.end_ns[place]) if found.has_end[place] else -1,
-                    bool(found.is_whole[place]),
+                    bool(found.is_complete[place]),
                     int(found.spent_ns[place]),
                     int(found.waited_ns[place]),
                     int(arrivals[place]) + first * int(found.arrived[place]),

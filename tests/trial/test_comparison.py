@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.trial.judge import judge
+from offbeat.trial.comparison import compare
 from offbeat.trial.trial import order
 from offbeat.trial.wording import chance_words, verdict_sentences
 
@@ -18,7 +18,9 @@ TIMES = st.lists(st.floats(0.001, 1000), min_size=2, max_size=8)
 
 def test_noise_that_rounds_share_hides_nothing() -> None:
     noise = [1.0, 3.0, 0.5, 2.0, 7.0]
-    found = judge({"default": noise, "average": [0.95 * one * (1 + 1e-3 * i) for i, one in enumerate(noise)]})
+    found = compare(
+        {"default": noise, "average": [0.95 * one * (1 + 1e-3 * i) for i, one in enumerate(noise)]}
+    )
     assert found is not None
     assert found.fastest == "average"
     assert found.is_certain
@@ -28,10 +30,10 @@ def test_noise_that_rounds_share_hides_nothing() -> None:
 
 
 def test_a_difference_that_comes_and_goes_is_not_certain() -> None:
-    found = judge({"default": [1.0, 1.3, 0.9, 1.2], "average": [1.1, 1.0, 1.0, 1.1]})
+    found = compare({"default": [1.0, 1.3, 0.9, 1.2], "average": [1.1, 1.0, 1.0, 1.1]})
     assert found is not None
     assert not found.is_certain
-    assert verdict_sentences(found, {})[0].startswith("Which choice is the fastest cannot be told:")
+    assert verdict_sentences(found, {})[0].startswith("No choice is significantly the fastest:")
 
 
 def test_equally_fast_choices_are_called_different_in_one_of_twenty_trials_at_most() -> None:
@@ -40,14 +42,14 @@ def test_equally_fast_choices_are_called_different_in_one_of_twenty_trials_at_mo
     for _ in range(600):
         noise = generator.lognormal(0, 0.5, 5)
         times = {name: (noise * generator.lognormal(0, 0.05, 5)).tolist() for name in "abc"}
-        found = judge(times)
+        found = compare(times)
         wrong += found is not None and found.comparisons[0].is_certain
     assert wrong / 600 < 0.08
 
 
 def test_of_more_choices_the_fastest_needs_more_to_be_certain() -> None:
     times = {"a": [1.0, 1.1, 0.9, 1.0], "b": [1.1, 1.15, 1.05, 1.06], "c": [3.0, 3.0, 3.0, 3.0]}
-    two, three = judge({name: times[name] for name in "ab"}), judge(times)
+    two, three = compare({name: times[name] for name in "ab"}), compare(times)
     assert two is not None
     assert three is not None
     assert three.comparisons[0].chance == pytest.approx(2 * two.comparisons[0].chance)
@@ -59,7 +61,7 @@ def test_the_faster_is_never_slower_and_the_order_of_choices_does_not_matter(
 ) -> None:
     count = min(len(first), len(second))
     times = {"a": first[:count], "b": second[:count]}
-    found, turned = judge(times), judge(dict(reversed(times.items())))
+    found, turned = compare(times), compare(dict(reversed(times.items())))
     assert found == turned
     assert found is not None
     one = found.comparisons[0]
@@ -72,8 +74,8 @@ def test_the_faster_is_never_slower_and_the_order_of_choices_does_not_matter(
 @given(TIMES, st.floats(0.01, 100))
 def test_the_unit_of_time_changes_nothing(times: list[float], factor: float) -> None:
     other = [1.1 * one + 0.001 for one in times]
-    found = judge({"a": times, "b": other})
-    scaled = judge({"a": [factor * one for one in times], "b": [factor * one for one in other]})
+    found = compare({"a": times, "b": other})
+    scaled = compare({"a": [factor * one for one in times], "b": [factor * one for one in other]})
     assert found is not None
     assert scaled is not None
     assert scaled.fastest == found.fastest
@@ -87,24 +89,24 @@ def test_a_round_has_every_choice_once(count: int, number: int, seed: int) -> No
 
 
 def test_one_round_says_nothing_of_chance() -> None:
-    found = judge({"default": [2.0], "average": [1.0]})
+    found = compare({"default": [2.0], "average": [1.0]})
     assert found is not None
     assert math.isnan(found.comparisons[0].chance)
     assert verdict_sentences(found, {}) == [
-        "The choice average was the fastest in the one round: default takes 2 times as long. One round says"
-        " nothing about chance; --rounds 5 goes on from here."
+        "The choice average was the fastest in the only round: default takes 2 times as long. Significance"
+        " needs several rounds; --rounds 5 resumes the trial."
     ]
 
 
 @pytest.mark.parametrize(
     ("chance", "words"),
     [
-        (0.9, "chance alone gives as much more often than not"),
+        (0.9, "not significant (p > 0.5)"),
         (0.25, "by chance in 1 of 4 trials if both were equally fast"),
         (0.0123, "by chance in 1 of 81 trials if both were equally fast"),
         (0.000123, "by chance in 1 of 8,100 trials if both were equally fast"),
         (0.0, "by chance in fewer than 1 of a million trials if both were equally fast"),
     ],
 )
-def test_a_chance_is_said_as_people_say_it(chance: float, words: str) -> None:
+def test_a_chance_is_reported_as_text(chance: float, words: str) -> None:
     assert chance_words(chance) == words

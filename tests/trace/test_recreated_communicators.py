@@ -8,21 +8,19 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import made_traces as made
 import numpy as np
 import pytest
+import trace_factory as factory
 from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
 from offbeat.errors import BadInput
 from offbeat.pattern import file as pattern_file
-from offbeat.trace.arrivals import collect
-from offbeat.trace.choice import choose_row
-from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern
+from offbeat.trace.arrivals import collect, samples
+from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, recorded_calls
 from offbeat.trace.read import Trace, open_trace
-from offbeat.trace.replay import recorded_calls
-from offbeat.trace.sampled import samples
-from offbeat.trace.summary import Summary, summarize
+from offbeat.trace.recommendation import choose_row
+from offbeat.trace.summary import Summary, summarise
 from offbeat.trace.tables import tables
 
 US = 1e-6
@@ -32,31 +30,31 @@ STEP_NS = 1_000_000
 def steps(folder: Path, number: int, *, calls: int = 2, names: bool = False) -> Path:
     """In each of some time steps, four ranks make a communicator, call on it, and free it; rank 3 is late by
     a microsecond more in every call."""
-    ranks = made.files(4)
+    ranks = factory.files(4)
     for one in ranks:
         one.header["ended_ns"] = STEP_NS * (number + 2)
         for step in range(number):
             identity = 3 + step
             one.definitions.append(
-                made.communicator(identity, range(4), one.rank, ordinal=1 + step, parent=1)
+                factory.communicator(identity, range(4), one.rank, ordinal=1 + step, parent=1)
             )
             if names:
-                one.definitions.append(made.name(identity, f"step {step}"))
+                one.definitions.append(factory.name(identity, f"step {step}"))
             for call in range(calls):
                 begin = STEP_NS * (1 + step) + 100_000 * call
                 late = 1000 * (step * calls + call) * (one.rank == 3)
                 one.call(begin + late, begin + 90_000, sequence=call, communicator=identity)
-    return made.write(folder, ranks)
+    return factory.write(folder, ranks)
 
 
 def opened(folder: Path) -> tuple[Trace, Summary]:
     trace = open_trace(folder)
-    return trace, summarize(trace)
+    return trace, summarise(trace)
 
 
 def test_a_communicator_of_every_time_step_is_one_row_that_says_how_many(tmp_path: Path) -> None:
     _, summary = opened(steps(tmp_path / "t", 10))
-    assert len(summary.rows) == len(summary.families) == 1
+    assert len(summary.rows) == len(summary.group_rows) == 1
     (row,) = summary.rows
     assert (row.communicators, row.calls, row.whole, row.all_bytes) == (10, 20, 20, 4 * 8 * 20)
     assert row.communicator == "10 × communicator 2 (MPI_Comm_split)"
@@ -87,17 +85,18 @@ def test_of_too_many_calls_on_them_those_kept_are_numbered_in_order_of_time(tmp_
 
 
 def test_calls_that_alternate_between_them_are_numbered_in_order_of_time(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         one.definitions += [
-            made.communicator(3 + turn, range(2), one.rank, ordinal=1 + turn, parent=1) for turn in range(2)
+            factory.communicator(3 + turn, range(2), one.rank, ordinal=1 + turn, parent=1)
+            for turn in range(2)
         ]
         for number in range(20):
             begin, (sequence, turn) = STEP_NS * (1 + number), divmod(number, 2)
             one.call(
                 begin + 1000 * number * one.rank, begin + 90_000, sequence=sequence, communicator=3 + turn
             )
-    trace, summary = opened(made.write(tmp_path / "t", ranks))
+    trace, summary = opened(factory.write(tmp_path / "t", ranks))
     for most_values, step in ((100, 1), (20, 2), (10, 4)):
         arrivals = collect(trace, choose_row(summary), most_values=most_values)
         assert arrivals.step == step
@@ -105,39 +104,41 @@ def test_calls_that_alternate_between_them_are_numbered_in_order_of_time(tmp_pat
 
 
 def test_starts_of_persistent_collectives_on_them_are_one_row(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         for step in range(5):
-            again = made.communicator(3 + step, range(2), one.rank, ordinal=1 + step, parent=1)
+            again = factory.communicator(3 + step, range(2), one.rank, ordinal=1 + step, parent=1)
             one.definitions.append(again)
             at = STEP_NS * (step + 1)
             chosen: dict[str, Any] = {"communicator": 3 + step, "function": "MPI_Allreduce_init", "round": 1}
-            one.call(at, at + 1000, flags=made.form.START, **chosen)
-            done = made.form.COMPLETION | 1 << made.form.BY_SHIFT
+            one.call(at, at + 1000, flags=factory.form.START, **chosen)
+            done = factory.form.COMPLETION | 1 << factory.form.BY_SHIFT
             one.call(at + 2000, at + 3000, flags=done, **chosen)
-    _, summary = opened(made.write(tmp_path / "t", ranks))
+    _, summary = opened(factory.write(tmp_path / "t", ranks))
     assert [(row.kind, row.calls, row.communicators) for row in summary.rows] == [("persistent", 5, 5)]
 
 
-def test_what_is_made_of_communicators_that_are_made_again_is_made_again_too(tmp_path: Path) -> None:
-    ranks = made.files(4)
+def test_what_is_made_of_communicators_that_are_recreated_is_recreated_too(tmp_path: Path) -> None:
+    ranks = factory.files(4)
     for one in ranks:
         half = [0, 1] if one.rank < 2 else [2, 3]
         for step in range(6):
             outer, inner = 3 + 2 * step, 4 + 2 * step
-            one.definitions.append(made.communicator(outer, range(4), one.rank, ordinal=1 + step, parent=1))
-            one.definitions.append(made.communicator(inner, half, one.rank, ordinal=step, parent=outer))
+            one.definitions.append(
+                factory.communicator(outer, range(4), one.rank, ordinal=1 + step, parent=1)
+            )
+            one.definitions.append(factory.communicator(inner, half, one.rank, ordinal=step, parent=outer))
             one.call(STEP_NS * (step + 1), STEP_NS * (step + 1) + 1000, communicator=inner)
-    _, summary = opened(made.write(tmp_path / "t", ranks))
+    _, summary = opened(factory.write(tmp_path / "t", ranks))
     assert [row.communicators for row in summary.rows] == [6, 6]
-    (together,) = summary.families
+    (together,) = summary.group_rows
     assert (together.communicator, together.communicators) == ("12 × MPI_Comm_split", 12)
     assert together.calls == 12
 
 
 def test_samples_for_pictures_are_of_all_of_them(tmp_path: Path) -> None:
     trace, summary = opened(steps(tmp_path / "t", 10))
-    (sample,) = samples(trace, summary.families)
+    (sample,) = samples(trace, summary.group_rows)
     assert sample.delays_s[:, 3] == pytest.approx(np.arange(20) * US)
 
 
@@ -161,24 +162,24 @@ def test_the_page_has_the_command_that_makes_their_pattern(
 def test_other_names_other_ranks_and_other_parents_keep_them_apart(tmp_path: Path) -> None:
     _, summary = opened(steps(tmp_path / "named", 3, names=True))
     assert sorted(row.communicator for row in summary.rows) == ["step 0", "step 1", "step 2"]
-    ranks = made.files(4)
+    ranks = factory.files(4)
     for one in ranks:
         pair = [0, 1] if one.rank < 2 else [2, 3]
-        one.definitions.append(made.communicator(3, pair, one.rank, parent=1))
-        one.definitions.append(made.communicator(4, pair, one.rank, ordinal=1, parent=3))
+        one.definitions.append(factory.communicator(3, pair, one.rank, parent=1))
+        one.definitions.append(factory.communicator(4, pair, one.rank, ordinal=1, parent=3))
         one.call(1000, 2000, communicator=3)
         one.call(3000, 4000, communicator=4)
-    _, summary = opened(made.write(tmp_path / "parents", ranks))
+    _, summary = opened(factory.write(tmp_path / "parents", ranks))
     assert [row.communicators for row in summary.rows] == [1, 1, 1, 1]
 
 
 def dups(folder: Path, called: list[tuple[int, int]], number: int = 2) -> Path:
     """Two ranks copy MPI_COMM_WORLD so many times; then each call is at a site, on one of the copies."""
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         for copy in range(number):
             one.definitions.append(
-                made.communicator(3 + copy, range(2), one.rank, ordinal=1 + copy, parent=1)
+                factory.communicator(3 + copy, range(2), one.rank, ordinal=1 + copy, parent=1)
             )
         for place, (site, copy) in enumerate(called):
             begin = STEP_NS * (1 + place)
@@ -187,14 +188,14 @@ def dups(folder: Path, called: list[tuple[int, int]], number: int = 2) -> Path:
                 begin + 90_000,
                 sequence=place,
                 communicator=3 + copy,
-                address=made.CODE + 0x10 * (1 + site),
+                address=factory.CODE + 0x10 * (1 + site),
             )
-    return made.write(folder, ranks)
+    return factory.write(folder, ranks)
 
 
 def test_a_row_counts_and_names_the_communicators_that_its_calls_were_on(tmp_path: Path) -> None:
     _, summary = opened(dups(tmp_path / "t", [(0, 0), (1, 1), (0, 0), (1, 1), (2, 0), (2, 1)]))
-    for rows in (summary.rows, summary.families):
+    for rows in (summary.rows, summary.group_rows):
         found = {row.site: (row.communicators, row.communicator) for row in rows}
         assert found == {
             "app+0x1010": (1, "communicator 2 (MPI_Comm_split)"),
@@ -207,14 +208,14 @@ def test_of_a_thousand_that_were_made_those_with_calls_count(tmp_path: Path) -> 
     _, summary = opened(dups(tmp_path / "t", [(0, copy) for copy in range(0, 1000, 100)] * 2, number=1000))
     assert [(row.communicators, row.calls) for row in summary.rows] == [(10, 20)]
     _, again = opened(tmp_path / "t")
-    small = summarize(open_trace(tmp_path / "t"), most_records=2)
+    small = summarise(open_trace(tmp_path / "t"), most_records=2)
     assert [row.communicators for row in small.rows] == [row.communicators for row in again.rows]
 
 
 def test_each_of_them_finds_its_row_and_one_without_calls_finds_none(tmp_path: Path) -> None:
     trace, summary = opened(dups(tmp_path / "t", [(0, 0), (0, 2), (1, 2)], number=4))
     first, second = (next(row for row in summary.rows if row.site == f"app+0x10{n}0") for n in (1, 2))
-    named = [one.label for one in trace.communicators.all if one.made_by]
+    named = [one.label for one in trace.communicators.all if one.constructor]
     assert choose_row(summary, communicator=named[0]) is first
     assert choose_row(summary, site="1010", communicator=named[2]) is first
     assert choose_row(summary, site="1020", communicator=named[2]) is second

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import made_traces as made
 import msgspec
 import pytest
+import trace_factory as factory
 
-from offbeat.predict.reach import Reach, reach_of_files
+from offbeat.predict.affected_calls import AffectedCalls, calls_affected_by_files
 from offbeat.study.algorithm import Algorithm
 from offbeat.trace import format as form
 from offbeat.trace.read import open_trace
-from offbeat.trace.summary import summarize
+from offbeat.trace.summary import summarise
 from offbeat.tuning.files import ProcessEnvironment, TuningFiles
 from offbeat.tuning.plan import Rule
 
@@ -37,32 +37,34 @@ def files_with(*rules: Rule, **more: Any) -> TuningFiles:
     )
 
 
-def reach(folder: Path, tuning: TuningFiles, *calls: dict[str, Any]) -> Reach:
+def reach(folder: Path, tuning: TuningFiles, *calls: dict[str, Any]) -> AffectedCalls:
     """What files act on of a program with these calls on four ranks, and one on two of them."""
-    ranks = made.files(4)
+    ranks = factory.files(4)
     for one in ranks:
         for sequence, values in enumerate(calls):
             begin = 1 + 1000 * sequence
             one.call(begin, begin + 500, **({"sequence": sequence, "bytes": 1024} | values))
         if one.rank < 2:
-            one.definitions.append(made.communicator(3, [0, 1], one.rank, parent=1))
+            one.definitions.append(factory.communicator(3, [0, 1], one.rank, parent=1))
             one.call(900_001, 900_501, communicator=3, bytes=1024, function="MPI_Gather", root=0)
-    return reach_of_files(tuning, summarize(open_trace(made.write(folder, ranks))))
+    return calls_affected_by_files(tuning, summarise(open_trace(factory.write(folder, ranks))))
 
 
 @pytest.mark.parametrize(("size", "number"), [(723, 0), (724, 1), (1448, 1), (1449, 0)])
 def test_a_rule_acts_within_its_sizes_alone(tmp_path: Path, size: int, number: int) -> None:
     found = reach(tmp_path / "t", files_with(rule("allreduce")), {"bytes": size})
     assert (found.number, found.all_calls) == (number, 2)
-    assert ("cannot have an effect" in found.words) == (number == 0)
+    assert ("cannot change the run time" in found.sentence) == (number == 0)
 
 
-def test_a_rule_acts_on_its_collective_processes_and_blocking_calls_alone(tmp_path: Path) -> None:
+def test_a_rule_affects_its_collective_processes_and_blocking_calls_alone(tmp_path: Path) -> None:
     other = {"function": "MPI_Iallreduce", "flags": form.ISSUE}
     found = reach(
         tmp_path / "t", files_with(rule("allreduce"), rule("gather")), {}, {"function": "MPI_Bcast"}, other
     )
-    assert [(one.words.partition(" of ")[0], one.number) for one in found.acted] == [("MPI_Allreduce", 1)]
+    assert [(one.description.partition(" of ")[0], one.number) for one in found.acted] == [
+        ("MPI_Allreduce", 1)
+    ]
 
 
 def test_a_rule_without_sizes_acts_at_every_size(tmp_path: Path) -> None:
@@ -74,21 +76,21 @@ def test_calls_in_place_are_not_acted_on_where_the_library_does_not_see_their_si
     tuning = files_with(rule("alltoall"), rule("allreduce"), not_in_place=["alltoall"])
     flags = {"flags": form.IN_PLACE}
     found = reach(tmp_path / "t", tuning, {"function": "MPI_Alltoall"} | flags, flags)
-    assert [one.words.partition(" of ")[0] for one in found.acted] == ["MPI_Allreduce"]
+    assert [one.description.partition(" of ")[0] for one in found.acted] == ["MPI_Allreduce"]
 
 
 @pytest.mark.parametrize(("nodes", "number"), [(1, 0), (2, 1)])
-def test_a_hierarchical_algorithm_acts_on_no_call_of_a_program_on_one_node(
+def test_a_hierarchical_algorithm_affects_no_call_of_a_program_on_one_node(
     tmp_path: Path, nodes: int, number: int
 ) -> None:
     by_nodes = Algorithm(collective="allreduce", name="han_simple", hierarchical=True)
     tuning = files_with(msgspec.structs.replace(rule("allreduce"), algorithm=by_nodes))
-    ranks = made.files(4)
+    ranks = factory.files(4)
     for one in ranks:
         one.header["host"] = f"node{one.rank % nodes}".encode()
         one.call(1, 501, bytes=1024)
-    summary = summarize(open_trace(made.write(tmp_path / "t", ranks)))
-    assert reach_of_files(tuning, summary).number == number
+    summary = summarise(open_trace(factory.write(tmp_path / "t", ranks)))
+    assert calls_affected_by_files(tuning, summary).number == number
 
 
 def test_files_for_a_number_of_processes_act_on_smaller_communicators_as_well(tmp_path: Path) -> None:
@@ -98,9 +100,9 @@ def test_files_for_a_number_of_processes_act_on_smaller_communicators_as_well(tm
 
 
 def test_uneven_blocks_are_compared_by_their_mean(tmp_path: Path) -> None:
-    ranks = made.files(4)
+    ranks = factory.files(4)
     for one, size in zip(ranks, (0, 0, 0, 4096), strict=True):
         one.call(1, 501, function="MPI_Allgatherv", bytes=size)
-    summary = summarize(open_trace(made.write(tmp_path / "t", ranks)))
-    assert reach_of_files(files_with(rule("allgatherv")), summary).number == 1
-    assert reach_of_files(files_with(rule("allgatherv", low=4096, high=4096)), summary).number == 0
+    summary = summarise(open_trace(factory.write(tmp_path / "t", ranks)))
+    assert calls_affected_by_files(files_with(rule("allgatherv")), summary).number == 1
+    assert calls_affected_by_files(files_with(rule("allgatherv", low=4096, high=4096)), summary).number == 0

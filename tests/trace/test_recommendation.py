@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import made_traces as made
+import trace_factory as factory
 
 from offbeat.trace import format as form
-from offbeat.trace.advice import sentence
 from offbeat.trace.read import open_trace
-from offbeat.trace.summary import summarize
+from offbeat.trace.recommendation import sentence
+from offbeat.trace.summary import summarise
 
 MS = 1_000_000
 
 
-def said_of(folder: Path, ranks: list[made.MadeFile], *, run_ms: float) -> str:
+def said_of(folder: Path, ranks: list[factory.MadeFile], *, run_ms: float) -> str:
     for one in ranks:
         one.header["ended_ns"] = round(run_ms * MS)
-    return sentence(summarize(open_trace(made.write(folder, ranks))))
+    return sentence(summarise(open_trace(factory.write(folder, ranks))))
 
 
 def test_it_names_the_collective_whose_operation_takes_most(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         one.call(1000, 2000, sequence=0)
         one.call(10_000, 90_000, sequence=1, function="MPI_Alltoall", bytes=32768)
     said = said_of(tmp_path / "t", ranks, run_ms=1)
     assert said.startswith(
-        "Tune MPI_Alltoall at 32 KiB on 2 processes first: the operation itself takes 8.0% of the run's time"
-        " (1 call, 80 µs after the last arrival), and hardly any rank waits"
+        "Tune MPI_Alltoall at 32 KiB on 2 processes first: the operation takes 8.0% of the run time"
+        " (1 call, 80 µs after the last arrival), and hardly any time is spent waiting"
     )
 
 
 def test_waiting_does_not_count_for_the_choice(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     ranks[0].call(round(0.1 * MS), 9 * MS, sequence=0)  # 8.9 ms, nearly all of it waiting for rank 1
     ranks[1].call(round(8.9 * MS), 9 * MS, sequence=0)
     for one in ranks:
@@ -44,14 +44,14 @@ def test_waiting_does_not_count_for_the_choice(tmp_path: Path) -> None:
 
 def test_it_says_when_late_ranks_cost_more_than_the_operation(tmp_path: Path) -> None:
     said = sentence(
-        summarize(open_trace(made.pattern_trace(tmp_path / "t", [[0, 100]] * 3, operation_us=40)))
+        summarise(open_trace(factory.pattern_trace(tmp_path / "t", [[0, 100]] * 3, operation_us=40)))
     )
     assert "balance the work" in said
     assert "a skew of about 100 µs" in said
 
 
 def test_many_short_calls_count_together_and_sizes_apart(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         for number in range(100):
             one.call(MS + number * 10_000, MS + number * 10_000 + 5000, sequence=number, bytes=8)
@@ -61,11 +61,11 @@ def test_many_short_calls_count_together_and_sizes_apart(tmp_path: Path) -> None
     assert "(100 calls, 5 µs each" in said
 
 
-def test_numbers_of_processes_are_told_apart(tmp_path: Path) -> None:
-    ranks = made.files(4)
+def test_numbers_of_processes_are_distinguished(tmp_path: Path) -> None:
+    ranks = factory.files(4)
     for one in ranks:
         pair = [one.rank // 2 * 2, one.rank // 2 * 2 + 1]
-        one.definitions.append(made.communicator(3, pair, one.rank, parent=1))
+        one.definitions.append(factory.communicator(3, pair, one.rank, parent=1))
         one.call(MS, round(1.2 * MS))
         one.call(2 * MS, round(2.3 * MS), communicator=3)
     assert said_of(tmp_path / "t", ranks, run_ms=10).startswith(
@@ -74,62 +74,62 @@ def test_numbers_of_processes_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_tuned_is_not_named_first_but_said(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         one.call(MS, 2 * MS, function="MPI_Iallreduce", flags=form.ISSUE)
         one.call(3 * MS, 4 * MS, function="MPI_Iallreduce", flags=form.COMPLETION | 1 << form.BY_SHIFT)
         one.call(5 * MS, round(5.5 * MS), sequence=1, function="MPI_Bcast", bytes=64)
     said = said_of(tmp_path / "t", ranks, run_ms=10)
-    assert said.startswith("Tune MPI_Bcast at 64 B on 2 processes first: the operation itself takes 5.0%")
-    assert "More time, 20.0%, goes into MPI_Iallreduce at 8 B on 2 processes, which is nonblocking" in said
+    assert said.startswith("Tune MPI_Bcast at 64 B on 2 processes first: the operation takes 5.0%")
+    assert "More time, 20.0%, is spent in MPI_Iallreduce at 8 B on 2 processes, which is nonblocking" in said
 
 
 def test_with_nothing_that_can_be_tuned_it_says_so(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
-        one.call(MS, 2 * MS, function="MPI_Comm_split", address=made.CODE + 0x40)
+        one.call(MS, 2 * MS, function="MPI_Comm_split", address=factory.CODE + 0x40)
     assert said_of(tmp_path / "a", ranks, run_ms=10).startswith("There is nothing to tune")
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         one.call(MS, 2 * MS, function="MPI_Iallreduce", flags=form.ISSUE)
         one.call(3 * MS, 4 * MS, function="MPI_Iallreduce", flags=form.COMPLETION | 1 << form.BY_SHIFT)
     said = said_of(tmp_path / "b", ranks, run_ms=10)
-    assert "holds no blocking collective" in said
-    assert "More time, 20.0%, goes into MPI_Iallreduce" in said
+    assert "has no blocking collective" in said
+    assert "More time, 20.0%, is spent in MPI_Iallreduce" in said
 
 
 def test_what_takes_next_to_nothing_is_not_recommended(tmp_path: Path) -> None:
-    ranks = made.files(2)
+    ranks = factory.files(2)
     for one in ranks:
         one.call(MS, MS + 5000)
     said = said_of(tmp_path / "t", ranks, run_ms=1000)
     assert said.startswith(
         "There is little to gain from tuning. MPI_Allreduce at 8 B on 2 processes would be"
     )
-    assert "less than 0.1% of the run's time" in said
+    assert "less than 0.1% of the run time" in said
 
 
-def test_clocks_that_are_not_right_enough_are_said(tmp_path: Path) -> None:
-    ranks = made.files(2, points=False)
+def test_clocks_that_are_not_right_enough_are_reported(tmp_path: Path) -> None:
+    ranks = factory.files(2, points=False)
     for one in ranks:
-        one.definitions.append(made.point(1, 1, 70_000))
+        one.definitions.append(factory.point(1, 1, 70_000))
         one.call(MS, MS + 50_000)
-    assert "Clocks are right to" in said_of(tmp_path / "t", ranks, run_ms=1)
+    assert "The clock error of up to" in said_of(tmp_path / "t", ranks, run_ms=1)
 
 
-def test_with_calls_left_out_it_does_not_say_that_there_is_little_to_gain(tmp_path: Path) -> None:
-    ranks = made.files(2)
+def test_with_calls_ignored_it_does_not_say_that_there_is_little_to_gain(tmp_path: Path) -> None:
+    ranks = factory.files(2)
     for one in ranks:
         one.header["sampling"] = b"OFFBEAT_TRACE_EVERY=100"
         one.call(MS, MS + 5000)
     said = said_of(tmp_path / "t", ranks, run_ms=1000)
     assert said.startswith("Tune MPI_Allreduce at 8 B on 2 processes first")
-    assert "in the whole run, these may take more" in said
+    assert "in the whole run, these calls may take more" in said
 
 
-def test_a_skew_is_advised_only_where_late_ranks_cost_something(tmp_path: Path) -> None:
-    ranks = made.files(2)
+def test_a_skew_is_recommended_only_where_late_ranks_cost_something(tmp_path: Path) -> None:
+    ranks = factory.files(2)
     ranks[0].call(MS, 11 * MS)  # 10 ms of waiting in 2 s of both ranks
     ranks[1].call(11 * MS - 5000, 11 * MS)
     said = said_of(tmp_path / "t", ranks, run_ms=1000)
-    assert said.endswith("and waiting for late ranks 0.5%.")
+    assert said.endswith("and waiting for late ranks takes 0.5%.")

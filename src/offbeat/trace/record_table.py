@@ -1,8 +1,8 @@
-"""The records of a trace as frames, one piece of one rank after another: what every export is made from."""
+"""The records of a trace as data frames, part by part and rank by rank, for all exports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from offbeat.trace import format as form
 from offbeat.trace.message_sizes import MessageSizes
-from offbeat.trace.read import Trace
+from offbeat.trace.read import Progress, Trace
 
 COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "rank": (pl.Int32, "rank in MPI_COMM_WORLD"),
@@ -61,9 +61,6 @@ COMPLETED_BY = (
 )
 PAGES_AT_ONCE = 32
 
-Told = Callable[[int, int], None]
-"""Called with the number of records given out so far, and how many there are at most."""
-
 
 def origin_ns(trace: Trace) -> int:
     """The shared time at which the first rank returned from MPI_Init: the 0 of exported times."""
@@ -76,9 +73,9 @@ def origin_ns(trace: Trace) -> int:
 
 
 def pieces(
-    trace: Trace, *, ranks: Sequence[int] | None = None, told: Told | None = None
+    trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Frames with COLUMNS, by rank, then lane, then in the order of return; ``ranks`` chooses some."""
+    """Frames with COLUMNS, by rank, then lane, then in the order of exits; ``ranks`` selects some."""
     done, whole = 0, _Whole(trace)
     for number, file in enumerate(trace.files):
         if trace.clocks.of_file[number] is None or (ranks is not None and file.header.rank not in ranks):
@@ -90,12 +87,12 @@ def pieces(
                 records = file.records(pages[begin : begin + PAGES_AT_ONCE])
                 yield of_rank.frame(lane, records)
                 done += len(records)
-                if told is not None:
-                    told(done, trace.most_records)
+                if on_progress is not None:
+                    on_progress(done, trace.most_records)
 
 
 class _Whole:
-    """What is the same for all ranks: the origin of times, communicators, and the names of sites so far."""
+    """Data that all ranks share: the origin of times, communicators, and labels of sites."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -105,7 +102,7 @@ class _Whole:
         self._sites: dict[int, str] = {}
 
     def sites(self) -> dict[int, str]:
-        """The text of every site met so far, by its number."""
+        """The text of every site so far, by its number."""
         first = len(self._sites)
         fresh = self._trace.sites.all[first:]
         self._sites |= {first + place: one.path for place, one in enumerate(fresh)}
@@ -113,7 +110,7 @@ class _Whole:
 
 
 class _OfRank:
-    """Makes frames of the records of one file."""
+    """Converts the records of one file to frames."""
 
     def __init__(self, trace: Trace, number: int, whole: _Whole) -> None:
         file, clock = trace.files[number], trace.clocks.of_file[number]
@@ -126,7 +123,7 @@ class _OfRank:
         self._known = np.array([one in file.definitions.functions for one in range(last + 1)])
 
     def frame(self, lane: int, records: NDArray[Any]) -> pl.DataFrame:
-        """Records of one lane, without those that make no sense."""
+        """Records of one lane, without invalid ones."""
         within = self._ids[np.minimum(records["communicator"], len(self._ids) - 1)]
         sound = (within >= 0) & self._known[
             np.minimum(records["function"].astype(np.int32), len(self._known) - 1)
@@ -149,7 +146,7 @@ class _OfRank:
         )
 
     def _what(self, records: NDArray[Any]) -> dict[str, Any]:
-        """Which call it is, and where."""
+        """The columns that identify the call and its site."""
         functions = self._file.definitions.functions
         sites = self._sites.numbers(records["address"])
         return {
@@ -163,7 +160,7 @@ class _OfRank:
         }
 
     def _when(self, records: NDArray[Any]) -> dict[str, Any]:
-        """Which moment of the call it is, and when that was."""
+        """The columns on the part of the call and its times."""
         flags, origin = records["flags"], self._whole.origin_ns
         return {
             "moment": _texts(flags & form.PHASE, dict(enumerate(MOMENTS))),
@@ -174,7 +171,7 @@ class _OfRank:
         }
 
     def _how(self, records: NDArray[Any]) -> dict[str, Any]:
-        """What was given to the call, and whether it failed."""
+        """The columns on the arguments of the call, and whether it failed."""
         definitions, flags = self._file.definitions, records["flags"]
         datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
         operations = {place: one.name for place, one in definitions.operations.items()}
@@ -191,7 +188,7 @@ class _OfRank:
 
 
 def _texts(numbers: NDArray[Any], texts: dict[int, str]) -> pl.Series:
-    """The text of each number; empty where there is none."""
-    met, back = np.unique(numbers, return_inverse=True)
-    words = pl.Series([texts.get(int(one), "") for one in met], dtype=pl.String)
-    return words.gather(back) if len(met) else pl.Series([], dtype=pl.String)
+    """The text of each number; empty if there is none."""
+    unique, inverse = np.unique(numbers, return_inverse=True)
+    values = pl.Series([texts.get(int(one), "") for one in unique], dtype=pl.String)
+    return values.gather(inverse) if len(unique) else pl.Series([], dtype=pl.String)

@@ -1,0 +1,267 @@
+"""Recommends the collective and size to tune first, and selects rows of a summary.
+
+Another algorithm can change the time after the last arrival of blocking collectives. It changes neither the
+waiting for late ranks nor the time in other calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from offbeat.errors import BadInput
+from offbeat.study.case import COLLECTIVES
+from offbeat.trace.call_site_stats import CallSiteStats, description_of, size_text
+from offbeat.trace.message_sizes import collective_name
+from offbeat.trace.summary import Summary
+from offbeat.units import counted, format_time
+
+NO_OPERATION = ("constructor", "initialisation")
+"""Kinds of calls that transfer no data."""
+
+_LITTLE = 0.01
+"""Share of the run time below which a study is hardly worthwhile."""
+_NOTHING = 0.0005
+"""Share of the run time that is printed as 0.0%."""
+
+
+class Candidate(Struct, kw_only=True):
+    """A collective, number of processes and size, over all sites and communicators; times are summed over
+    ranks. ``why_not`` says why its algorithm cannot be chosen, empty where it can.
+    """
+
+    collective: str
+    processes: int
+    least_bytes: int
+    most_bytes: int
+    rows: list[CallSiteStats]
+    why_not: str = ""
+
+    @property
+    def operation_s(self) -> float:
+        """Time after the last arrival, which another algorithm can change."""
+        return sum(row.operation_s for row in self.rows)
+
+    @property
+    def waited_s(self) -> float:
+        """Time in which ranks waited for late ranks."""
+        return sum(row.waited_s for row in self.rows)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether the arrivals of any of its calls are known."""
+        return any(row.is_compared for row in self.rows)
+
+    @property
+    def name(self) -> str:
+        """``MPI_Alltoall at 32 KiB on 64 processes``."""
+        size = f" at {size_text(self.least_bytes, self.most_bytes)}" if self.most_bytes else ""
+        on = f" on {self.processes} processes" if self.processes else ""
+        return f"{self.collective}{size}{on}"
+
+
+def candidates(summary: Summary) -> list[Candidate]:
+    """Every collective, number of processes and size class, in descending order of operation time.
+
+    Includes collectives whose algorithm cannot be chosen; excludes constructors, initialisations and
+    communicators with a single process.
+    """
+    by_key: dict[tuple[str, int, int, str], Candidate] = {}
+    for row in summary.rows:
+        if row.kind in NO_OPERATION or row.processes == 1:
+            continue
+        why_not = reason_not_tunable(row)
+        name = row.collective if not why_not else row.function
+        one = by_key.setdefault(
+            (name, row.processes, row.key[3], why_not),
+            Candidate(
+                collective=name,
+                processes=row.processes,
+                least_bytes=row.least_bytes,
+                most_bytes=row.most_bytes,
+                rows=[],
+                why_not=why_not,
+            ),
+        )
+        one.rows.append(row)
+        one.least_bytes = min(one.least_bytes, row.least_bytes)
+        one.most_bytes = max(one.most_bytes, row.most_bytes)
+    return sorted(by_key.values(), key=lambda one: -one.operation_s)
+
+
+def tunable(summary: Summary) -> list[Candidate]:
+    """The candidates whose algorithm can be chosen; the one to tune first is the first."""
+    return [one for one in candidates(summary) if not one.why_not]
+
+
+def reason_not_tunable(row: CallSiteStats) -> str:
+    """Why the algorithm of these calls cannot be chosen; empty if it can."""
+    if collective_name(row.collective) not in COLLECTIVES:
+        return "which has no selectable algorithms"
+    if row.kind != "blocking":
+        return f"which is {row.kind}: only blocking collectives are tuned"
+    return "which is on inter-communicators: only intra-communicators are tuned" if row.is_inter else ""
+
+
+def sentence(summary: Summary) -> str:
+    """What to tune first and why, and whether waiting for late ranks takes longer than the operation."""
+    ranked = [one for one in candidates(summary) if one.operation_s > 0]
+    to_tune = [one for one in ranked if not one.why_not]
+    if not to_tune or summary.thread_run_s <= 0:
+        kind = "blocking " if ranked else ""
+        return f"There is nothing to tune: the trace has no {kind}collective on two processes or more." + (
+            _larger(ranked[0], summary) if ranked else ""
+        )
+    first = to_tune[0]
+    text = _first(first, summary) + _waiting(first, summary) + _clock_caveat(first) + _sampling(summary)
+    return text + (_larger(ranked[0], summary) if ranked[0].why_not else "")
+
+
+def _first(one: Candidate, summary: Summary) -> str:
+    calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.thread_run_s
+    subject = "the operation takes" if one.is_compared else "it takes"
+    percent = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
+    reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{_mean_last_delay(one)})"
+    if share < _LITTLE and not summary.sampling:
+        return f"There is little to gain from tuning. {one.name} would be the first: {reason},"
+    return f"Tune {one.name} first: {reason},"
+
+
+def _waiting(one: Candidate, summary: Summary) -> str:
+    """How long ranks wait for late ranks in these calls, and with which skew to measure algorithms."""
+    if not one.is_compared:
+        return " on a single traced rank: how much of it is waiting for other ranks is unknown."
+    share, waited = one.operation_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
+    skew = _skew_s(one)
+    if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
+        return " and hardly any time is spent waiting for late ranks."
+    if share < _LITTLE and waited < _LITTLE and not summary.sampling:
+        return f" and waiting for late ranks takes {waited:.1%}."
+    if waited > share:
+        return (
+            f" but waiting for late ranks takes more, {waited:.1%}, which no algorithm can avoid: balance the"
+            f" work, and measure algorithms with a skew of about {format_time(skew)}."
+        )
+    return (
+        f" and waiting for late ranks takes another {waited:.1%}: measure algorithms with a skew of about"
+        f" {format_time(skew)}."
+    )
+
+
+def _clock_caveat(one: Candidate) -> str:
+    """A caveat if the clock error is too large to separate waiting from the operation."""
+    bound_s = max(row.bound_s for row in one.rows)
+    if not bound_s > _mean(one, "last_delay"):  # also false for NaN
+        return ""
+    return (
+        f" The clock error of up to {format_time(bound_s)} is longer than a call takes after the last"
+        " arrival: the division into waiting and operation is uncertain."
+    )
+
+
+def _sampling(summary: Summary) -> str:
+    """A caveat if only some calls were recorded."""
+    if not summary.sampling:
+        return ""
+    return " The trace was sampled: in the whole run, these calls may take more."
+
+
+def _larger(one: Candidate, summary: Summary) -> str:
+    share = one.operation_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
+    return f" More time, {share:.1%}, is spent in {one.name}, {one.why_not}."
+
+
+def _mean_last_delay(one: Candidate) -> str:
+    mean_s = _mean(one, "last_delay")
+    each = " each" if sum(row.calls for row in one.rows) > 1 else ""
+    return "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
+
+
+def _skew_s(one: Candidate) -> float:
+    """The mean skew over all calls, in seconds."""
+    return _mean(one, "skew")
+
+
+def _mean(one: Candidate, name: str) -> float:
+    """The mean of a time over all calls for which it is known, in seconds."""
+    parts = [(row.whole, getattr(row, name).mean_s) for row in one.rows]
+    timed = [(calls, mean_s) for calls, mean_s in parts if calls and not math.isnan(mean_s)]
+    calls = sum(number for number, _ in timed)
+    return sum(number * mean_s for number, mean_s in timed) / calls if calls else math.nan
+
+
+_MOST_NAMED = 8
+
+
+def choose_row(
+    summary: Summary,
+    *,
+    collective: str = "",
+    site: str = "",
+    communicator: str = "",
+    size: int | None = None,
+) -> CallSiteStats:
+    """The row that matches all arguments; without arguments, the recommended one.
+
+    ``site`` matches a part of a call site's label, ``collective`` an MPI name in any case, with or without
+    ``MPI_``, ``communicator`` the label of a communicator of the row. Of several matching rows, those whose
+    algorithm can be chosen are preferred, then the one with the most operation time. Raises
+    :class:`BadInput` without a matching row, and lists the rows.
+    """
+    if not (collective or site or communicator or size is not None):
+        return _first_to_tune(summary)
+    matching = [
+        row
+        for row in with_arrivals(summary.rows)
+        if collective_name(collective) in ("", collective_name(row.collective), collective_name(row.function))
+        and (site in row.site or site in row.path)
+        and (not communicator or _is_on(row, communicator, summary))
+        and (size is None or row.least_bytes <= size <= row.most_bytes)
+    ]
+    if not matching:
+        raise BadInput(f"the trace {summary.directory} has no such calls; {_available(summary)}")
+    return max(matching, key=lambda row: (not reason_not_tunable(row), row.operation_s))
+
+
+def with_arrivals(rows: Sequence[CallSiteStats]) -> list[CallSiteStats]:
+    """The rows with known arrivals on two processes or more, without calls that transfer no data."""
+    return [row for row in rows if row.processes > 1 and len(row.delays_s) and row.kind not in NO_OPERATION]
+
+
+def tuning_order(summary: Summary) -> list[CallSiteStats]:
+    """The rows whose algorithm can be chosen, by candidate, then in descending order of operation time."""
+    return [
+        row
+        for candidate in tunable(summary)
+        for row in sorted(candidate.rows, key=lambda row: -row.operation_s)
+    ]
+
+
+def _first_to_tune(summary: Summary) -> CallSiteStats:
+    if rows := with_arrivals(tuning_order(summary)):
+        return rows[0]
+    others = with_arrivals(summary.rows)
+    choose = " choose with --collective, --site, --communicator or --size;" if others else ""
+    raise BadInput(
+        f"the trace {summary.directory} has no calls with known arrivals whose algorithm can be chosen;"
+        f"{choose} {_available(summary)}"
+    )
+
+
+def _is_on(row: CallSiteStats, communicator: str, summary: Summary) -> bool:
+    """Whether this is the label of a row's communicators, or of one of them."""
+    return communicator == row.communicator or any(
+        summary.labels[index] == communicator for index in row.communicator_indices
+    )
+
+
+def _available(summary: Summary) -> str:
+    """The rows that can be selected."""
+    labels = list(dict.fromkeys(description_of(row) for row in with_arrivals(summary.rows)))
+    if not labels:
+        return f"{Path(summary.directory).name} has no calls on two or more traced ranks"
+    more = "; ..." if len(labels) > _MOST_NAMED else ""
+    return f"there are: {'; '.join(labels[:_MOST_NAMED])}{more}"
