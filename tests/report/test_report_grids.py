@@ -1,4 +1,4 @@
-"""The tables of a cell say what the paper's figures 5, 6 and 8 say."""
+"""The tables of a configuration say what the paper's figures 5, 6 and 8 say."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def test_the_good_set_of_each_row_is_marked_and_nothing_else(hydra: dict[str, Gr
     marked = {
         row.heading.name: [
             column.name
-            for column, cell in zip(grid.columns, row.squares, strict=True)
-            if "✓" in cell.mark and cell.tone == "good"
+            for column, configuration in zip(grid.columns, row.squares, strict=True)
+            if "✓" in configuration.mark and configuration.tone == "good"
         ]
         for row in grid.rows
     }
     assert marked.pop("no_delay") == ["Lin", "Pair", "L-Sync"]
     assert len(marked) == 7
     assert set(map(tuple, marked.values())) == {("Pair",)}
-    assert {cell.tone for row in grid.rows for cell in row.squares} == {"good", "poor"}
+    assert {configuration.tone for row in grid.rows for configuration in row.squares} == {"good", "poor"}
 
 
 def test_times_stand_in_one_unit_that_title_and_caption_name(hydra: dict[str, Grid]) -> None:
@@ -61,7 +61,7 @@ def test_normalised_rows_have_the_absolute_time_in_parentheses_and_averages_belo
     without, including = grid.rows[-2:]
     assert without.heading.name == "average without scenarios"
     assert including.heading.name == "average with scenarios"
-    assert [cell.text for cell in including.squares] == ["1.967", "1.005", "1.967", "2.009"]
+    assert [configuration.text for configuration in including.squares] == ["1.967", "1.005", "1.967", "2.009"]
     assert [row.summary for row in grid.rows] == [False] * 8 + [True, True]
 
 

@@ -65,7 +65,7 @@ def test_the_page_has_its_parts_in_order(tmp_path: Path) -> None:
     page = page_of(study)
     headings = [
         "Verdict",
-        "Measured, cell by cell",
+        "Measured, configuration by configuration",
         "How the last delays are distributed",
         "Arrival patterns used",
         "Algorithms found",
@@ -116,8 +116,8 @@ def test_names_and_reasons_cannot_bring_markup_into_the_page(tmp_path: Path) -> 
 def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
     page = page_of(made.imported("hydra-ft-scenario", tmp_path / "ft"))
     (row,) = re.findall(r"<tbody>\s*(<tr>.*?</tr>)", page.partition('id="selection"')[2], re.DOTALL)[:1]
-    cells = [text_of(cell) for cell in re.findall(r"<td.*?</td>", row)]
-    assert cells == [
+    configurations = [text_of(configuration) for configuration in re.findall(r"<td.*?</td>", row)]
+    assert configurations == [
         "alltoall",
         "1024 (32×32)",
         "32 KiB",
@@ -244,7 +244,7 @@ def test_a_large_study_stays_a_file_that_opens(tmp_path: Path) -> None:
     page = page_of(made.results(tmp_path, cases))
     assert len(page.encode()) < 11_000_000
     assert page.count("plotly.js v") == 1
-    assert page.count('<details class="cell"') == 60
+    assert page.count('<details class="configuration"') == 60
     assert page.count(" open>") <= 6
     assert len(re.findall(r'<a href="#[a-z]+-p\d-\d+B" title', page)) == 60
 
@@ -261,7 +261,7 @@ def test_every_link_leads_somewhere(tmp_path: Path) -> None:
     assert all((tmp_path / link).is_file() for link in files)
 
 
-def test_cells_that_differ_only_in_operation_are_told_apart(tmp_path: Path) -> None:
+def test_configurations_that_differ_only_in_operation_are_told_apart(tmp_path: Path) -> None:
     rows = [made.row("a", "no_delay", 1e-6, op=op) for op in ("sum", "max")]
     page = page_of(made.results(tmp_path, made.frame(rows)))
     assert 'id="reduce-p8-8192B"' in page

@@ -106,7 +106,7 @@ def test_patterns_are_drawn_at_any_number_of_processes(tmp_path: Path, p: int) -
 
 
 def test_a_cost_names_both_algorithms(tmp_path: Path) -> None:
-    line = partial(figures.Cost, cell="p = 4", no_delay_winner="Lin")
+    line = partial(figures.Cost, configuration="p = 4", no_delay_winner="Lin")
     figure = figures.cost_figure(
         [line(selected="Pair", share=0.99), line(selected="Lin", share=0.0)], "alltoall", 0.99
     )

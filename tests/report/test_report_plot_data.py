@@ -18,21 +18,21 @@ def test_the_plot_shows_every_valid_repetition_in_the_unit_of_the_table(tmp_path
         tmp_path, made.table({"no_delay": {"a": 10.0, "b": None}, "random": {"a": 20.0, "b": 5.0}})
     )
     data = interactive.payload(made.shown(study), study.repetitions)
-    (cell,) = data["cells"]
-    assert cell["unit"] == "µs"
-    assert (cell["patterns"], cell["algorithms"]) == (["no_delay", "random"], ["a", "b"])
-    assert cell["values"][0][1] == []
+    (configuration,) = data["configurations"]
+    assert configuration["unit"] == "µs"
+    assert (configuration["patterns"], configuration["algorithms"]) == (["no_delay", "random"], ["a", "b"])
+    assert configuration["values"][0][1] == []
     case = made.row("a", "no_delay", 10e-6)["case"]
     own = study.repetitions.filter(case=case)
     expected = (1e6 * own["last_delay_s"]).to_list()
-    assert cell["values"][0][0] == pytest.approx(expected, rel=1e-3)
+    assert configuration["values"][0][0] == pytest.approx(expected, rel=1e-3)
     assert data["thinned"] == 0
 
 
 def test_imports_without_repetitions_show_their_median(tmp_path: Path) -> None:
     study = made.imported("hydra-ft-scenario", tmp_path / "hydra")
     data = interactive.payload(made.shown(study), study.repetitions)
-    assert data["cells"][0]["values"][0] == [[109.0], [113.0], [509.0], [109.0]]
+    assert data["configurations"][0]["values"][0] == [[109.0], [113.0], [509.0], [109.0]]
     assert data["repeated"] is False
 
 
@@ -42,7 +42,7 @@ def test_a_study_with_many_repetitions_is_thinned_and_says_so(
     monkeypatch.setattr(interactive, "BUDGET", 100)
     study = made.results(tmp_path, made.made_cases(["a", "b"], made.SHAPES))
     data = interactive.payload(made.shown(study), study.repetitions)
-    lengths = {len(values) for row in data["cells"][0]["values"] for values in row}
+    lengths = {len(values) for row in data["configurations"][0]["values"] for values in row}
     assert lengths == {7}
     assert data["thinned"] == 7
 

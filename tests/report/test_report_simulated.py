@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from offbeat.report.cells import views
+from offbeat.report.configurations import views
 from offbeat.report.grids import grids
 from offbeat.results.read import read_study
 from offbeat.select.choose import select

@@ -102,7 +102,7 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
     "left out": (
         pl.concat([quiet_cases(), quiet_cases(bytes=16, proof="unproved")]),
         {},
-        "For 1 cell nothing could be selected",
+        "For 1 configuration nothing could be selected",
         "",
     ),
 }

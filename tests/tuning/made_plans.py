@@ -9,17 +9,19 @@ from hypothesis import strategies as st
 
 from offbeat.mpi.installation import Installation
 from offbeat.select.choose import Choice
-from offbeat.select.table import Cell
+from offbeat.select.table import Configuration
 from offbeat.study.algorithm import Algorithm
 from offbeat.tuning.plan import Rule, TuningPlan, plan
 
 
 def choice(collective: str, p: int, size: int, algorithm: str, **other: Any) -> Choice:
-    """What was chosen for one cell; the rest of the cell and ``scores`` are optional."""
+    """What was chosen for one configuration; the rest of the configuration and ``scores`` are optional."""
     scores = other.pop("scores", {algorithm: 1.0})
-    cell = Cell("library 1", p, other.pop("nodes", 0), other.pop("ppn", 0), collective, size, **other)
+    configuration = Configuration(
+        "library 1", p, other.pop("nodes", 0), other.pop("ppn", 0), collective, size, **other
+    )
     return Choice(
-        cell=cell,
+        configuration=configuration,
         rule="average",
         algorithm=algorithm,
         no_delay_winner=None,
@@ -100,10 +102,10 @@ NAMES = st.sampled_from(["default", "way1", "way2", "way3"])
 def chosen(draw: st.DrawFn, collectives: list[str]) -> dict[tuple[str, int, int], str]:
     """(collective, p, bytes) → algorithm, for one of ``collectives``; not all the default."""
     collective = draw(st.sampled_from(collectives))
-    cells = {(collective, p, size): draw(NAMES) for p in draw(PROCESSES) for size in draw(SIZES)}
-    if set(cells.values()) == {"default"}:
-        cells[next(iter(cells))] = "way1"
-    return cells
+    configurations = {(collective, p, size): draw(NAMES) for p in draw(PROCESSES) for size in draw(SIZES)}
+    if set(configurations.values()) == {"default"}:
+        configurations[next(iter(configurations))] = "way1"
+    return configurations
 
 
 def telling_calls(made: TuningPlan, collective: str) -> list[tuple[int, int]]:

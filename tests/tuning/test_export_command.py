@@ -114,7 +114,7 @@ def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
     path = measured.absolute() / "tuning" / "openmpi.rules"
     assert "46 1 4 0 # way1\n256 2 4 0 # way2\n1449 0 0 0" in path.read_text(encoding="utf-8")
     out = capsys.readouterr().out
-    assert "2 measured cells of reduce, for openmpi-5.0.11:" in out
+    assert "2 measured configurations of reduce, for openmpi-5.0.11:" in out
     assert f"--mca coll_tuned_dynamic_rules_filename {path} -n P ./application" in out
 
 

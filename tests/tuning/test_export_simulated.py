@@ -58,7 +58,7 @@ def test_rules_name_the_simulated_choices_by_the_librarys_settings(simulated):
     assert used.identity == installation.identity
     safe, _ = plan_for(results, choices, str(installation.prefix))
     assert not safe.insisted and len(made.insisted) == (1 if family == "openmpi" else 0)
-    chosen = {(one.cell.collective, one.cell.bytes): one.algorithm for one in choices}
+    chosen = {(one.configuration.collective, one.configuration.bytes): one.algorithm for one in choices}
     ruled = {
         (rule.collective, rule.bytes): rule.algorithm.name for own in made.rules.values() for rule in own
     }

@@ -42,11 +42,13 @@ def preset(rule: Rule | None) -> str:
 
 
 @settings(deadline=None, max_examples=60)
-@given(cells=chosen([name for name in COLLECTIVES if name not in (*WITHOUT_SIZES, "reduce_scatter")]))
+@given(
+    configurations=chosen([name for name in COLLECTIVES if name not in (*WITHOUT_SIZES, "reduce_scatter")])
+)
 def test_a_call_gets_what_the_plan_says_and_the_librarys_decision_everywhere_else(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("intelmpi", cells)
+    made = made_plan("intelmpi", configurations)
     files = written(made, tmp_path_factory.mktemp("env"))
     for collective in made.rules:
         for p, size in telling_calls(made, collective):
@@ -55,11 +57,11 @@ def test_a_call_gets_what_the_plan_says_and_the_librarys_decision_everywhere_els
 
 
 @settings(deadline=None, max_examples=30)
-@given(cells=chosen(["reduce_scatter"]))
+@given(configurations=chosen(["reduce_scatter"]))
 def test_reduce_scatter_is_compared_by_the_sum_of_all_processes(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("intelmpi", cells)
+    made = made_plan("intelmpi", configurations)
     files = written(made, tmp_path_factory.mktemp("env"))
     for p in {rule.p for rule in made.rules["reduce_scatter"]}:
         for _, size in telling_calls(made, "reduce_scatter"):
@@ -68,11 +70,11 @@ def test_reduce_scatter_is_compared_by_the_sum_of_all_processes(
 
 
 @settings(deadline=None, max_examples=30)
-@given(cells=chosen(list(WITHOUT_SIZES)))
+@given(configurations=chosen(list(WITHOUT_SIZES)))
 def test_collectives_whose_size_is_not_looked_at_get_one_preset(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("intelmpi", cells)
+    made = made_plan("intelmpi", configurations)
     files = written(made, tmp_path_factory.mktemp("env"))
     for collective in made.rules:
         assert collective in files.every_size
@@ -82,21 +84,21 @@ def test_collectives_whose_size_is_not_looked_at_get_one_preset(
 
 
 def test_entries_ascend_without_a_gap_and_leave_the_rest_to_preset_0(tmp_path: Path) -> None:
-    cells = {
+    configurations = {
         ("reduce", 4, 64): "way1",
         ("reduce", 4, 256): "default",
         ("reduce", 4, 1024): "way2",
         ("reduce", 4, 4096): "way2",
     }
-    files = written(made_plan("intelmpi", cells), tmp_path)
+    files = written(made_plan("intelmpi", configurations), tmp_path)
     assert files.environment_for(4) == {
         "I_MPI_ADJUST_REDUCE": "0:0-63;1:64-127;0:128-511;2:512-4096;0:4097-2147483647"
     }
 
 
 def test_each_range_of_processes_has_a_file_that_a_shell_can_source(tmp_path: Path) -> None:
-    cells = {("bcast", 4, 64): "way1", ("bcast", 16, 64): "way2"}
-    files = written(made_plan("intelmpi", cells, "2021.18.1"), tmp_path)
+    configurations = {("bcast", 4, 64): "way1", ("bcast", 16, 64): "way2"}
+    files = written(made_plan("intelmpi", configurations, "2021.18.1"), tmp_path)
     assert [path.name for path in files.files] == ["intelmpi-p4-7.env", "intelmpi-p8-16.env"]
     assert files.files[0].read_text(encoding="utf-8") == (
         """\

@@ -120,15 +120,16 @@ SITUATIONS = [
 
 @settings(deadline=None, max_examples=60)
 @given(
-    cells=chosen(list(SIZE_CONDITION)[:4] + list(SIZE_CONDITION)[8:12]), situation=st.sampled_from(SITUATIONS)
+    configurations=chosen(list(SIZE_CONDITION)[:4] + list(SIZE_CONDITION)[8:12]),
+    situation=st.sampled_from(SITUATIONS),
 )
 def test_a_call_gets_what_the_plan_says_and_what_it_got_before_everywhere_else(
     tmp_path_factory: pytest.TempPathFactory,
-    cells: dict[tuple[str, int, int], str],
+    configurations: dict[tuple[str, int, int], str],
     situation: dict[str, bool],
 ) -> None:
     folder = tmp_path_factory.mktemp("trees")
-    made = made_plan("mpich", cells)
+    made = made_plan("mpich", configurations)
     (tree, *_) = trees(mpich.write(made, installed(folder), folder))
     for collective in made.rules:
         for p, size in telling_calls(made, collective):
@@ -140,14 +141,14 @@ def test_a_call_gets_what_the_plan_says_and_what_it_got_before_everywhere_else(
 
 
 @settings(deadline=None, max_examples=40)
-@given(cells=chosen(EVERY_SIZE), situation=st.sampled_from(SITUATIONS[:2]))
+@given(configurations=chosen(EVERY_SIZE), situation=st.sampled_from(SITUATIONS[:2]))
 def test_collectives_whose_size_cannot_be_looked_at_get_one_algorithm_for_all_sizes(
     tmp_path_factory: pytest.TempPathFactory,
-    cells: dict[tuple[str, int, int], str],
+    configurations: dict[tuple[str, int, int], str],
     situation: dict[str, bool],
 ) -> None:
     folder = tmp_path_factory.mktemp("trees")
-    made = made_plan("mpich", cells)
+    made = made_plan("mpich", configurations)
     files = mpich.write(made, installed(folder), folder)
     for collective in made.rules:
         assert collective in files.every_size
@@ -167,7 +168,7 @@ def test_collectives_that_were_not_measured_keep_their_trees_and_all_are_named(
     assert {key for key in tree if tree[key] != GENERAL[key]} == {"collective=alltoall"}
 
 
-def test_the_device_passes_on_the_tuned_cells_only(tmp_path: Path, mpich_here: Installation) -> None:
+def test_the_device_passes_on_the_tuned_configurations_only(tmp_path: Path, mpich_here: Installation) -> None:
     files = mpich.write(
         made_plan("mpich", {("reduce", 4, 64): "way1", ("reduce", 4, 512): "way2"}), mpich_here, tmp_path
     )
@@ -188,7 +189,7 @@ def test_a_collective_that_the_device_never_divides_needs_no_second_file(
     assert list(files.environment) == [mpich.GENERAL_VARIABLE]
 
 
-def test_a_device_that_cannot_pass_cells_on_is_switched_off_for_the_collective_and_that_is_said(
+def test_a_device_that_cannot_pass_configurations_on_is_switched_off_for_the_collective_and_that_is_said(
     tmp_path: Path,
 ) -> None:
     other = {

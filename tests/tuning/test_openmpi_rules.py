@@ -86,11 +86,11 @@ def number(rule: Rule | None) -> int:
 
 
 @settings(deadline=None, max_examples=60)
-@given(cells=chosen([*PER_PROCESS, *TOTAL]), version=st.sampled_from([1, 2]))
+@given(configurations=chosen([*PER_PROCESS, *TOTAL]), version=st.sampled_from([1, 2]))
 def test_a_call_gets_what_the_plan_says_and_the_librarys_own_decision_everywhere_else(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str], version: int
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str], version: int
 ) -> None:
-    made = made_plan("openmpi", cells)
+    made = made_plan("openmpi", configurations)
     table = obeyed(made, tmp_path_factory.mktemp("rules"), version)
     for collective in made.rules:
         for p, size in telling_calls(made, collective):
@@ -101,11 +101,11 @@ def test_a_call_gets_what_the_plan_says_and_the_librarys_own_decision_everywhere
 
 
 @settings(deadline=None, max_examples=60)
-@given(cells=chosen(EVERY_SIZE))
+@given(configurations=chosen(EVERY_SIZE))
 def test_collectives_that_must_not_depend_on_the_size_have_one_line_for_all_sizes(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("openmpi", cells)
+    made = made_plan("openmpi", configurations)
     table = obeyed(made, tmp_path_factory.mktemp("rules"))
     for collective, rules in made.rules.items():
         assert all(len(rows) == 1 for _, rows in table[COLLECTIVE_IDS[collective]])
@@ -413,8 +413,10 @@ def test_files_for_one_node_and_for_open_mpi_4_say_nothing_of_han(tmp_path: Path
 def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_elsewhere(
     tmp_path: Path,
 ) -> None:
-    cells = {("alltoall", p, size): f"way{1 + (size > 100)}" for p in (512, 4096) for size in (64, 1024)}
-    made = made_plan("openmpi", cells)
+    configurations = {
+        ("alltoall", p, size): f"way{1 + (size > 100)}" for p in (512, 4096) for size in (64, 1024)
+    }
+    made = made_plan("openmpi", configurations)
     table = obeyed(made, tmp_path)
     assert len(table[COLLECTIVE_IDS["alltoall"]]) < 100
     for p in (512, 4096):

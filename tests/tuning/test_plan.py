@@ -12,7 +12,9 @@ from offbeat.tuning.plan import plan
 OPENMPI = {"family": "openmpi", "version": [5, 0, 11]}
 
 
-def test_each_measured_cell_speaks_for_its_range_and_nothing_lies_outside_the_measured_ones() -> None:
+def test_each_measured_configuration_speaks_for_its_range_and_nothing_lies_outside_the_measured_ones() -> (
+    None
+):
     made = made_plan(
         "openmpi", {("reduce", 4, 64): "way1", ("reduce", 4, 1024): "way2", ("reduce", 16, 64): "way3"}
     )
@@ -24,7 +26,7 @@ def test_each_measured_cell_speaks_for_its_range_and_nothing_lies_outside_the_me
     assert [planned(made, "reduce", p, size) for p, size in outside] == [None] * 5
 
 
-def test_cells_where_the_default_is_best_are_left_alone_but_bound_their_neighbours() -> None:
+def test_configurations_where_the_default_is_best_are_left_alone_but_bound_their_neighbours() -> None:
     made = made_plan(
         "openmpi", {("bcast", 4, 64): "default", ("bcast", 4, 256): "way1", ("bcast", 4, 1024): "default"}
     )
@@ -38,13 +40,13 @@ def test_a_plan_without_any_choice_is_empty() -> None:
 
 
 def test_collectives_come_in_the_order_of_the_studies_and_rules_by_processes_and_size() -> None:
-    cells = {
+    configurations = {
         ("scan", 4, 8): "way1",
         ("reduce", 8, 64): "way1",
         ("reduce", 4, 64): "way2",
         ("reduce", 4, 8): "way1",
     }
-    made = made_plan("openmpi", cells)
+    made = made_plan("openmpi", configurations)
     assert list(made.rules) == ["reduce", "scan"]
     assert [(rule.p, rule.bytes) for rule in made.rules["reduce"]] == [(4, 8), (4, 64), (8, 64)]
 
@@ -59,7 +61,7 @@ def test_measurements_made_elsewhere_are_refused_with_what_to_do() -> None:
         plan([choice("alltoall", 4, 64, "Pairwise")], [])
 
 
-def test_cells_that_a_file_cannot_tell_apart_go_by_the_most_choices_and_are_named() -> None:
+def test_configurations_that_a_file_cannot_tell_apart_go_by_the_most_choices_and_are_named() -> None:
     choices = [
         choice("reduce", 4, 64, "way1", op="sum"),
         choice("reduce", 4, 64, "way2", op="max"),

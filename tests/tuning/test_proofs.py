@@ -46,7 +46,7 @@ def test_the_summary_counts_what_differs_outside_of_the_tuned_sizes() -> None:
     both = summary(Proofs(library="mpi-1", proofs=[obeyed, differs]))
     assert both == (
         "mpi-1: 1 of 1 rule verified;"
-        " outside the tuned sizes the library's own decision stands in 0 of 1 cell."
+        " outside the tuned sizes the library's own decision stands in 0 of 1 configuration."
     )
 
 

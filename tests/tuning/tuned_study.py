@@ -95,7 +95,7 @@ def tuned(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFacto
         ("allgather", 64): few["allgather"][0],
     }
     choices = [
-        chosen(choice, results, wanted[choice.cell.collective, choice.cell.bytes])
+        chosen(choice, results, wanted[choice.configuration.collective, choice.configuration.bytes])
         for choice in choose(results, bootstrap=0)
     ]
     assert len(choices) == len(wanted)
@@ -112,7 +112,7 @@ def chosen(choice: Choice, results: Results, word: str) -> Choice:
     name = next(
         algorithm.name
         for algorithm in results.algorithms
-        if algorithm.collective == choice.cell.collective
+        if algorithm.collective == choice.configuration.collective
         and (algorithm.name == word or number in algorithm.settings.values())
     )
     return msgspec.structs.replace(choice, algorithm=name, cost_of_default=None)

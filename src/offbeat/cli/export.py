@@ -87,8 +87,9 @@ def command(
     from offbeat.results.read import read_study
     from offbeat.select.choose import select
     from offbeat.select.coverage import BEYOND
-    from offbeat.select.indistinguishable import included, sentences
     from offbeat.select.reliability import reliability
+    from offbeat.select.restrictions import include_indistinguishable as with_indistinguishable
+    from offbeat.select.restrictions import indistinguishable_notes
     from offbeat.trace.read import open_trace
     from offbeat.tuning.manifest import write_manifest
     from offbeat.tuning.unfinished import marked, settled
@@ -97,7 +98,7 @@ def command(
     summary = summed_up(open_trace(trace)) if trace is not None else None
     results = read_study(directory)
     selection = select(
-        included(results) if include_indistinguishable else results,
+        with_indistinguishable(results) if include_indistinguishable else results,
         rule,
         bootstrap=0,
         include_scenarios=include_scenarios,
@@ -116,13 +117,13 @@ def command(
     console = Console(highlight=False, soft_wrap=True)
     collectives = ", ".join(dict.fromkeys(rule.collective for rule in files.rules))
     console.print(
-        f"{counted(len(files.rules), 'measured cell')} of {collectives}, for {installation.name}:",
+        f"{counted(len(files.rules), 'measured configuration')} of {collectives}, for {installation.name}:",
         markup=False,
     )
     for path in files.files:
         console.print(f"  {path}", markup=False)
     for notice in reliability(results):
-        console.print(f"Warning: {notice.what} {notice.mend}".strip(), markup=False)
+        console.print(f"Warning: {notice.what} {notice.remedy}".strip(), markup=False)
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
@@ -131,6 +132,6 @@ def command(
         console.print(f"The file {reach_of_files(files, summary).words}.", markup=False)
     for sentence in files.insisted:
         console.print(f"Warning: {sentence}", markup=False)
-    unclear = sentences(results, are_included=include_indistinguishable)
-    notes = [*files.notes, *unclear, *environment_notes(results)]
+    ambiguous = indistinguishable_notes(results, are_included=include_indistinguishable)
+    notes = [*files.notes, *ambiguous, *environment_notes(results)]
     print_notes(console, notes, everything=all_notes, word="Note")

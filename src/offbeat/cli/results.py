@@ -40,7 +40,7 @@ def export_results(
     """Write the results of a study as CSV or JSON; times are in seconds, sizes in bytes."""
     from offbeat.results.export import export_csv, export_file, export_json
     from offbeat.results.read import read_study
-    from offbeat.select.partial import unfinished
+    from offbeat.select.restrictions import unfinished
 
     if form not in ("csv", "json"):
         raise BadInput(f"--format {form}: known are csv and json")

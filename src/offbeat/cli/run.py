@@ -105,7 +105,7 @@ def command(
         finally:
             used.close()
     for notice in reliability(read_study(directory)):
-        progress.warn(f"{notice.what} {notice.mend}".strip())
+        progress.warn(f"{notice.what} {notice.remedy}".strip())
     if is_wanted(json):
         print(closing_words(outcome, progress.counts, directory))
     write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))

@@ -37,7 +37,10 @@ def command(
         ),
     ] = None,
     with_details: Annotated[
-        bool, typer.Option("--details", help="Show the measured tables of every cell before the selection.")
+        bool,
+        typer.Option(
+            "--details", help="Show the measured tables of every configuration before the selection."
+        ),
     ] = False,
     json: Json = "",
     all_notes: AllNotes = False,
@@ -57,12 +60,13 @@ def command(
     from offbeat.results.read import read_study
     from offbeat.select import document, wording
     from offbeat.select.choose import select
-    from offbeat.select.indistinguishable import included, sentences
     from offbeat.select.render import rendered
+    from offbeat.select.restrictions import include_indistinguishable as with_indistinguishable
+    from offbeat.select.restrictions import indistinguishable_notes
 
     results = read_study(directory)
     selection = select(
-        included(results) if include_indistinguishable else results,
+        with_indistinguishable(results) if include_indistinguishable else results,
         rule,
         within=wording.parse_share(within),
         bootstrap=bootstrap,
@@ -73,7 +77,7 @@ def command(
     console = Console(highlight=False)
     if is_wanted(json):
         console.print(rendered(selection, console, with_details, all_notes=all_notes))
-        for sentence in sentences(results, are_included=include_indistinguishable):
+        for sentence in indistinguishable_notes(results, are_included=include_indistinguishable):
             console.print(f"Note: {sentence}", markup=False, soft_wrap=True)
     write_json(json, lambda: document.encoded(selection))
     if not selection.choices:

@@ -34,7 +34,8 @@ def command(
     trace: TraceOption = None,
     json: Json = "",
 ) -> None:
-    """Prove, cell by cell, which algorithm runs with the tuning files, and that they break no legal call."""
+    """Prove, configuration by configuration, which algorithm runs with the tuning files, and that they break
+    no legal call."""
     from offbeat.cli.trace_options import summed_up
     from offbeat.engines.progress import RunProgress
     from offbeat.predict.reach import reach_of_files

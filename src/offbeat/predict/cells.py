@@ -14,8 +14,8 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.mpi.probe import FAMILIES, Stranger, read_library_version
 from offbeat.predict.recorded import Calls
-from offbeat.select.coverage import answering, size_ranges
-from offbeat.select.table import Cell, DelayTable, delay_tables
+from offbeat.select.coverage import covering_size, size_ranges
+from offbeat.select.table import Configuration, DelayTable, delay_tables
 from offbeat.trace.tables import library_words
 from offbeat.units import format_size, format_time
 
@@ -61,22 +61,22 @@ def source(results: Results, library: str) -> Source:
 def cell_for(calls: Calls, source: Source) -> Found:
     """The cell that stands for some calls. Raises :class:`BadInput` where none does, with what there is."""
     where = source.results.directory
-    same = [table for table in source.tables if table.cell.collective == calls.collective]
+    same = [table for table in source.tables if table.configuration.collective == calls.collective]
     if not same:
-        there = ", ".join(dict.fromkeys(table.cell.collective for table in source.tables))
+        there = ", ".join(dict.fromkeys(table.configuration.collective for table in source.tables))
         raise BadInput(
             f"{calls.words}: {where} holds no {calls.collective}, but {there}; measure it, or choose other"
             " calls of the trace with --collective"
         )
-    fitting = [table for table in same if table.cell.p == calls.processes]
+    fitting = [table for table in same if table.configuration.p == calls.processes]
     if not fitting:
-        there = ", ".join(str(p) for p in sorted({table.cell.p for table in same}))
+        there = ", ".join(str(p) for p in sorted({table.configuration.p for table in same}))
         raise BadInput(
             f"{calls.words} ran on {calls.processes} processes, and {where} holds {calls.collective} on"
             f" p = {there}: what an algorithm takes depends on p; measure it with p = {calls.processes}"
         )
-    sizes = sorted({table.cell.bytes for table in fitting})
-    answers = answering(sizes, calls.size_bytes)
+    sizes = sorted({table.configuration.bytes for table in fitting})
+    answers = covering_size(sizes, calls.size_bytes)
     if answers is None:
         there = ", ".join(format_size(size) for size in sizes)
         low, high = size_ranges(sizes)[0][0], size_ranges(sizes)[-1][1]
@@ -91,7 +91,7 @@ def cell_for(calls: Calls, source: Source) -> Found:
             f" which is too far away to predict its time (more than a factor of {FARTHEST:g}); measure it"
             f" with {format_size(calls.size_bytes)}"
         )
-    alike = [table for table in fitting if table.cell.bytes == answers]
+    alike = [table for table in fitting if table.configuration.bytes == answers]
     notes = [*_stands_for(calls, answers, sizes), *_several(alike, where)]
     return Found(table=alike[0], notes=[*notes, *_skews(calls, alike[0], source)])
 
@@ -101,14 +101,14 @@ def _stands_for(calls: Calls, answers: int, sizes: list[int]) -> list[str]:
     if calls.least_bytes == calls.most_bytes == answers:
         return []
     notes = [f"{calls.collective} of {format_size(answers)} stands for calls of {calls.size}"]
-    if any(answering(sizes, size) is None for size in (calls.least_bytes, calls.most_bytes)):
+    if any(covering_size(sizes, size) is None for size in (calls.least_bytes, calls.most_bytes)):
         notes.append(f"no measurement answers for some of the sizes of {calls.words}")
     return notes
 
 
 def _several(alike: Sequence[DelayTable], where: object) -> list[str]:
     """What the cells that fit differ in, where there are several."""
-    first, others = alike[0].cell, [table.cell for table in alike[1:]]
+    first, others = alike[0].configuration, [table.configuration for table in alike[1:]]
     if not others:
         return []
     libraries = dict.fromkeys(cell.library for cell in (first, *others))
@@ -117,12 +117,14 @@ def _several(alike: Sequence[DelayTable], where: object) -> list[str]:
             f"{where} holds {first.collective} of {format_size(first.bytes)} on p = {first.p} for several"
             f" machines or libraries: {', '.join(libraries)}; give results of one of them"
         )
-    names = [name for name in Cell.__struct_fields__ if any(_of(cell, name, first) for cell in others)]
+    names = [
+        name for name in Configuration.__struct_fields__ if any(_of(cell, name, first) for cell in others)
+    ]
     taken = ", ".join(f"{name} {getattr(first, name)}" for name in names)
     return [f"{first.collective} was measured in {len(alike)} ways; the first is taken: {taken}"]
 
 
-def _of(cell: Cell, name: str, first: Cell) -> bool:
+def _of(cell: Configuration, name: str, first: Configuration) -> bool:
     return bool(getattr(cell, name) != getattr(first, name))
 
 

@@ -1,4 +1,4 @@
-"""The algorithms that were found and what was found out about each, gathered over p and sizes."""
+"""x"""
 
 from __future__ import annotations
 
@@ -24,24 +24,23 @@ MARKS = {
     "refused": "⊘",
     "quarantined": "!",
 }
-"""A mark for each verdict, so that none is told by colour alone."""
+"""A mark for each verdict, so that verdicts do not differ only by colour."""
 
 MEANINGS = {
     "proved": "ran when forced, and computed the right result",
     "duplicate": "ran the same code as another one; not measured again",
     "fell_back": "the library silently ran something else; not measured",
-    "indistinguishable": "ran, but cannot be told from another one; measured, selected only on request",
-    "unproved": "set, but nothing shows what ran; measured, never selected",
+    "indistinguishable": "ran, but cannot be distinguished from another one; measured, selected only on request",
+    "unproved": "set, but what ran could not be observed; measured, never selected",
     "wrong": "computed a wrong result; not measured",
     "refused": "the library answered with an error; not measured",
     "quarantined": "crashed, hung or aborted the job; not measured",
 }
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """One verdict on one algorithm. ``where`` is empty if it holds everywhere; ``evidence`` is what was seen,
-    each once.
-    """
+class VerdictLine(Struct, frozen=True, kw_only=True):
+    """One verdict on one algorithm. ``where`` is empty if it holds everywhere; ``evidence`` lists what was
+    observed to run, each once."""
 
     algorithm: str
     settings: str
@@ -51,16 +50,16 @@ class Line(Struct, frozen=True, kw_only=True):
     evidence: list[str]
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """The algorithms of one collective: how many have each verdict somewhere, and the lines."""
+class CollectiveAlgorithms(Struct, frozen=True, kw_only=True):
+    """The algorithms of one collective: the number with each verdict, and the lines."""
 
     collective: str
     counts: dict[str, int]
-    lines: list[Line]
+    lines: list[VerdictLine]
 
 
-def found(results: Results) -> list[Found]:
-    """Every collective's algorithms with their verdicts, in the order in which the library lists them."""
+def algorithm_verdicts(results: Results) -> list[CollectiveAlgorithms]:
+    """Every collective's algorithms with their verdicts, in the library's order."""
     collectives = dict.fromkeys(
         [algorithm.collective for algorithm in results.algorithms]
         + [verdict.collective for verdict in results.verdicts]
@@ -68,7 +67,7 @@ def found(results: Results) -> list[Found]:
     return [_collective(results, collective) for collective in collectives]
 
 
-def _collective(results: Results, collective: str) -> Found:
+def _collective(results: Results, collective: str) -> CollectiveAlgorithms:
     settings = {
         algorithm.name: " ".join(f"{name}={value}" for name, value in algorithm.settings.items())
         for algorithm in results.algorithms
@@ -86,18 +85,18 @@ def _collective(results: Results, collective: str) -> Found:
         for status in MARKS
         if any(line.status == status for line in lines)
     }
-    return Found(collective=collective, counts=counts, lines=lines)
+    return CollectiveAlgorithms(collective=collective, counts=counts, lines=lines)
 
 
-def _lines(name: str, settings: str, verdicts: list[Verdict]) -> list[Line]:
-    """An algorithm's verdicts, those that say the same in one line; a line without verdict if it has none."""
+def _lines(name: str, settings: str, verdicts: list[Verdict]) -> list[VerdictLine]:
+    """An algorithm's verdicts, equal ones in one line; a line without verdict if it has none."""
     groups: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in verdicts:
         groups.setdefault((verdict.status, _reason(verdict)), []).append(verdict)
     if not groups:
-        return [Line(algorithm=name, settings=settings, status="", where="", reason="", evidence=[])]
+        return [VerdictLine(algorithm=name, settings=settings, status="", where="", reason="", evidence=[])]
     return [
-        Line(
+        VerdictLine(
             algorithm=name,
             settings=settings,
             status=status,

@@ -20,7 +20,7 @@ from plotly.offline import get_plotlyjs
 import offbeat
 from offbeat.errors import BadInput
 from offbeat.report import figures, found, interactive, labels, measured, patterns, verdict, warnings
-from offbeat.report.cells import CellView, views
+from offbeat.report.configurations import ConfigurationView, views
 from offbeat.report.grids import Grid, grids
 from offbeat.report.palette import TONES
 from offbeat.report.pictures import Album, Link, Progress, Shown
@@ -36,8 +36,8 @@ from offbeat.whole_file import write_whole_file
 if TYPE_CHECKING:
     from offbeat.results.read import Results
 
-OPEN_CELLS = 3
-"""How many cells are unfolded when the page opens."""
+OPEN_CONFIGURATIONS = 3
+"""How many configurations are unfolded when the page opens."""
 
 
 def write_report(
@@ -77,7 +77,7 @@ def _page(results: Results, selection: Selection, directory: Path, album: Album)
         _about(results)
         | _outcome(results, selection, shown, written)
         | _pictures(results, selection, shown, album)
-        | _cells(shown)
+        | _configurations(shown)
         | _plot(shown, results.repetitions)
         | {
             "found": found.found(results),
@@ -104,7 +104,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "name": _breakable,
-        "size": lambda view: labels.size_label(view.cell),
+        "size": lambda view: labels.size_label(view.configuration),
         "confidence": wording.confidence,
         "percent": wording.percent,
         "ratio": partial(wording.ratio, decimals=3),
@@ -153,7 +153,7 @@ def _tone_rules() -> str:
 
 
 def _outcome(
-    results: Results, selection: Selection, shown: Sequence[CellView], written: Use | None
+    results: Results, selection: Selection, shown: Sequence[ConfigurationView], written: Use | None
 ) -> dict[str, Any]:
     """The verdict, the selection table, and the warnings."""
     selected = [view for view in shown if view.choice is not None]
@@ -163,14 +163,15 @@ def _outcome(
         "within": wording.share_label(selection.terms.within),
         "notices": warnings.warnings(results, shown, written),
         "selected": selected,
-        "several_libraries": len({view.cell.library for view in shown}) > 1,
+        "several_libraries": len({view.configuration.library for view in shown}) > 1,
     }
 
 
 def _pictures(
-    results: Results, selection: Selection, shown: Sequence[CellView], album: Album
+    results: Results, selection: Selection, shown: Sequence[ConfigurationView], album: Album
 ) -> dict[str, Any]:
-    """The tables of every cell and all pictures; written as files too where the album has a directory."""
+    """The tables of every configuration and all pictures; written as files too where the album has a
+    directory."""
     tables = {view.slug: grids(view, selection.terms.within) for view in shown}
     costs = verdict.costs(shown)
     drawn = patterns.patterns(results)
@@ -197,7 +198,7 @@ def _cost_picture(
     subject = (
         f"{name}: score of the no-delay winner against the selected one’s, rule ‘{selection.terms.rule}’"
     )
-    alt = "; ".join(f"{line.cell}: {labels.typeset(wording.cost(line.share))}" for line in lines)
+    alt = "; ".join(f"{line.configuration}: {labels.typeset(wording.cost(line.share))}" for line in lines)
     figure = figures.cost_figure(lines, subject, full_bar)
     return album.shown(figure, f"{labels.slug(name)}-cost", f"Cost of the no-delay winner for {name}: {alt}")
 
@@ -214,24 +215,24 @@ def _grid_files(grid: Grid, slug: str, album: Album) -> list[Link]:
     return album.links(partial(figures.grid_figure, grid), f"{slug}-{grid.kind}")
 
 
-def _cells(shown: Sequence[CellView]) -> dict[str, Any]:
-    """The cells, where to find each, and why some have no times."""
+def _configurations(shown: Sequence[ConfigurationView]) -> dict[str, Any]:
+    """The configurations, where to find each, and why some have no times."""
     return {
         "views": shown,
         "index": _index(shown),
-        "open_cells": OPEN_CELLS,
+        "open_configurations": OPEN_CONFIGURATIONS,
         "lost": {view.slug: _lost(view) for view in shown if view.table is None},
         "last_delay": labels.LAST_DELAY,
     }
 
 
-def _index(shown: Sequence[CellView]) -> dict[str, Any]:
+def _index(shown: Sequence[ConfigurationView]) -> dict[str, Any]:
     """Collectives and p down, sizes across."""
-    sizes = sorted({view.cell.bytes for view in shown})
-    rows: dict[str, dict[int, list[CellView]]] = {}
+    sizes = sorted({view.configuration.bytes for view in shown})
+    rows: dict[str, dict[int, list[ConfigurationView]]] = {}
     for view in shown:
-        name = f"{view.cell.collective} · {labels.processes_label(view.cell)}"
-        rows.setdefault(name, {}).setdefault(view.cell.bytes, []).append(view)
+        name = f"{view.configuration.collective} · {labels.processes_label(view.configuration)}"
+        rows.setdefault(name, {}).setdefault(view.configuration.bytes, []).append(view)
     return {
         "sizes": [format_size(size) for size in sizes],
         "rows": [
@@ -240,8 +241,8 @@ def _index(shown: Sequence[CellView]) -> dict[str, Any]:
     }
 
 
-def _lost(view: CellView) -> list[str]:
-    """Why the cases of a cell without any time have none."""
+def _lost(view: ConfigurationView) -> list[str]:
+    """Why the cases of a configuration without any time have none."""
     groups = view.cases.group_by("algorithm", "status", "reason", maintain_order=True).agg(pl.col("pattern"))
     return [
         f"{algorithm} under {', '.join(dict.fromkeys(under))}: {status}; {reason or 'no reason on record'}"
@@ -249,12 +250,15 @@ def _lost(view: CellView) -> list[str]:
     ]
 
 
-def _plot(shown: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, Any]:
+def _plot(shown: Sequence[ConfigurationView], repetitions: pl.DataFrame) -> dict[str, Any]:
     """The data of the interactive plot, and the library that draws it, once; neither where nothing was
-    measured.
-    """
+    measured."""
     data = interactive.payload(shown, repetitions)
-    return {"plot": data, "plotly": Markup(get_plotlyjs())} if data["cells"] else {"plot": None, "plotly": ""}
+    return (
+        {"plot": data, "plotly": Markup(get_plotlyjs())}
+        if data["configurations"]
+        else {"plot": None, "plotly": ""}
+    )
 
 
 def _study_text(directory: Path) -> str:

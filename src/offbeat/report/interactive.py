@@ -1,7 +1,4 @@
-"""The data behind the page's plot: how the last delays of every case are distributed.
-
-The page holds the repetitions' last delays, thinned to evenly spaced order statistics where a study has so
-many that the file would grow beyond reason: smallest, largest and the quartiles in between stay.
+"""x
 """
 
 from __future__ import annotations
@@ -13,32 +10,39 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from offbeat.report.cells import CellView
+from offbeat.report.configurations import ConfigurationView
 from offbeat.select import wording
 from offbeat.select.certainty import samples_of
 from offbeat.select.table import DelayTable
 
-BUDGET = 250_000
-"""Numbers in a page at most, all cases together (five a case at least): about two megabytes of text."""
+MAXIMUM_VALUES = 250_000
+"""Maximum number of values in a page, all cases together: about two megabytes of text."""
 
-LEAST = 5
-"""Numbers a case at least: smallest, quartiles, largest."""
+MINIMUM_PER_CASE = 5
+"""Minimum number of values per case: minimum, quartiles, maximum."""
 
 
-def payload(views: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, Any]:
-    """What the page's script draws from: ``cells``, each with its unit and ``values[pattern][algorithm]``.
+def distributions(views: Sequence[ConfigurationView], repetitions: pl.DataFrame) -> dict[str, Any]:
+    """The data of the distribution plot: ``configurations``, each with its unit and
+    ``values[pattern][algorithm]``.
 
-    Values are in the cell's unit. A case without repetitions on record (an import) has its median alone.
-    ``thinned`` is how many numbers stand for a case where some were left out, else 0; ``repeated`` says
-    whether any case has several repetitions.
+    Values are in the configuration's unit. A case without repetitions on record (an import) has its median
+    alone. ``thinned`` is how many numbers stand for a case where some were left out, else 0; ``repeated``
+    says whether any case has several repetitions.
     """
     samples = {case: repeated.last_delay_s for case, repeated in samples_of(repetitions).items()}
     shown = [view for view in views if view.table is not None]
     number = sum(int(np.isfinite(view.table.last_delay_s).sum()) for view in shown if view.table is not None)
-    most = max(LEAST, BUDGET // max(number, 1))
-    cells = [_cell(view, view.table, samples, most) for view in shown if view.table is not None]
+    most = max(MINIMUM_PER_CASE, MAXIMUM_VALUES // max(number, 1))
+    configurations = [
+        _configuration(view, view.table, samples, most) for view in shown if view.table is not None
+    ]
     longest = max((len(values) for values in samples.values()), default=0)
-    return {"cells": cells, "thinned": most if longest > most else 0, "repeated": longest > 1}
+    return {
+        "configurations": configurations,
+        "thinned": most if longest > most else 0,
+        "repeated": longest > 1,
+    }
 
 
 def thinned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
@@ -49,8 +53,8 @@ def thinned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     return np.asarray(np.quantile(values, np.linspace(0, 1, most)))
 
 
-def _cell(
-    view: CellView, table: DelayTable, samples: dict[str, NDArray[np.float64]], most: int
+def _configuration(
+    view: ConfigurationView, table: DelayTable, samples: dict[str, NDArray[np.float64]], most: int
 ) -> dict[str, Any]:
     unit, per_second = wording.common_unit(table.last_delay_s)
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """One line: what, and the value with its unit."""
+    """A line of a table: a name, and the value with its unit."""
 
     name: str
     value: str
 
 
 def quality(results: Results) -> list[Fact]:
-    """What the cases tell about the measurement: how many, how often repeated, how exact."""
+    """The quality of the measurement: numbers of cases and repetitions, largest errors."""
     cases = results.cases
     measured = cases.filter(pl.col("status").is_in(list(HAS_TIME)))
     valid, invalid = (int(measured[name].sum() or 0) for name in ("repetitions", "invalid"))
@@ -51,18 +51,18 @@ def quality(results: Results) -> list[Fact]:
 
 
 def machine(provenance: Mapping[str, Any]) -> list[Fact]:
-    """Everything on record about the machine, the library and its settings, one line a value."""
+    """The recorded facts about the machine, the library and its settings, one line per value."""
     return [
         Fact(name=name.removesuffix(" bytes").removesuffix(" s"), value=value)
-        for name, value in _flat(provenance, "")
+        for name, value in _flattened(provenance, "")
     ]
 
 
 def libraries(results: Results) -> str:
-    """The libraries (or the machines that an import names)."""
-    found = [str(name) for name in dict.fromkeys(results.cases["library"])]
-    known = results.provenance.get("library")
-    return ", ".join(found) or (str(known) if isinstance(known, str) else "")
+    """The libraries (or the machines named by an import)."""
+    names = [str(name) for name in dict.fromkeys(results.cases["library"])]
+    recorded = results.provenance.get("library")
+    return ", ".join(names) or (str(recorded) if isinstance(recorded, str) else "")
 
 
 def processes(results: Results) -> str:
@@ -77,41 +77,41 @@ def _statuses(cases: pl.DataFrame) -> str:
 
 def _spread(repetitions: pl.Series, total: int) -> str:
     least, most = (int(value) for value in (repetitions.min() or 0, repetitions.max() or 0))  # type: ignore[arg-type]
-    each = f"{least} a case" if least == most else f"{least} to {most} a case"
+    each = f"{least} per case" if least == most else f"{least} to {most} per case"
     return f"{total} ({each})"
 
 
 def _processes_and_threads(results: Results) -> list[Fact]:
-    """How many processes shared a node's hardware threads; nothing where that is not known."""
+    """The processes and hardware threads of a node; empty if unknown."""
     threads = threads_of(results.provenance)
-    here = results.cases.filter(pl.col("engine") == "mpi")
-    if threads is None or not here.height:
+    measured = results.cases.filter(pl.col("engine") == "mpi")
+    if threads is None or not measured.height:
         return []
-    most = max(p / max(nodes, 1) for p, nodes in here.select("p", "nodes").iter_rows())
+    most = max(p / max(nodes, 1) for p, nodes in measured.select("p", "nodes").iter_rows())
     state = "oversubscribed" if most > threads else "not oversubscribed"
     value = f"up to {most:.0f} on {labels.count(threads, 'hardware thread')}: {state}"
     return [Fact(name="processes on a node", value=value)]
 
 
-def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
-    """Nested facts with their path as name and their values as text; empty ones are left out."""
+def _flattened(value: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Nested facts with their path as name and their values as text; empty ones are omitted."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            part = _spoken(str(key))
-            yield from _flat(inner, f"{name} · {part}" if name else part)
+            part = _key_label(str(key))
+            yield from _flattened(inner, f"{name} · {part}" if name else part)
     elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
         for number, entry in enumerate(value, 1):
-            yield from _flat(entry, f"{name} {number}")
+            yield from _flattened(entry, f"{name} {number}")
     elif isinstance(value, list):
-        yield name, ", ".join(_plain(name, entry) for entry in value) or "none"
+        yield name, ", ".join(_value_label(name, entry) for entry in value) or "none"
     elif isinstance(value, bool):
         yield name, "yes" if value else "no"
     elif value is not None and value != "":
-        yield name, _plain(name, value)
+        yield name, _value_label(name, value)
 
 
-def _plain(name: str, value: Any) -> str:
-    """A value as text; the end of a name tells the unit of a number."""
+def _value_label(name: str, value: Any) -> str:
+    """A value as text; the suffix of the name determines the unit of a number."""
     if isinstance(value, int | float) and name.endswith(" s"):
         return format_time(float(value))
     if isinstance(value, int) and name.endswith(" bytes"):
@@ -119,8 +119,6 @@ def _plain(name: str, value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _spoken(key: str) -> str:
-    """A key in words: ``usable_threads`` is ``usable threads``; names that are no keys of ours stay as they
-    are.
-    """
+def _key_label(key: str) -> str:
+    """A key as a label: ``usable_threads`` becomes ``usable threads``; other names are unchanged."""
     return key.replace("_", " ") if re.fullmatch(r"[a-z][a-z0-9_]*", key) else key

@@ -13,22 +13,20 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import BAND
 from offbeat.pattern.shapes import SHAPES, delays
-from offbeat.report.figures import Drawn
+from offbeat.report.figures import PatternPlot
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
 
 
-class Patterns(Struct, frozen=True, kw_only=True):
-    """``drawn`` are the patterns in the order of the cases; ``missing`` names those nothing is known of, with
-    why.
-    """
+class PatternPlots(Struct, frozen=True, kw_only=True):
+    """The patterns to draw, in the order of the cases, and ``missing``: those that cannot be drawn, with the reason."""
 
-    drawn: list[Drawn]
+    drawn: list[PatternPlot]
     missing: list[str]
 
 
-def patterns(results: Results) -> Patterns:
+def pattern_plots(results: Results) -> PatternPlots:
     """Each shape, scenario and replay once, at the largest p that it was measured with."""
     drawn, missing = [], []
     ranks: pl.DataFrame | None = None
@@ -38,19 +36,19 @@ def patterns(results: Results) -> Patterns:
         remark = f"skew {remark}" if remark else ""
         row = rows.row(0, named=True)
         if row["pattern_kind"] == "shape" and shape in SHAPES:
-            found: Drawn | str = _shape(row, remark, _seed(results.study))
+            plot: PatternPlot | str = _shape(row, remark, _seed(results.study))
         else:
             ranks = results.ranks() if ranks is None else ranks
-            found = (
-                _replayed(rows, ranks)
+            plot = (
+                _replay(rows, ranks)
                 if row["pattern_kind"] == "replay"
-                else _as_measured(rows, remark, ranks)
+                else _scenario(rows, remark, ranks)
             )
-        if isinstance(found, Drawn):
-            drawn.append(found)
+        if isinstance(plot, PatternPlot):
+            drawn.append(plot)
         else:
-            missing.append(found)
-    return Patterns(drawn=drawn, missing=missing)
+            missing.append(plot)
+    return PatternPlots(drawn=drawn, missing=missing)
 
 
 def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
@@ -68,30 +66,30 @@ def _seed(study: dict[str, Any]) -> int:
     return int(section.get("seed", 1)) if isinstance(section, dict) else 1
 
 
-def _shape(row: dict[str, Any], remark: str, seed: int) -> Drawn | str:
+def _shape(row: dict[str, Any], remark: str, seed: int) -> PatternPlot | str:
     """A shape at the p and placement of one case."""
     try:
         values = delays(row["shape"], row["p"], 1.0, seed=seed, ppn=row["ppn"])
     except BadInput as error:
         return f"{row['shape']}: {error}"
-    return Drawn(label=row["shape"], remark=remark, delays=values)
+    return PatternPlot(label=row["shape"], remark=remark, delays=values)
 
 
-def _as_measured(rows: pl.DataFrame, remark: str, ranks: pl.DataFrame) -> Drawn | str:
-    """A scenario as its processes really arrived: each rank's median arrival in one case."""
+def _scenario(rows: pl.DataFrame, remark: str, ranks: pl.DataFrame) -> PatternPlot | str:
+    """A scenario from its measured arrivals: each rank's median arrival in one case."""
     name, times = str(rows["shape"][0]), _times(rows, ranks)
     if not times.height:
-        return _unknown(name)
+        return _not_recorded(name)
     medians = times.group_by("rank").agg(pl.col("arrival_s").median())
     arrivals = medians.sort("rank")["arrival_s"].to_numpy()
-    return Drawn(label=name, remark=f"{remark} as measured".strip(), delays=arrivals - np.min(arrivals))
+    return PatternPlot(label=name, remark=f"{remark} as measured".strip(), delays=arrivals - np.min(arrivals))
 
 
-def _replayed(rows: pl.DataFrame, ranks: pl.DataFrame) -> Drawn | str:
-    """A replay: each rank's mean delay over one case's repetitions, and where nine of ten of them lie."""
+def _replay(rows: pl.DataFrame, ranks: pl.DataFrame) -> PatternPlot | str:
+    """A replay: each rank's mean delay over one case's repetitions, and their 5th and 95th percentiles."""
     name, times = str(rows["shape"][0]), _times(rows, ranks)
     if not times.height:
-        return _unknown(name)
+        return _not_recorded(name)
     delay = pl.col("arrival_s") - pl.col("arrival_s").min().over("repetition")
     low, high = (pl.col("delay").quantile(share, "linear") for share in BAND)
     spread = (
@@ -100,7 +98,7 @@ def _replayed(rows: pl.DataFrame, ranks: pl.DataFrame) -> Drawn | str:
         .agg(pl.col("delay").mean().alias("mean"), low.alias("low"), high.alias("high"))
         .sort("rank")
     )
-    return Drawn(
+    return PatternPlot(
         label=name,
         remark="mean, and 5% to 95% of the calls",
         delays=spread["mean"].to_numpy(),
@@ -109,10 +107,10 @@ def _replayed(rows: pl.DataFrame, ranks: pl.DataFrame) -> Drawn | str:
 
 
 def _times(rows: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
-    """The ranks' times in the first case that has any; nothing where none has."""
+    """The ranks' times in the first case that has any; empty if none has."""
     known = rows.filter(pl.col("case").is_in(ranks["case"].unique().implode()))
     return ranks.filter(pl.col("case") == known["case"][0]) if known.height else ranks.clear()
 
 
-def _unknown(name: str) -> str:
-    return f"{name}: the results hold no arrival times of it"
+def _not_recorded(name: str) -> str:
+    return f"{name}: the results hold no arrival times"

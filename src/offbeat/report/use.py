@@ -1,10 +1,8 @@
 """How to use the tuning files that were written from the results, and whether the library was seen to obey
-them.
-"""
+them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,7 @@ from offbeat.report import labels
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
 from offbeat.tuning.manifest import MANIFEST, read_manifest
-from offbeat.tuning.proofs import MARKS, PROOFS, read_proofs
+from offbeat.tuning.proofs import MARKS, PROOFS, Proofs, read_proofs, summary
 from offbeat.tuning.verify import DIFFERS, OBEYED
 from offbeat.units import format_size
 
@@ -29,7 +27,7 @@ FOLDER = "tuning"
 
 
 class RuleLine(Struct, frozen=True, kw_only=True):
-    """What the files say for some processes and sizes, as text."""
+    """A rule of the tuning files, as text."""
 
     collective: str
     processes: str
@@ -38,7 +36,7 @@ class RuleLine(Struct, frozen=True, kw_only=True):
 
 
 class ProofLine(Struct, frozen=True, kw_only=True):
-    """What one launch with the files showed, as text."""
+    """The proof of one probe, as text."""
 
     collective: str
     p: str
@@ -48,7 +46,7 @@ class ProofLine(Struct, frozen=True, kw_only=True):
     seen: str
 
 
-class Use(Struct, frozen=True, kw_only=True):
+class TuningStatus(Struct, frozen=True, kw_only=True):
     """The tuning files beside the results.
 
     ``trouble`` is a sentence where they cannot be read, the rest is then empty. ``usage`` are lines for a
@@ -56,7 +54,7 @@ class Use(Struct, frozen=True, kw_only=True):
     found, and is empty where it has not looked at these files. ``disobeyed`` lists the proofs that failed.
     """
 
-    trouble: str = ""
+    error: str = ""
     library: str = ""
     files: list[str] = []
     usage: list[str] = []
@@ -64,35 +62,36 @@ class Use(Struct, frozen=True, kw_only=True):
     rules: list[RuleLine] = []
     outcome: str = ""
     proofs: list[ProofLine] = []
-    disobeyed: list[str] = []
+    failed: list[str] = []
 
 
-def use(directory: Path, selection: Selection) -> Use | None:
-    """What is known of the tuning files in ``directory``; None where none have been written."""
+def tuning_status(directory: Path, selection: Selection) -> TuningStatus | None:
+    """The status of the tuning files in ``directory``; None if there are none."""
     folder = directory / FOLDER
     if not (folder / MANIFEST).is_file():
         return None
     try:
         manifest = read_manifest(folder)
     except BadInput as error:
-        return Use(trouble=str(error))
+        return TuningStatus(error=str(error))
     notes = list(manifest.tuning.notes)
     if manifest.rule != str(selection.terms.rule):
         notes.insert(
             0,
-            f"The files were written by the rule ‘{manifest.rule}’, and this report selects by"
+            f"The files were written with the rule ‘{manifest.rule}’, but this report selects by"
             f" ‘{selection.terms.rule}’.",
         )
-    proofs = _proofs(folder)
-    return Use(
+    current = _current_proofs(folder)
+    proofs = current.proofs if current else []
+    return TuningStatus(
         library=manifest.library,
         files=[str(path) for path in manifest.tuning.files],
         usage=manifest.tuning.usage,
         notes=notes,
         rules=[_rule_line(rule) for rule in manifest.tuning.rules],
-        outcome=_outcome(proofs),
+        outcome=summary(current) if current else "",
         proofs=[_proof_line(proof) for proof in proofs],
-        disobeyed=[
+        failed=[
             f"{line.collective} of {line.size} on p = {line.p}: {line.expected} {line.mark}; {line.seen}"
             for proof in proofs
             if proof.outcome not in (OBEYED, DIFFERS)
@@ -101,21 +100,12 @@ def use(directory: Path, selection: Selection) -> Use | None:
     )
 
 
-def _proofs(folder: Path) -> list[Proof]:
-    """The proofs of these very files: none if the files were written again since."""
-    found = read_proofs(folder)
-    if found is None or (folder / PROOFS).stat().st_mtime_ns < (folder / MANIFEST).stat().st_mtime_ns:
-        return []
-    return found.proofs
-
-
-def _outcome(proofs: list[Proof]) -> str:
-    if not proofs:
-        return ""
-    counts = Counter(proof.outcome for proof in proofs)
-    parts = [f"{number} {outcome}" for outcome, number in counts.items() if outcome != OBEYED]
-    more = f" ({', '.join(parts)})" if parts else ""
-    return f"Launched with the files, the library obeyed in {counts[OBEYED]} of {len(proofs)} cells{more}."
+def _current_proofs(folder: Path) -> Proofs | None:
+    """The proofs of these files; None if there are none, or if the files were rewritten after them."""
+    proofs = read_proofs(folder)
+    if proofs is None or (folder / PROOFS).stat().st_mtime_ns < (folder / MANIFEST).stat().st_mtime_ns:
+        return None
+    return proofs
 
 
 def _rule_line(rule: Rule) -> RuleLine:
@@ -134,7 +124,7 @@ def _span(low: str, high: str) -> str:
 
 
 def _proof_line(proof: Proof) -> ProofLine:
-    also = f", like {labels.count(len(proof.also), 'other')}" if proof.also else ""
+    also = f"; indistinguishable from {labels.count(len(proof.also), 'algorithm')}" if proof.also else ""
     return ProofLine(
         collective=proof.case.collective,
         p=str(proof.case.p),

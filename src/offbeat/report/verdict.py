@@ -5,70 +5,68 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from offbeat.report import labels
-from offbeat.report.cells import CellView
-from offbeat.report.figures import Cost
+from offbeat.report.configurations import ConfigurationView
+from offbeat.report.figures import Penalty
 from offbeat.select import wording
 
-NOTHING = 1e-9
-"""Costs below this share are none: both choices score the same."""
+NEGLIGIBLE = 1e-9
+"""Slowdowns below this share count as zero."""
 
 
-def sentence(selected: Sequence[CellView], shown: Sequence[CellView]) -> str:
-    """The outcome in one to three sentences; ``selected`` are those of the cells ``shown`` that have a
-    choice.
-    """
+def verdict(selected: Sequence[ConfigurationView], shown: Sequence[ConfigurationView]) -> str:
+    """The outcome in one to three sentences; ``selected`` are the configurations in ``shown`` that have a choice."""
     if not any(view.table for view in shown):
-        return "Nothing can be selected: nothing has been measured."
+        return "Nothing can be selected: no case has been measured."
     if not selected:
         return (
-            "Nothing can be selected: in no cell was an algorithm both proved to run and measured under every"
+            "Nothing can be selected: in no configuration was an algorithm both proved to run and measured"
+            " under every"
             " pattern that the rule looks at."
         )
     sentences = [_outcome(selected)]
     if missing := len(shown) - len(selected):
-        sentences.append(f"In {labels.count(missing, 'further cell')} nothing can be selected.")
+        sentences.append(f"In {labels.count(missing, 'further configuration')} nothing can be selected.")
     return " ".join(sentences)
 
 
-def _outcome(selected: Sequence[CellView]) -> str:
-    known = [view for view in selected if cost(view) is not None]
-    differing = [view for view in known if (cost(view) or 0.0) > NOTHING]
-    cells = labels.count(len(known), "cell")
+def _outcome(selected: Sequence[ConfigurationView]) -> str:
+    known = [view for view in selected if slowdown(view) is not None]
+    differing = [view for view in known if (slowdown(view) or 0.0) > NEGLIGIBLE]
+    configurations = labels.count(len(known), "configuration")
     if not known:
-        return "No cell has a no_delay measurement to compare the choices with."
+        return "No configuration has a no_delay measurement to compare the choices with."
     if not differing:
-        where = "the only cell" if len(known) == 1 else f"all {cells}"
+        where = "the only configuration" if len(known) == 1 else f"all {configurations}"
         return (
-            f"In {where} the algorithm that is fastest without delays also stays good when processes arrive"
-            " apart."
+            f"In {where} the algorithm that is fastest without delays is also good under arrival patterns."
         )
-    worst = max(differing, key=lambda view: cost(view) or 0.0)
+    worst = max(differing, key=lambda view: slowdown(view) or 0.0)
     there = "There" if len(known) == 1 else f"It matters most in {worst.title}: there"
     rival, winner = (worst.choice.no_delay_winner, worst.choice.algorithm) if worst.choice else ("", "")
-    share = wording.percent(cost(worst) or 0.0)
-    where = "the only cell" if len(known) == 1 else f"{len(differing)} of {cells}"
+    share = wording.percent(slowdown(worst) or 0.0)
+    where = "the only configuration" if len(known) == 1 else f"{len(differing)} of {configurations}"
     return (
         f"In {where} the algorithm that is fastest without delays is not the one that stays good when"
         f" processes arrive apart. {there} {rival} scores {share} worse than {winner}."
     )
 
 
-def cost(view: CellView) -> float | None:
-    """By how large a share the no-delay winner scores worse than the choice; None when unknown."""
+def slowdown(view: ConfigurationView) -> float | None:
+    """The share by which the no-delay winner scores worse than the choice; None if unknown."""
     return view.choice.cost_of_no_delay_winner if view.choice else None
 
 
-def costs(selected: Sequence[CellView]) -> dict[str, list[Cost]]:
-    """The costs in each collective's cells; collectives in which there is no difference are left out."""
-    found: dict[str, list[Cost]] = {}
+def penalties(selected: Sequence[ConfigurationView]) -> dict[str, list[Penalty]]:
+    """The penalties in each collective's configurations; collectives without any difference are omitted."""
+    by_collective: dict[str, list[Penalty]] = {}
     for view in selected:
-        choice, share = view.choice, cost(view)
+        choice, share = view.choice, slowdown(view)
         if choice is not None and share is not None and choice.no_delay_winner is not None:
-            line = Cost(
-                cell=view.place,
+            line = Penalty(
+                configuration=view.label,
                 selected=choice.algorithm,
                 no_delay_winner=choice.no_delay_winner,
                 share=share,
             )
-            found.setdefault(view.cell.collective, []).append(line)
-    return {name: lines for name, lines in found.items() if any(line.share > NOTHING for line in lines)}
+            by_collective.setdefault(view.configuration.collective, []).append(line)
+    return {name: lines for name, lines in by_collective.items() if any(line.share > NEGLIGIBLE for line in lines)}

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from offbeat.report import labels
-from offbeat.report.cells import CellView
+from offbeat.report.configurations import ConfigurationView
 from offbeat.report.use import Use
 from offbeat.select import wording
-from offbeat.select.partial import unfinished
 from offbeat.select.reliability import (
-    Measured,
+    Evidence,
     Notice,
     busy,
     clock_bound,
+    evidence_of,
     few_repetitions,
     invalid_share,
     late_starts,
-    measured_of,
     oversubscribed,
     quarantined,
     wide_intervals,
 )
+from offbeat.select.restrictions import unfinished
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.schema import SIMULATING
 
@@ -39,32 +39,36 @@ SURE = 0.95
 """A choice that loses no more than the tolerance in fewer repeated studies than this is uncertain."""
 
 
-class Evidence(Measured, frozen=True, kw_only=True):
+class ReportEvidence(Evidence, frozen=True, kw_only=True):
     """What the report's warnings are judged from, beside what was measured."""
 
-    views: Sequence[CellView]
+    views: Sequence[ConfigurationView]
     written: Use | None = None
 
 
-def warnings(results: Results, views: Sequence[CellView], written: Use | None = None) -> list[Notice]:
+def warnings(
+    results: Results, views: Sequence[ConfigurationView], written: Use | None = None
+) -> list[Notice]:
     """Every warning that holds, the gravest first; ``written`` are the tuning files."""
-    evidence = Evidence(results=results, views=views, measured=measured_of(results).measured, written=written)
+    evidence = ReportEvidence(
+        results=results, views=views, measured=evidence_of(results).measured, written=written
+    )
     found = [judge(evidence) for judge in _JUDGES]
     return [notice for notice in found if notice is not None]
 
 
-def nothing_measured(evidence: Evidence) -> Notice | None:
+def nothing_measured(evidence: ReportEvidence) -> Notice | None:
     """No case has a time."""
     if evidence.measured.height:
         return None
     return Notice(
         what="Nothing has been measured yet.",
         why="There is no time to compare, so nothing can be selected.",
-        mend="Run the study, or go on with it: ‘offbeat run’. ‘offbeat status’ says how far it is.",
+        remedy="Run the study, or go on with it: ‘offbeat run’. ‘offbeat status’ says how far it is.",
     )
 
 
-def not_finished(evidence: Evidence) -> Notice | None:
+def not_finished(evidence: ReportEvidence) -> Notice | None:
     """Cases of the study that are still to be measured."""
     study = unfinished(evidence.results)
     if study is None:
@@ -72,12 +76,12 @@ def not_finished(evidence: Evidence) -> Notice | None:
     return Notice(
         what=study.sentence,
         why="A choice among some of the algorithms, or under some of the patterns, may change once all are"
-        " measured. Tuning files leave partial cells out.",
-        mend="Go on with the study: ‘offbeat run’.",
+        " measured. Tuning files leave partial configurations out.",
+        remedy="Go on with the study: ‘offbeat run’.",
     )
 
 
-def wrong_results(evidence: Evidence) -> Notice | None:
+def wrong_results(evidence: ReportEvidence) -> Notice | None:
     """Algorithms that computed something wrong."""
     bad = [verdict for verdict in evidence.results.verdicts if verdict.status == "wrong"]
     if not bad:
@@ -87,12 +91,12 @@ def wrong_results(evidence: Evidence) -> Notice | None:
         what=f"{labels.count(len(names), 'algorithm')} computed a wrong result.",
         why="What came out was compared with a result computed locally."
         " These algorithms were not measured and are never selected.",
-        mend="Report it to the library’s authors; a newer version of the library may have mended it.",
+        remedy="Report it to the library’s authors; a newer version of the library may have mended it.",
         details=names,
     )
 
 
-def governor(evidence: Evidence) -> Notice | None:
+def governor(evidence: ReportEvidence) -> Notice | None:
     """A frequency governor that lets the processors' clock rate drift."""
     frequency = evidence.results.provenance.get("frequency")
     governors = frequency.get("governors") if isinstance(frequency, dict) else None
@@ -101,12 +105,12 @@ def governor(evidence: Evidence) -> Notice | None:
     return Notice(
         what=f"The processors’ frequency governor was {', '.join(governors)}.",
         why="The clock rate follows the load, so the same work takes longer or shorter from case to case.",
-        mend="Ask for the governor ‘performance’ (‘cpupower frequency-set -g performance’,"
+        remedy="Ask for the governor ‘performance’ (‘cpupower frequency-set -g performance’,"
         " or the batch system’s option for it).",
     )
 
 
-def unproved(evidence: Evidence) -> Notice | None:
+def unproved(evidence: ReportEvidence) -> Notice | None:
     """Measured algorithms of which nothing shows that they ran."""
     rows = evidence.measured.filter((pl.col("proof") == "unproved") & (pl.col("algorithm") != DEFAULT))
     names = rows.select("collective", "algorithm").unique(maintain_order=True).rows()
@@ -115,26 +119,26 @@ def unproved(evidence: Evidence) -> Notice | None:
     return Notice(
         what=f"{labels.count(len(names), 'algorithm')} could not be proved to have run.",
         why="The library may have run something else without saying so. They are shown, and never selected.",
-        mend="‘offbeat doctor’ says what can be proved with this library, and why something cannot.",
+        remedy="‘offbeat doctor’ says what can be proved with this library, and why something cannot.",
         details=[f"{collective} {algorithm}" for collective, algorithm in names],
     )
 
 
-def disobeyed(evidence: Evidence) -> Notice | None:
+def disobeyed(evidence: ReportEvidence) -> Notice | None:
     """Tuning files that the library was not shown to obey."""
     if evidence.written is None or not evidence.written.disobeyed:
         return None
     lines = evidence.written.disobeyed
     return Notice(
-        what=f"In {labels.count(len(lines), 'cell')} the library was not shown to obey its tuning files.",
+        what=f"{labels.count(len(lines), 'probe')} did not show that the library obeys its tuning files.",
         why="‘offbeat verify’ launched it with the files and saw something else, or could not see what ran.",
-        mend="The lines name what was seen; ‘What the files say’ below has the rule that should hold.",
+        remedy="The lines name what was seen; ‘What the files say’ below has the rule that should hold.",
         details=lines,
     )
 
 
-def default_is_better(evidence: Evidence) -> Notice | None:
-    """Cells in which the library's own choice beats the selected algorithm."""
+def default_is_better(evidence: ReportEvidence) -> Notice | None:
+    """Configurations in which the library's own choice beats the selected algorithm."""
     better = [
         f"{view.title}: {wording.percent(-cost)} better than {view.choice.algorithm}"
         for view in evidence.views
@@ -143,16 +147,16 @@ def default_is_better(evidence: Evidence) -> Notice | None:
     if not better:
         return None
     return Notice(
-        what=f"In {labels.count(len(better), 'cell')} the library’s own choice does better than the selected"
+        what=f"In {labels.count(len(better), 'configuration')} the library’s default is faster than the selected"
         " algorithm.",
         why="Its default can use algorithms, or parameters of them, that were not measured by name;"
         " or the difference is noise.",
-        mend='Measure all algorithms ([[collective]] algorithms = ["all"]), or keep the default there.',
+        remedy='Measure all algorithms ([[collective]] algorithms = ["all"]), or keep the default there.',
         details=better,
     )
 
 
-def uncertain_choices(evidence: Evidence) -> Notice | None:
+def uncertain_choices(evidence: ReportEvidence) -> Notice | None:
     """Choices that a repeated study may find to lose more than is tolerated."""
     uncertain = [
         f"{view.title}: {view.choice.algorithm}, {wording.percent(one.within_tolerance)} within the"
@@ -167,25 +171,25 @@ def uncertain_choices(evidence: Evidence) -> Notice | None:
         why=f"If the study were repeated, the choice would be as good as the best in fewer than"
         f" {wording.percent(SURE)} of the repetitions: what differs between launches is as large as what"
         " differs between algorithms.",
-        mend="Raise blocks and maximum in [repetitions], or measure on a quieter machine.",
+        remedy="Raise blocks and maximum in [repetitions], or measure on a quieter machine.",
         details=uncertain,
     )
 
 
-def left_out(evidence: Evidence) -> Notice | None:
-    """Cells in which nothing could be selected."""
-    cells = [f"{view.title}: {view.left_out}" for view in evidence.views if view.left_out]
-    if not cells or not evidence.measured.height:
+def left_out(evidence: ReportEvidence) -> Notice | None:
+    """Configurations in which nothing could be selected."""
+    configurations = [f"{view.title}: {view.left_out}" for view in evidence.views if view.left_out]
+    if not configurations or not evidence.measured.height:
         return None
     return Notice(
-        what=f"For {labels.count(len(cells), 'cell')} nothing could be selected.",
+        what=f"For {labels.count(len(configurations), 'configuration')} nothing could be selected.",
         why="The library’s default stays there.",
-        mend="Measure there what the reasons name.",
-        details=cells,
+        remedy="Measure there what the reasons name.",
+        details=configurations,
     )
 
 
-def cautions(evidence: Evidence) -> Notice | None:
+def cautions(evidence: ReportEvidence) -> Notice | None:
     """What the selection says about single choices."""
     sentences = [
         f"{view.title}: {sentence}"
@@ -202,7 +206,7 @@ def cautions(evidence: Evidence) -> Notice | None:
     )
 
 
-def remarks(evidence: Evidence) -> Notice | None:
+def remarks(evidence: ReportEvidence) -> Notice | None:
     """What was said while the study ran, and while its results were read."""
     said = evidence.results.provenance.get("warnings")
     sentences = [*evidence.results.notes, *(map(str, said) if isinstance(said, list) else [])]
@@ -215,22 +219,22 @@ def remarks(evidence: Evidence) -> Notice | None:
     )
 
 
-def simulated(evidence: Evidence) -> Notice | None:
+def simulated(evidence: ReportEvidence) -> Notice | None:
     """Numbers of a model."""
     rows = evidence.measured.filter(pl.col("engine").is_in(list(SIMULATING)))
     if not rows.height:
         return None
     names = ", ".join(dict.fromkeys(rows["library"]))
     return Notice(
-        what=f"{evidence.of_measured(rows)} are simulated: {names}.",
+        what=f"{evidence.count_of(rows)} are simulated: {names}.",
         why="They are as good as the platform’s description. A model has no noise, and knows nothing of what"
         " a library does beside its algorithm.",
-        mend="Calibrate the platform (‘offbeat platform calibrate’),"
+        remedy="Calibrate the platform (‘offbeat platform calibrate’),"
         " and measure what matters on the machine.",
     )
 
 
-_JUDGES: tuple[Callable[[Evidence], Notice | None], ...] = (
+_JUDGES: tuple[Callable[[ReportEvidence], Notice | None], ...] = (
     nothing_measured,
     not_finished,
     simulated,

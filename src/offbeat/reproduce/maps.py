@@ -72,10 +72,15 @@ def maps(results: Results, only: Mapping[str, Collection[str]] | None = None) ->
         cases = cases.join(named, on=["collective", "algorithm"], how="semi", maintain_order="left")
     tables = delay_tables(cases, results.algorithms, results.verdicts)
     factors = sorted(set(results.cases.filter(results.cases["skew_policy"] != "none")["skew_factor"]))
-    collectives = list(dict.fromkeys(table.cell.collective for table in tables))
+    collectives = list(dict.fromkeys(table.configuration.collective for table in tables))
     several = len(factors) > 1
     return [
-        _map(collective, factor, [table for table in tables if table.cell.collective == collective], several)
+        _map(
+            collective,
+            factor,
+            [table for table in tables if table.configuration.collective == collective],
+            several,
+        )
         for collective in collectives
         for factor in factors
     ]
@@ -88,10 +93,10 @@ def _map(collective: str, factor: float, tables: Iterable[DelayTable], several: 
     sizes: list[int] = []
     p = 0
     for table in tables:
-        p = table.cell.p
+        p = table.configuration.p
         if NO_DELAY not in table.patterns:
             continue
-        size = table.cell.bytes
+        size = table.configuration.bytes
         sizes.append(size)
         winner = _best(table, table.patterns.index(NO_DELAY))
         winners[size] = table.algorithms[winner]

@@ -21,7 +21,7 @@ def settle(
 
     ``knobs_of`` names a rule's variables beside the choice of the algorithm itself. Returns the rules kept in
     their order, the variables for the launch, and sentences on the rules left out: of contradicting values
-    the one chosen at most measured cells wins, of equals the first.
+    the one chosen at most measured configurations wins, of equals the first.
     """
     votes: dict[str, Counter[tuple[tuple[str, str], ...]]] = {}
     for rule in rules:

@@ -3,8 +3,8 @@
 Two trees decide. The general one picks the algorithm of a collective. Before it, the device may split a
 collective into a part inside nodes and one between them (a composition), and then the general tree sees only
 the parts; on one node of a later version it is not asked at all. So for collectives that the device splits
-there is a second file, which passes exactly the tuned cells on to the general tree and leaves the device's
-own way everywhere else.
+there is a second file, which passes exactly the tuned configurations on to the general tree and leaves the
+device's own way everywhere else.
 
 Both are made from the trees inside the user's library (:mod:`offbeat.tuning.mpich_library`), because a file
 must name every collective: where one is missing, or the file itself, the program stops. A file therefore
@@ -191,7 +191,7 @@ def _tune_nonblocking(trees: Tree, collective: str, found: Sequence[Found]) -> l
         names = ", ".join(sorted({rule.algorithm.name for rule, _ in wanted}))
         notes.append(
             f"{collective} by {names} runs the nonblocking collective inside: MPI_I{collective} itself uses"
-            " the same algorithm in these cells."
+            " the same algorithm in these configurations."
         )
     if forced:
         notes.append(
@@ -226,7 +226,7 @@ def _branches(wanted: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Bran
 def _pass_on(
     compositions: Tree, embedded: Embedded, collective: str, found: Sequence[Found]
 ) -> dict[str, str]:
-    """Make the device pass the tuned cells of a collective on undivided.
+    """Make the device pass the tuned configurations of a collective on undivided.
 
     Returns the control variables that must do it where the device's tree cannot; none otherwise.
     """

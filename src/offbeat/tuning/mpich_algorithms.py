@@ -219,8 +219,7 @@ ONLY_BY_VARIABLE = frozenset(
     }
 )
 """Algorithms that a tree cannot be trusted with: its reader does not take (all of) their parameters, so that
-they
-would run with any values, or it has no condition for their restriction (ascending displacements)."""
+they would run with any values, or it has no condition for their restriction (ascending displacements)."""
 
 
 UNKNOWN = "is not among the algorithms that this library can be told to use in a file"
@@ -232,8 +231,8 @@ class InexpressibleError(Exception):
 
 class Named(Struct, frozen=True, kw_only=True):
     """What a rule needs: the leaf of its collective and, if that runs a nonblocking collective inside, the
-    leaf of
-    that one. ``by_variable`` says that the nonblocking one can only be had by its control variable."""
+    leaf of that one. ``by_variable`` says that the nonblocking one can only be had by its control
+    variable."""
 
     leaf: Leaf
     nonblocking: Leaf | None = None

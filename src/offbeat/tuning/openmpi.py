@@ -62,8 +62,7 @@ MESSAGE_SIZE = {
     "scatter": "unsafe",
 }
 """What Open MPI compares: bytes per process (allgatherv: their mean); bytes of all processes; nothing; or
-what
-processes may disagree on."""
+what processes may disagree on."""
 
 SIZE_OF_SENT = ("allgather", "alltoall")
 """Collectives whose size Open MPI takes from the send arguments, which MPI_IN_PLACE makes meaningless."""
@@ -87,8 +86,7 @@ FILE_NAME = "openmpi.rules"
 
 class Tuned(Struct, frozen=True, kw_only=True):
     """What a rules file can say of an algorithm: its number, fan-out, segment size in bytes, and requests at
-    once.
-    """
+    once."""
 
     number: int
     fanout: int

@@ -1,9 +1,9 @@
 """The tuning plan: which algorithm a library shall use for which processes and sizes, before any library's
 format.
 
-A plan holds nothing that was not measured: one rule for each cell in which an algorithm was selected, spread
-to its neighbours by the ranges of :mod:`offbeat.select.coverage`. Everywhere else the library's default
-stays.
+A plan holds nothing that was not measured: one rule for each configuration in which an algorithm was
+selected, spread to its neighbours by the ranges of :mod:`offbeat.select.coverage`. Everywhere else the
+library's default stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.select.coverage import BEYOND, process_ranges, size_ranges, turns_over
+from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
 from offbeat.tuning.safety import Wrongs, make_safe
@@ -45,9 +45,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Use ``algorithm`` for ``p_low`` to ``p_high`` processes and ``bytes_low`` to ``bytes_high`` bytes.
 
     All four are inclusive; bytes are the message size of the study: bytes per process as the MPI call states
-    it. ``p`` and ``bytes`` are the measured cell that the rule comes from. ``commutative_only`` says that the
-    algorithm was seen to compute wrongly with an operation that is not commutative. ``environment`` holds the
-    variables of this collective that the study itself set, written as the algorithm's settings are.
+    it. ``p`` and ``bytes`` are the measured configuration that the rule comes from. ``commutative_only`` says
+    that the algorithm was seen to compute wrongly with an operation that is not commutative. ``environment``
+    holds the variables of this collective that the study itself set, written as the algorithm's settings are.
     """
 
     collective: str
@@ -126,11 +126,11 @@ def plan(
     ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
     the study's provenance (keys ``family`` and ``version``), ``environment`` the variables that the study
     set, ``beyond`` how far the end sizes speak for others (:mod:`offbeat.select.coverage`). A tuning file
-    cannot tell operations, data types, roots or placements apart: where cells that differ in nothing else
-    chose differently, the algorithm chosen most often stands (of equals, the one with the
-    smaller mean score). Algorithms that are wrong for a legal call give way to others, unless all that they
-    are wrong for is among the ``allowed`` kinds (:mod:`offbeat.tuning.safety`). Raises :class:`BadInput` when
-    the library settings of a chosen algorithm are unknown, as they are for measurements made elsewhere.
+    cannot tell operations, data types, roots or placements apart: where configurations that differ in nothing
+    else chose differently, the algorithm chosen most often stands (of equals, the one with the smaller mean
+    score). Algorithms that are wrong for a legal call give way to others, unless all that they are wrong for
+    is among the ``allowed`` kinds (:mod:`offbeat.tuning.safety`). Raises :class:`BadInput` when the library
+    settings of a chosen algorithm are unknown, as they are for measurements made elsewhere.
     """
     known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     verdicts = list(verdicts)
@@ -142,22 +142,25 @@ def plan(
     notes = safe.notes + notes
     chosen, more = _agree(settled)
     notes += more
-    scores = {(one.cell.collective, one.cell.p, one.cell.bytes): one.scores for one in choices}
+    scores = {
+        (one.configuration.collective, one.configuration.p, one.configuration.bytes): one.scores
+        for one in choices
+    }
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
-        cells = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
+        configurations = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
         reach = _Reach(
             scores={(p, size): scores[own, p, size] for own, p, size in chosen if own == collective},
             beyond=beyond,
         )
-        found = _rules(collective, cells, known, wrong, environment or {}, reach)
+        found = _rules(collective, configurations, known, wrong, environment or {}, reach)
         if found:
             rules[collective] = found
     return TuningPlan(
         family=_family([rule.algorithm for some in rules.values() for rule in some], library or {}),
         version=_version(library or {}),
         rules=rules,
-        several_nodes=any(choice.cell.nodes > 1 for choice in choices),
+        several_nodes=any(choice.configuration.nodes > 1 for choice in choices),
         notes=notes,
         insisted=safe.insisted,
         beyond=beyond,
@@ -169,9 +172,10 @@ def _collective_order(collective: str) -> tuple[int, str]:
 
 
 def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
-    """The choices, and a sentence for each cell in which the library's own decision does better.
+    """The choices, and a sentence for each configuration in which the library's own decision does better.
 
-    Such a cell stays in the list and says ``default``: its neighbours' rules must not spread over it.
+    Such a configuration stays in the list and says ``default``: its neighbours' rules must not spread over
+    it.
     """
     settled, notes = [], []
     for choice in choices:
@@ -180,9 +184,9 @@ def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]
             settled.append(choice)
             continue
         settled.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
-        cell = choice.cell
+        configuration = choice.configuration
         notes.append(
-            f"{cell} is left to the library, whose own decision"
+            f"{configuration} is left to the library, whose own decision"
             f" scored {-cost:.0%} better than {choice.algorithm}, the best that it can be made to use."
         )
     return settled, notes
@@ -190,12 +194,14 @@ def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]
 
 def _agree(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], list[str]]:
     """One algorithm for each collective, p and size, and a sentence for every disagreement."""
-    cells: dict[tuple[str, int, int], list[Choice]] = {}
+    configurations: dict[tuple[str, int, int], list[Choice]] = {}
     for choice in choices:
-        cells.setdefault((choice.cell.collective, choice.cell.p, choice.cell.bytes), []).append(choice)
+        configurations.setdefault(
+            (choice.configuration.collective, choice.configuration.p, choice.configuration.bytes), []
+        ).append(choice)
     chosen: dict[tuple[str, int, int], str] = {}
     notes = []
-    for key, rivals in cells.items():
+    for key, rivals in configurations.items():
         votes = Counter(rival.algorithm for rival in rivals)
         winner = min(votes, key=lambda name: (-votes[name], _mean_score(name, rivals), name))
         chosen[key] = winner
@@ -215,13 +221,14 @@ def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
 
 
 class _Reach(Struct, frozen=True, kw_only=True):
-    """How far the choices of one collective hold: the scores of its cells (p, size), and the factor."""
+    """How far the choices of one collective hold: the scores of its configurations (p, size), and the
+    factor."""
 
     scores: dict[tuple[int, int], dict[str, float]]
     beyond: float
 
     def factors(
-        self, p: int, sizes: Sequence[int], cells: Mapping[tuple[int, int], str]
+        self, p: int, sizes: Sequence[int], configurations: Mapping[tuple[int, int], str]
     ) -> tuple[float, float]:
         """How far below the smallest and above the largest size the choices on p processes hold."""
         if len(sizes) < 2:
@@ -229,29 +236,30 @@ class _Reach(Struct, frozen=True, kw_only=True):
         ends = []
         for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
             at_last, at_neighbour = self.scores[p, last], self.scores[p, neighbour]
-            over = turns_over(cells[p, last], (last, at_last), (neighbour, at_neighbour), self.beyond)
+            over = is_overtaken(
+                configurations[p, last], (last, at_last), (neighbour, at_neighbour), self.beyond
+            )
             ends.append(1.0 if over else self.beyond)
         return ends[0], ends[1]
 
 
 def _rules(
     collective: str,
-    cells: Mapping[tuple[int, int], str],
+    configurations: Mapping[tuple[int, int], str],
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
     reach: _Reach,
 ) -> list[Rule]:
-    """The rules of one collective from its cells (p, size) → algorithm, with the ranges that the cells speak
-    for.
-    """
-    ps = sorted({p for p, _ in cells})
+    """The rules of one collective from its configurations (p, size) → algorithm, with the ranges that the
+    configurations speak for."""
+    ps = sorted({p for p, _ in configurations})
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
-        sizes = sorted(size for own, size in cells if own == p)
-        held = size_ranges(sizes, *reach.factors(p, sizes, cells))
+        sizes = sorted(size for own, size in configurations if own == p)
+        held = size_ranges(sizes, *reach.factors(p, sizes, configurations))
         for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
-            name = cells[p, size]
+            name = configurations[p, size]
             if name == DEFAULT:
                 continue
             algorithm = known.get((collective, name))

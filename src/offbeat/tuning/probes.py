@@ -1,5 +1,5 @@
-"""What to look at to prove that a library obeys its tuning files: every cell that they change, and its
-neighbours."""
+"""What to look at to prove that a library obeys its tuning files: every configuration that they change, and
+its neighbours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ KNOWN = ("proved", "indistinguishable")
 """Verdicts whose evidence says what an algorithm looks like when it runs."""
 
 MEASURED_CELL, LOWER_EDGE, UPPER_EDGE, OUTSIDE = "measured", "lower edge", "upper edge", "outside"
-"""Places to look at: a rule's measured cell, the ends of its range of sizes, and where no rule holds."""
+"""Places to look at: a rule's measured configuration, the ends of its range of sizes, and where no rule
+holds."""
 
 
 class Probe(Struct, frozen=True, kw_only=True):
@@ -27,8 +28,8 @@ class Probe(Struct, frozen=True, kw_only=True):
 
     ``case`` has p, placement, size, operation, datatype and root; its pattern means nothing. ``evidence`` is
     what was seen when that algorithm was forced; empty for the library's default outside the tuned ranges,
-    which is looked at in an untuned launch first. ``measured_bytes`` is the size of the cell that the rule
-    comes from; ``at`` the place that is looked at.
+    which is looked at in an untuned launch first. ``measured_bytes`` is the size of the configuration that
+    the rule comes from; ``at`` the place that is looked at.
     """
 
     case: Case
@@ -39,12 +40,12 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 
 def probes(tuning: TuningFiles, cases: pl.DataFrame, verdicts: Sequence[Verdict]) -> list[Probe]:
-    """A probe for each rule at its measured cell and at the ends of its range of sizes, and for sizes of each
-    tuned p that are left to the library.
+    """A probe for each rule at its measured configuration and at the ends of its range of sizes, and for
+    sizes of each tuned p that are left to the library.
 
     Those are the sizes just outside the tuned ranges, and measured ones between them that no rule covers.
     A rule that acts at every size is looked at wherever its algorithm was seen to run. ``cases`` are the
-    study's (:data:`offbeat.results.schema.CASES`): they tell how a cell was measured.
+    study's (:data:`offbeat.results.schema.CASES`): they tell how a configuration was measured.
     """
     evidence = {(v.collective, v.algorithm, v.p, v.bytes): v.evidence for v in verdicts if v.status in KNOWN}
     found: list[Probe] = []
@@ -87,7 +88,8 @@ def _edges(rule: Rule, measured: Case, evidence: str) -> list[Probe]:
 
 
 def _cases_of(rule: Rule, cases: pl.DataFrame, every_size: bool) -> list[Case]:
-    """The ways in which a rule's cells were measured: sizes, placements, operations, datatypes, roots."""
+    """The ways in which a rule's configurations were measured: sizes, placements, operations, datatypes,
+    roots."""
     rows = cases.filter(
         (pl.col("collective") == rule.collective)
         & (pl.col("p") == rule.p)

@@ -68,7 +68,7 @@ def table(proofs: Sequence[Proof]) -> Fitted:
     made.add_column("seen")
     for proof in proofs:
         case = proof.case
-        cells = (
+        configurations = (
             case.collective,
             str(case.p),
             "–" if case.collective == "barrier" else format_size(case.bytes),
@@ -76,7 +76,7 @@ def table(proofs: Sequence[Proof]) -> Fitted:
             MARKS[proof.outcome],
             _seen(proof),
         )
-        made.add_row(*cells)
+        made.add_row(*configurations)
     return made
 
 
@@ -105,7 +105,7 @@ def summary(proofs: Proofs) -> str:
     if outside:
         sentence += (
             f"; outside the tuned sizes the library's own decision stands in {outside.count(OBEYED)} of"
-            f" {counted(len(outside), 'cell')}"
+            f" {counted(len(outside), 'configuration')}"
         )
     return f"{sentence}."
 

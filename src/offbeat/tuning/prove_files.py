@@ -35,7 +35,8 @@ from offbeat.tuning.write import measured_library
 def prove_files(
     results: Results, manifest: Manifest, mpi: str, folder: Path, told: Told
 ) -> tuple[Proofs, TriedCalls]:
-    """Launch the library with its tuning files: look at every cell that they change, and try legal calls.
+    """Launch the library with its tuning files: look at every configuration that they change, and try legal
+    calls.
 
     ``told`` hears how it goes on; ``mpi`` names another installation than the one that the files were written
     for. Raises :class:`BadInput` where files are missing, where the installation is of another family, and

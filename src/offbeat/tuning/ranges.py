@@ -33,8 +33,7 @@ class ProcessRow(Struct, frozen=True, kw_only=True):
 
 class Segment(Struct, frozen=True, kw_only=True):
     """``rule`` holds for sizes ``low`` to ``high`` (inclusive), in whatever the library calls the message
-    size.
-    """
+    size."""
 
     low: int
     high: int
@@ -55,8 +54,7 @@ def process_rows(rules: Sequence[Rule]) -> list[ProcessRow]:
 
 def steps(row: ProcessRow) -> list[tuple[int, int]]:
     """Cut a row's processes into the groups that share thresholds: each number alone, unless they are very
-    many.
-    """
+    many."""
     if row.p_high - row.p_low < EXACT_STEPS:
         return [(p, p) for p in range(row.p_low, row.p_high + 1)]
     groups = []

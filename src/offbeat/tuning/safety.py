@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from offbeat.select.legal import OPTION, processes_covered, wrong_between
+from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.legal import WrongCall, in_words, kinds_of
 
@@ -51,7 +51,7 @@ class Wrongs:
     ) -> None:
         self._ps: dict[str, set[int]] = {}
         for choice in choices:
-            self._ps.setdefault(choice.cell.collective, set()).add(choice.cell.p)
+            self._ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
         self._known = known
         self._verdicts = verdicts
         self._family = family
@@ -59,15 +59,15 @@ class Wrongs:
 
     def of(self, choice: Choice, algorithm: str) -> list[WrongCall]:
         """The calls, one of each kind; none for the library's own decision."""
-        cell = choice.cell
+        configuration = choice.configuration
         if algorithm == DEFAULT:
             return []
-        low, high = processes_covered(cell.p, self._ps[cell.collective])
-        if (cell.collective, algorithm) in self._kept:
-            low = high = cell.p
+        low, high = processes_covered(configuration.p, self._ps[configuration.collective])
+        if (configuration.collective, algorithm) in self._kept:
+            low = high = configuration.p
         if self._family in MATCHES_SMALLER:
             low = 1
-        wrong = wrong_between(cell.collective, algorithm, low, high, self._verdicts)
+        wrong = wrong_between(configuration.collective, algorithm, low, high, self._verdicts)
         return [call for call in wrong if call.kind not in GUARDED.get(self._family, ())]
 
 
@@ -91,14 +91,14 @@ def make_safe(choices: Sequence[Choice], wrongs: Wrongs, allowed: Collection[str
             continue
         instead = _replaced(choice, wrongs, allowed)
         made.append(instead)
-        key = (choice.cell.collective, choice.algorithm)
+        key = (choice.configuration.collective, choice.algorithm)
         causes.setdefault(key, barring)
         left_out.setdefault(key, []).append(_cost(choice, instead))
     notes = [
         f"{collective} by {algorithm} is not exported: it is wrong for {in_words(kinds_of(causes[key]))}"
-        f" ({causes[key][0]}). In its place: {'; '.join(cells)}."
+        f" ({causes[key][0]}). In its place: {'; '.join(configurations)}."
         f" {_options(causes[key])} exports it nevertheless."
-        for key, cells in left_out.items()
+        for key, configurations in left_out.items()
         for collective, algorithm in [key]
     ]
     return Safe(choices=made, notes=notes, insisted=list(insisted))
@@ -120,21 +120,21 @@ def _replaced(choice: Choice, wrongs: Wrongs, allowed: Collection[str]) -> Choic
 
 
 def _cost(before: Choice, after: Choice) -> str:
-    """What stands in a cell now, and how much worse its score is."""
+    """What stands in a configuration now, and how much worse its score is."""
     score = {**before.reference_scores, **before.scores}.get(after.algorithm)
     name = "the library's own decision" if after.algorithm == DEFAULT else after.algorithm
     if score is None:
-        return f"{name} for {before.cell}"
-    return f"{name} for {before.cell}, {score / before.scores[before.algorithm] - 1:+.1%}"
+        return f"{name} for {before.configuration}"
+    return f"{name} for {before.configuration}, {score / before.scores[before.algorithm] - 1:+.1%}"
 
 
 def _insisted(choice: Choice, wrong: Sequence[WrongCall]) -> str:
     return (
-        f"WRONG RESULTS: {choice.cell.collective} by {choice.algorithm} is wrong for"
+        f"WRONG RESULTS: {choice.configuration.collective} by {choice.algorithm} is wrong for"
         f" {in_words(kinds_of(wrong))}; for instance {wrong[0]}. It stands here because of"
         f" {_options(wrong)}: do not use it with programs that make such calls."
     )
 
 
 def _options(wrong: Iterable[WrongCall]) -> str:
-    return " ".join(f"{OPTION} {kind}" for kind in kinds_of(wrong))
+    return " ".join(f"{ALLOW_WRONG_RESULTS} {kind}" for kind in kinds_of(wrong))

@@ -50,7 +50,9 @@ def plan_for(
             " names; simulate a library's with --family openmpi or --family mpich"
         )
     installation = _installation(family, wanted)
-    wanted_names = {(one.cell.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT}
+    wanted_names = {
+        (one.configuration.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT
+    }
     algorithms = named(installation, wanted_names)
     known, notes = _known(choices, algorithms, installation)
     made = plan(
@@ -99,14 +101,14 @@ def _known(
     kept: list[Choice] = []
     missing: dict[tuple[str, str], list[str]] = {}
     for choice in choices:
-        key = (choice.cell.collective, choice.algorithm)
+        key = (choice.configuration.collective, choice.algorithm)
         if key in there or choice.algorithm == DEFAULT:
             kept.append(choice)
             continue
-        missing.setdefault(key, []).append(str(choice.cell))
+        missing.setdefault(key, []).append(str(choice.configuration))
         kept.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
     notes = [
-        f"{', '.join(cells)}: left to the library, for {installation.name} has no {name}."
-        for (_, name), cells in missing.items()
+        f"{', '.join(configurations)}: left to the library, for {installation.name} has no {name}."
+        for (_, name), configurations in missing.items()
     ]
     return kept, notes

@@ -1,4 +1,5 @@
-"""Which choices of an unfinished study may stand in a tuning file: those of complete cells, unless asked."""
+"""Which choices of an unfinished study may stand in a tuning file: those of complete configurations, unless
+asked."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import msgspec
 from offbeat.errors import RunFailed
 from offbeat.results.plan import CELL
 from offbeat.select.choose import Choice
-from offbeat.select.table import Cell
+from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT
 from offbeat.tuning.plan import TuningPlan
 from offbeat.units import counted
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 def settled(selection: Selection, *, partial: bool) -> list[Choice]:
     """The choices that a plan may be made of.
 
-    Cells that are not complete say ``default``, so that their neighbours' rules do not spread over them;
-    with ``partial`` their choices stand as they are. Raises :class:`RunFailed` where no cell is complete.
+    Configurations that are not complete say ``default``, so that their neighbours' rules do not spread over
+    them; with ``partial`` their choices stand as they are. Raises :class:`RunFailed` where no configuration
+    is complete.
     """
     study = selection.unfinished
     if study is None or partial:
@@ -31,17 +33,18 @@ def settled(selection: Selection, *, partial: bool) -> list[Choice]:
     complete = [choice for choice in selection.choices if not choice.not_measured]
     if selection.choices and not complete:
         raise RunFailed(
-            f"nothing is exported, for no cell is complete: {study.sentence} To export what there is all the"
+            f"nothing is exported, for no configuration is complete: {study.sentence} To export what there"
+            f" is all the"
             " same, give --partial"
         )
-    kept = [_left(choice.cell) if choice.not_measured else choice for choice in selection.choices]
-    libraries = dict.fromkeys(choice.cell.library for choice in selection.choices)
+    kept = [_left(choice.configuration) if choice.not_measured else choice for choice in selection.choices]
+    libraries = dict.fromkeys(choice.configuration.library for choice in selection.choices)
     return (
         kept
         + [
-            _left(Cell(library=library, **dict(zip(CELL, cell, strict=True))))  # type: ignore[arg-type]
+            _left(Configuration(library=library, **dict(zip(CELL, configuration, strict=True))))  # type: ignore[arg-type]
             for library in list(libraries)[:1]
-            for cell in study.not_begun
+            for configuration in study.not_begun
         ]
     )
 
@@ -60,20 +63,23 @@ def marked(made: TuningPlan, selection: Selection, *, partial: bool) -> TuningPl
 
 
 def _omitted(choices: Sequence[Choice]) -> str:
-    cells = [str(choice.cell) for choice in choices if choice.not_measured]
-    if not cells:
-        return "Cells that are not begun are left to the library."
-    shown = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
+    configurations = [str(choice.configuration) for choice in choices if choice.not_measured]
+    if not configurations:
+        return "Configurations that are not begun are left to the library."
+    shown = ", ".join(configurations[:3]) + (
+        f" and {len(configurations) - 3} more" if len(configurations) > 3 else ""
+    )
     return (
-        f"{counted(len(cells), 'partial cell')} {'is' if len(cells) == 1 else 'are'} left to the library"
+        f"{counted(len(configurations), 'partial configuration')}"
+        f" {'is' if len(configurations) == 1 else 'are'} left to the library"
         f" ({shown}); --partial exports them too."
     )
 
 
-def _left(cell: Cell) -> Choice:
-    """A cell that is left to the library."""
+def _left(configuration: Configuration) -> Choice:
+    """A configuration that is left to the library."""
     return Choice(
-        cell=cell,
+        configuration=configuration,
         rule="",
         algorithm=DEFAULT,
         no_delay_winner=None,

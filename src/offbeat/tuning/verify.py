@@ -41,7 +41,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     ``indistinguishable``: what ran looks like the expected algorithm, but also like those in ``also``; or
     ``failed``: the launch died, the call returned an error or a wrong result (``why``). ``at`` says which
     place of a rule was looked at: ``measured``, ``lower edge`` or ``upper edge``; ``outside`` where no rule
-    holds; ``measured_bytes`` is the size of the cell that the rule comes from.
+    holds; ``measured_bytes`` is the size of the configuration that the rule comes from.
     """
 
     case: Case
@@ -156,12 +156,12 @@ class Verifier:
         return (NOT_TOLD if also else OBEYED), also
 
     def _with_the_same_core(self, probe: Probe, wanted: str) -> list[Verdict]:
-        """Verdicts on other algorithms of the rule's cell that enter the same functions."""
-        cell = (probe.case.collective, probe.case.p, probe.measured_bytes)
+        """Verdicts on other algorithms of the rule's configuration that enter the same functions."""
+        configuration = (probe.case.collective, probe.case.p, probe.measured_bytes)
         return [
             verdict
             for verdict in self._verdicts
-            if (verdict.collective, verdict.p, verdict.bytes) == cell
+            if (verdict.collective, verdict.p, verdict.bytes) == configuration
             and verdict.status in KNOWN
             and verdict.algorithm not in (probe.expected, DEFAULT)
             and self._core(probe.case, verdict.evidence) == self._core(probe.case, wanted)

@@ -33,8 +33,7 @@ def plan_for(
     measured one. ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
     ``allowed`` are kinds of legal calls (:data:`offbeat.study.legal.KINDS`) for which its algorithms may be
-    wrong.
-    Raises what :func:`plan_of` and :func:`installation_for` raise.
+    wrong. Raises what :func:`plan_of` and :func:`installation_for` raise.
     """
     library = measured_library(results.provenance)
     if simulated.is_simulated(library):
