@@ -1,4 +1,4 @@
-"""The page says everything, in order, for every kind of study, and runs nothing that results contain."""
+"""The page has all sections for every kind of study, and escapes what results contain."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def test_the_page_has_its_parts_in_order(tmp_path: Path) -> None:
     page = page_of(study)
     headings = [
         "Verdict",
-        "Measured, configuration by configuration",
+        "Results per configuration",
         "How the last delays are distributed",
         "Arrival patterns used",
-        "Algorithms found",
+        "Algorithms",
         "How it was measured",
         "Warnings",
-        "Use it",
+        "Tuning files",
     ]
     assert re.findall(r"<h2>(.*?)</h2>", page) == headings
 
@@ -116,8 +116,8 @@ def test_names_and_reasons_cannot_bring_markup_into_the_page(tmp_path: Path) -> 
 def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
     page = page_of(made.imported("hydra-ft-scenario", tmp_path / "ft"))
     (row,) = re.findall(r"<tbody>\s*(<tr>.*?</tr>)", page.partition('id="selection"')[2], re.DOTALL)[:1]
-    configurations = [text_of(configuration) for configuration in re.findall(r"<td.*?</td>", row)]
-    assert configurations == [
+    cells = [text_of(cell) for cell in re.findall(r"<td.*?</td>", row)]
+    assert cells == [
         "alltoall",
         "1024 (32×32)",
         "32 KiB",
@@ -133,7 +133,7 @@ def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
     assert "there Lin scores 99% worse than Pair" in text_of(page).replace("There", "there")
 
 
-def test_the_rule_that_was_asked_for_is_the_one_reported(tmp_path: Path) -> None:
+def test_the_requested_rule_is_reported(tmp_path: Path) -> None:
     page = text_of(page_of(made.imported("hydra-ft-scenario", tmp_path / "ft"), "scenario:ft_scenario"))
     assert "by scenario:ft_scenario" in page
 
@@ -154,7 +154,7 @@ def test_a_study_with_only_quarantined_cases_says_so_and_why(tmp_path: Path) -> 
         for pattern in ("no_delay", "random")
     ]
     text = text_of(page_of(made.results(tmp_path, made.frame(rows))))
-    assert "Nothing can be selected: nothing has been measured." in text
+    assert "Nothing can be selected: no case has been measured." in text
     assert "4 of 4 cases were quarantined." in text
     assert "a under no_delay, random: quarantined; hung for 60 s" in text
 
@@ -173,10 +173,10 @@ def test_barrier_has_no_size_and_patterns_without_a_formula_are_named(tmp_path: 
     ]
     text = text_of(page_of(made.results(tmp_path, made.frame(rows))))
     assert "barrier · p = 8 select a" in text
-    assert "Not drawn: odd: the results hold no arrival times of it." in text
+    assert "Not drawn: odd: the results hold no arrival times." in text
 
 
-def test_verdicts_stand_with_evidence_reason_and_settings(tmp_path: Path) -> None:
+def test_verdicts_have_evidence_reason_and_settings(tmp_path: Path) -> None:
     more: dict[str, Any] = {"collective": "reduce", "p": 8, "bytes": 8192}
     study = made.results(
         tmp_path,
@@ -206,7 +206,7 @@ def test_verdicts_stand_with_evidence_reason_and_settings(tmp_path: Path) -> Non
         assert part in text
 
 
-def test_verdicts_that_differ_by_size_say_where_each_holds(tmp_path: Path) -> None:
+def test_verdicts_that_differ_by_size_list_where_each_holds(tmp_path: Path) -> None:
     verdicts = [
         Verdict(collective="reduce", algorithm="r", p=p, bytes=size, status=status, reason=reason)
         for p, size, status, reason in (
@@ -221,7 +221,7 @@ def test_verdicts_that_differ_by_size_say_where_each_holds(tmp_path: Path) -> No
     assert "↩ fell back p = 8: 8 B ran linear" in text
 
 
-def test_the_study_and_the_machine_stand_in_the_page(tmp_path: Path) -> None:
+def test_the_study_and_the_machine_are_in_the_page(tmp_path: Path) -> None:
     provenance = {"host": "node01", "topology": {"cores": 2, "container_cpus": None}, "memory_bytes": 2**34}
     page = page_of(made.results(tmp_path, made.made_cases(["a"], ["no_delay"]), provenance=provenance))
     assert str(escape(made.STUDY_TOML)) in page
@@ -233,7 +233,7 @@ def test_the_study_and_the_machine_stand_in_the_page(tmp_path: Path) -> None:
     assert "largest error bound of the shared clock 100 ns" in text
 
 
-def test_a_large_study_stays_a_file_that_opens(tmp_path: Path) -> None:
+def test_the_page_of_a_large_study_has_a_limited_size(tmp_path: Path) -> None:
     cases = made.made_cases(
         ["default", *made.many_algorithms(7)],
         made.SHAPES,
@@ -249,7 +249,7 @@ def test_a_large_study_stays_a_file_that_opens(tmp_path: Path) -> None:
     assert len(re.findall(r'<a href="#[a-z]+-p\d-\d+B" title', page)) == 60
 
 
-def test_every_link_leads_somewhere(tmp_path: Path) -> None:
+def test_every_link_has_a_target(tmp_path: Path) -> None:
     cases = made.made_cases(made.many_algorithms(3), made.SHAPES, sizes=(8, 64))
     found = elements(page_of(made.results(tmp_path, cases), pictures=tmp_path / "pictures of it"))
     ids = [attributes["id"] for _, attributes in found if "id" in attributes]
@@ -261,7 +261,7 @@ def test_every_link_leads_somewhere(tmp_path: Path) -> None:
     assert all((tmp_path / link).is_file() for link in files)
 
 
-def test_configurations_that_differ_only_in_operation_are_told_apart(tmp_path: Path) -> None:
+def test_configurations_that_differ_only_in_operation_have_distinct_labels(tmp_path: Path) -> None:
     rows = [made.row("a", "no_delay", 1e-6, op=op) for op in ("sum", "max")]
     page = page_of(made.results(tmp_path, made.frame(rows)))
     assert 'id="reduce-p8-8192B"' in page

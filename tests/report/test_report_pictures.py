@@ -97,8 +97,8 @@ def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("p", [1, 2, 8, 64, 65, 5000])
 def test_patterns_are_drawn_at_any_number_of_processes(tmp_path: Path, p: int) -> None:
-    drawn = [figures.Drawn(label="late", remark="", delays=np.eye(1, p, p - 1)[0])]
-    drawn.append(figures.Drawn(label="none", remark="", delays=np.zeros(p)))
+    drawn = [figures.PatternPlot(label="late", remark="", delays=np.eye(1, p, p - 1)[0])]
+    drawn.append(figures.PatternPlot(label="none", remark="", delays=np.zeros(p)))
     figure = figures.pattern_figure(drawn, "shares")
     bars = [patch.get_height() for patch in figure.axes[0].patches]
     assert max(bars) == 1.0
@@ -106,8 +106,8 @@ def test_patterns_are_drawn_at_any_number_of_processes(tmp_path: Path, p: int) -
 
 
 def test_a_cost_names_both_algorithms(tmp_path: Path) -> None:
-    line = partial(figures.Cost, configuration="p = 4", no_delay_winner="Lin")
-    figure = figures.cost_figure(
+    line = partial(figures.Penalty, configuration="p = 4", no_delay_winner="Lin")
+    figure = figures.penalty_figure(
         [line(selected="Pair", share=0.99), line(selected="Lin", share=0.0)], "alltoall", 0.99
     )
     texts = [text.get_text() for text in figure.axes[0].texts]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from offbeat.report import figures, patterns
+from offbeat.report import figures, plot_data
 from offbeat.report.grids import last_delay_grid, normalised_grid
 from offbeat.results.read import Results, read_study
 from offbeat.results.repetitions import Samples
@@ -55,7 +55,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def test_a_replay_is_drawn_by_each_rank_s_mean_with_the_band_of_its_calls(results: Results) -> None:
-    drawn = patterns.patterns(results).drawn
+    drawn = plot_data.pattern_plots(results).drawn
     assert [one.label for one in drawn] == ["no_delay", "mean", "ft"]
     replay = drawn[-1]
     assert replay.delays == pytest.approx(CALLS.mean(axis=0))
@@ -71,7 +71,7 @@ def test_a_replay_is_drawn_by_each_rank_s_mean_with_the_band_of_its_calls(result
 def test_the_picture_of_a_replay_holds_any_number_of_ranks(p: int) -> None:
     chance = np.random.default_rng(p).exponential(1, (5, p))
     band = (np.quantile(chance, 0.05, axis=0), np.quantile(chance, 0.95, axis=0))
-    one = figures.Drawn(label="ft", remark="", delays=chance.mean(axis=0), band=band)
+    one = figures.PatternPlot(label="ft", remark="", delays=chance.mean(axis=0), band=band)
     figure = figures.pattern_figure([one], "x")
     figure.canvas.draw()
     assert figure.axes[0].get_ylim()[1] > 1
@@ -79,7 +79,7 @@ def test_the_picture_of_a_replay_holds_any_number_of_ranks(p: int) -> None:
 
 def test_a_replay_nobody_is_late_in_is_drawn_too() -> None:
     nothing = np.zeros(4)
-    one = figures.Drawn(label="ft", remark="", delays=nothing, band=(nothing, nothing))
+    one = figures.PatternPlot(label="ft", remark="", delays=nothing, band=(nothing, nothing))
     figures.pattern_figure([one], "x").canvas.draw()
 
 

@@ -31,7 +31,8 @@ def test_they_are_shown_and_excluded_with_the_reason():
     (choice,) = choose(measured(), bootstrap=0)
     assert choice.algorithm == "plain"
     assert any(
-        "twin (not proved: what ran cannot be distinguished from another algorithm" in warning for warning in choice.warnings
+        "twin (not proved: what ran cannot be distinguished from another algorithm" in warning
+        for warning in choice.warnings
     )
 
 

@@ -1,4 +1,4 @@
-"""x"""
+"""One configuration of the report: its table, choice, cases and labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from offbeat.study.schema import SIMULATING
 class ConfigurationView(Struct, frozen=True, kw_only=True):
     """The data of one configuration in the report.
 
-    ``table`` is None if no case of the configuration has a measured time, ``choice`` if nothing could
-    be selected; ``left_out`` then says why. ``cases`` holds the configuration's rows of the cases frame.
-    ``title`` is a line for people, and ``operation`` what is reduced and where the root is, if that tells
-    configurations of the collective apart. ``slug`` is a word of its own for anchors and file names.
+    ``table`` is None if no case of the configuration has a measured time, ``choice`` if nothing could be
+    selected; ``left_out`` is then the reason. ``cases`` holds the configuration's rows of the cases frame.
+    ``title`` names the configuration, and ``operation`` its reduction and root, if the collective's
+    configurations differ in them. ``slug`` is unique, for anchors and file names.
     """
 
     configuration: Configuration
@@ -110,7 +110,7 @@ def _unique_slugs(configurations: Sequence[Configuration]) -> dict[Configuration
     used: dict[str, int] = {}
     slugs: dict[Configuration, str] = {}
     for configuration in configurations:
-        place = (
+        placement = (
             f"-{configuration.nodes}x{configuration.ppn}" if configuration.nodes and configuration.ppn else ""
         )
         name = labels.slug(f"{configuration.collective}-p{configuration.p}{placement}-{configuration.bytes}B")

@@ -1,7 +1,7 @@
 """Figures of a report as matplotlib figures.
 
-Tables are laid out in inches from measured text: with more algorithms the figure grows and the type size stays
-the same.
+Tables are laid out in inches from measured text: with more algorithms the figure grows and the type size
+stays the same.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ class PatternPlot(Struct, frozen=True, kw_only=True):
 
 
 class Penalty(Struct, frozen=True, kw_only=True):
-    """What a choice that ignores arrival patterns costs in one configuration; ``share`` is 0.1 for 10%
-    longer."""
+    """The penalty of ignoring arrival patterns in one configuration; ``share`` is 0.1 for 10% slower."""
 
     configuration: str
     selected: str
@@ -150,7 +149,8 @@ def _remark_lines(heading: Heading) -> list[str]:
 def _head_height(columns: Sequence[Heading], points: float, *, vertical: bool) -> float:
     if vertical:
         return (
-            max(width_of(line, points, bold=True) for column in columns for line in _vertical_lines(column)) + 0.12
+            max(width_of(line, points, bold=True) for column in columns for line in _vertical_lines(column))
+            + 0.12
         )
     names = max((len(_name_lines(column.name)) for column in columns), default=1)
     remarks = max((len(_remark_lines(column)) for column in columns), default=0)
@@ -204,7 +204,13 @@ def _draw_row(sheet: Sheet, row: Row, y: float, layout: _Layout) -> None:
         lift = 0.07 if square.small else 0
         centre = x + layout.column / 2
         sheet.text(
-            centre, middle - lift, _square_text(square), layout.points, ha="center", color=colour, weight=weight
+            centre,
+            middle - lift,
+            _square_text(square),
+            layout.points,
+            ha="center",
+            color=colour,
+            weight=weight,
         )
         if square.small:
             sheet.text(centre, middle + 0.1, square.small, layout.points - 1.5, ha="center", color=colour)
@@ -322,30 +328,31 @@ def _edges(ranks: int, each: int) -> NDArray[np.float64]:
     return np.append(np.arange(0, ranks, each), ranks) - 0.5
 
 
-def penalty_figure(costs: Sequence[Penalty], subject: str, full_bar: float) -> Figure:
+def penalty_figure(penalties: Sequence[Penalty], subject: str, full_bar: float) -> Figure:
     """The slowdown of the no-delay winner against the selected algorithm, one bar per configuration.
 
     ``full_bar`` is the share that the longest bar represents, the same in all figures of a report.
     """
-    label = max((width_of(cost.configuration, 9) for cost in costs), default=1.0) + 0.2
-    words = [_penalty_text(cost) for cost in costs]
-    lengths = [_BAR * max(cost.share, 0) / full_bar for cost in costs]
-    end = max((length + width_of(text, 8) for length, text in zip(lengths, words, strict=True)), default=1.0)
+    label = max((width_of(penalty.configuration, 9) for penalty in penalties), default=1.0) + 0.2
+    texts = [_penalty_text(penalty) for penalty in penalties]
+    lengths = [_BAR * max(penalty.share, 0) / full_bar for penalty in penalties]
+    end = max((length + width_of(text, 8) for length, text in zip(lengths, texts, strict=True)), default=1.0)
     width = max(label + end + 0.2, width_of(subject, 8.5), 4.0) + 2 * _MARGIN
-    sheet = Sheet(width, 0.8 + len(costs) * _PENALTY_ROW)
+    sheet = Sheet(width, 0.8 + len(penalties) * _PENALTY_ROW)
     sheet.text(_MARGIN, 0.22, "Penalty of ignoring arrival patterns", 11, weight="bold")
     sheet.text(_MARGIN, 0.45, subject, 8.5, color=MUTED)
     left = _MARGIN + label
-    for place, (cost, length, text) in enumerate(zip(costs, lengths, words, strict=True)):
+    for place, (penalty, length, text) in enumerate(zip(penalties, lengths, texts, strict=True)):
         y = 0.8 + place * _PENALTY_ROW
-        sheet.text(left - 0.1, y, cost.configuration, 9, ha="right")
+        sheet.text(left - 0.1, y, penalty.configuration, 9, ha="right")
         sheet.axes.add_patch(Rectangle((left, y - 0.09), length, 0.18, facecolor=ORANGE, edgecolor="none"))
         sheet.text(left + length + 0.08, y, text, 8)
-    sheet.axes.plot([left, left], [0.65, 0.65 + len(costs) * _PENALTY_ROW], color=GREY, linewidth=1)
+    sheet.axes.plot([left, left], [0.65, 0.65 + len(penalties) * _PENALTY_ROW], color=GREY, linewidth=1)
     return sheet.finished()
 
 
 def _penalty_text(penalty: Penalty) -> str:
-    if cost.selected == cost.no_delay_winner:
-        return f"same choice: {cost.selected}"
-    return f"{labels.typeset(wording.cost(cost.share))}: {cost.no_delay_winner} instead of {cost.selected}"
+    if penalty.selected == penalty.no_delay_winner:
+        return f"same choice: {penalty.selected}"
+    slowdown = labels.typeset(wording.cost(penalty.share))
+    return f"{slowdown}: {penalty.no_delay_winner} instead of {penalty.selected}"

@@ -208,9 +208,7 @@ def _superseded(table: DelayTable) -> str:
     """The rows that are not averaged with scenarios because a replay of the same calls is."""
     pairs = rules.superseded_rows(table).items()
     names = ", ".join(f"{table.patterns[i]} ({table.patterns[replay]} is)" for i, replay in pairs)
-    return (
-        f" With scenarios, patterns of the same calls are averaged once: not {names}." if names else ""
-    )
+    return f" With scenarios, patterns of the same calls are averaged once: not {names}." if names else ""
 
 
 def _average_rows(table: DelayTable) -> list[Row]:

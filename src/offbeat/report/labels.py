@@ -1,8 +1,7 @@
-"""What configurations, sizes, spans and counts are called in the report; single numbers read as in the
-terminal's tables.
+"""Labels of configurations, sizes, time spans and counts in the report.
 
-Numbers come from :mod:`offbeat.select.wording` and :mod:`offbeat.units`; here they get the true minus
-sign that pages and pictures can show.
+Numbers are formatted as in the terminal's tables (:mod:`offbeat.select.wording`, :mod:`offbeat.units`), with
+a true minus sign, which pages and pictures can show.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// Opens the configuration that a link leads to, opens or closes all configurations, and draws the distributions.
+// Expands the target configuration of a link, expands or collapses all configurations, draws the distributions.
 "use strict";
 
 function openLinked() {
@@ -15,7 +15,7 @@ function openAll(event) {
   }
 }
 
-// Plotly reads a little HTML in labels; names are shown as they are.
+// Plotly interprets some HTML in labels: escape names.
 function plain(text) {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
@@ -47,7 +47,7 @@ class Distribution {
     return this.data.configurations[Number(this.configuration.value)];
   }
 
-  // What can be held fixed in this configuration: each pattern, each algorithm; the last choice stays where it exists.
+  // Offer each pattern and algorithm of this configuration; keep the last selection if it exists.
   offer() {
     const before = this.fixed.selectedOptions[0] ? this.fixed.selectedOptions[0].textContent : "";
     const { patterns, algorithms } = this.shown();

@@ -1,5 +1,4 @@
-"""How to use the tuning files that were written from the results, and whether the library was seen to obey
-them."""
+"""The tuning files written from the results: how to use them, and whether the library obeys them."""
 
 from __future__ import annotations
 
@@ -49,9 +48,9 @@ class ProofLine(Struct, frozen=True, kw_only=True):
 class TuningStatus(Struct, frozen=True, kw_only=True):
     """The tuning files beside the results.
 
-    ``trouble`` is a sentence where they cannot be read, the rest is then empty. ``usage`` are lines for a
-    terminal or job script; ``notes`` sentences to read before; ``outcome`` says what ``offbeat verify``
-    found, and is empty where it has not looked at these files. ``disobeyed`` lists the proofs that failed.
+    ``error`` is a sentence if they cannot be read; the rest is then empty. ``usage`` are lines for a terminal
+    or job script; ``notes`` are caveats; ``outcome`` is the summary of ``offbeat verify``, empty if it has
+    not been run on these files. ``failed`` lists the proofs that failed.
     """
 
     error: str = ""

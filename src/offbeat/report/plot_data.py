@@ -1,33 +1,101 @@
-"""The arrival patterns of a study, ready to be drawn: shapes from their formula, scenarios and replays as
-they were measured.
+"""The data of the report's plots: distributions of last delays, and arrival patterns.
+
+The page holds the last delays of the repetitions. If a study has too many for a page of reasonable size, each
+case is thinned to evenly spaced order statistics, which keep the minimum, the maximum and the quartiles.
+Shapes are drawn from their formula, scenarios and replays as they were measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import BAND
 from offbeat.pattern.shapes import SHAPES, delays
+from offbeat.report.configurations import ConfigurationView
 from offbeat.report.figures import PatternPlot
+from offbeat.select import wording
+from offbeat.select.certainty import samples_of
+from offbeat.select.table import DelayTable
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
 
+MAXIMUM_VALUES = 250_000
+"""Maximum number of values in a page, all cases together: about two megabytes of text."""
+
+MINIMUM_PER_CASE = 5
+"""Minimum number of values per case: minimum, quartiles, maximum."""
+
+
+def distributions(views: Sequence[ConfigurationView], repetitions: pl.DataFrame) -> dict[str, Any]:
+    """The data of the distribution plot: ``configurations``, each with its unit and
+    ``values[pattern][algorithm]``.
+
+    Values are in the configuration's unit. A case without recorded repetitions (an import) has only its
+    median. ``thinned`` is the number of values per case if cases were thinned, else 0; ``repeated`` is true
+    if any case has several repetitions.
+    """
+    samples = {case: repeated.last_delay_s for case, repeated in samples_of(repetitions).items()}
+    shown = [view for view in views if view.table is not None]
+    number = sum(int(np.isfinite(view.table.last_delay_s).sum()) for view in shown if view.table is not None)
+    most = max(MINIMUM_PER_CASE, MAXIMUM_VALUES // max(number, 1))
+    configurations = [
+        _configuration(view, view.table, samples, most) for view in shown if view.table is not None
+    ]
+    longest = max((len(values) for values in samples.values()), default=0)
+    return {
+        "configurations": configurations,
+        "thinned": most if longest > most else 0,
+        "repeated": longest > 1,
+    }
+
+
+def thinned(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """At most ``most`` evenly spaced order statistics of ``values``, with minimum and maximum."""
+    if len(values) <= most:
+        return values
+    return np.asarray(np.quantile(values, np.linspace(0, 1, most)))
+
+
+def _configuration(
+    view: ConfigurationView, table: DelayTable, samples: dict[str, NDArray[np.float64]], most: int
+) -> dict[str, Any]:
+    unit, per_second = wording.common_unit(table.last_delay_s)
+
+    def numbers(i: int, j: int) -> list[float]:
+        if np.isnan(table.last_delay_s[i, j]):
+            return []
+        case = table.cases[i][j] if table.cases is not None else ""
+        values = thinned(samples.get(case, table.last_delay_s[i, j : j + 1]), most) * per_second
+        return [float(f"{value:.4g}") for value in values]
+
+    return {
+        "id": view.slug,
+        "title": view.title,
+        "unit": unit,
+        "patterns": table.patterns,
+        "algorithms": table.algorithms,
+        "values": [[numbers(i, j) for j in range(len(table.algorithms))] for i in range(len(table.patterns))],
+    }
+
 
 class PatternPlots(Struct, frozen=True, kw_only=True):
-    """The patterns to draw, in the order of the cases, and ``missing``: those that cannot be drawn, with the reason."""
+    """The patterns to draw, in the order of the cases, and ``missing``: those that cannot be drawn, with the
+    reason."""
 
     drawn: list[PatternPlot]
     missing: list[str]
 
 
 def pattern_plots(results: Results) -> PatternPlots:
-    """Each shape, scenario and replay once, at the largest p that it was measured with."""
+    """A plot of each shape, scenario and replay, at the largest p that it was measured with."""
     drawn, missing = [], []
     ranks: pl.DataFrame | None = None
     for shape, rows in _by_shape(results.cases):
@@ -39,11 +107,7 @@ def pattern_plots(results: Results) -> PatternPlots:
             plot: PatternPlot | str = _shape(row, remark, _seed(results.study))
         else:
             ranks = results.ranks() if ranks is None else ranks
-            plot = (
-                _replay(rows, ranks)
-                if row["pattern_kind"] == "replay"
-                else _scenario(rows, remark, ranks)
-            )
+            plot = _replay(rows, ranks) if row["pattern_kind"] == "replay" else _scenario(rows, remark, ranks)
         if isinstance(plot, PatternPlot):
             drawn.append(plot)
         else:
@@ -52,7 +116,7 @@ def pattern_plots(results: Results) -> PatternPlots:
 
 
 def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """The cases of each shape, the largest p first; shapes in their usual order, others, replays."""
+    """The cases of each shape, the largest p first; standard shapes, other patterns, replays."""
     known = list(SHAPES)
     replays = set(cases.filter(pattern_kind="replay")["shape"])
     shapes = [str(shape) for shape in dict.fromkeys(cases["shape"])]
