@@ -95,7 +95,7 @@ def test_the_tables_have_a_row_for_it_and_say_what_its_numbers_are(results: Resu
         "average without scenarios",
         "average with scenarios",
     ]
-    assert "counts once: not mean (ft does)" in grid.caption
+    assert "averaged once: not mean (ft is)" in grid.caption
 
 
 def test_an_incomplete_replay_is_marked_and_the_mark_explained(results: Results) -> None:

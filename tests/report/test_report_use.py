@@ -15,8 +15,7 @@ from offbeat.report.tuning_status import TuningStatus, tuning_status
 from offbeat.select.choose import select
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
+from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
 from offbeat.tuning.plan import Rule
 from offbeat.tuning.proofs import Proofs, write_proofs
 from offbeat.tuning.verify import Proof

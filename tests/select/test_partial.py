@@ -11,8 +11,8 @@ from offbeat.results.plan import Plan, PlannedCases
 from offbeat.select.choose import Selection, select
 from offbeat.select.document import encoded
 from offbeat.select.restrictions import unfinished
+from offbeat.tuning.exportable import exportable_choices, with_progress_note
 from offbeat.tuning.plan import plan
-from offbeat.tuning.unfinished import marked, settled
 
 FAST_A = {"no_delay": {"a": 1e-5, "b": 2e-5}, "ascending": {"a": 1e-5, "b": 2e-5}}
 
@@ -88,11 +88,15 @@ def test_only_complete_configurations_are_exported_and_their_rules_do_not_spread
         msgspec.structs.replace(one, settings={"coll_tuned_reduce_algorithm": "1"})
         for one in results(matrix(FAST_A)).algorithms
     ]
-    made = marked(plan(settled(chosen, partial=False), algorithms), chosen, partial=False)
+    made = with_progress_note(
+        plan(exportable_choices(chosen, partial=False), algorithms), chosen, partial=False
+    )
     assert [(rule.bytes_low, rule.bytes_high) for rule in made.rules["reduce"]] == [(6, 22)]
     assert "7 of 12 cases are done" in made.notes[0]
     assert "1 partial configuration is left to the library (reduce of 64 B on p=4)" in made.notes[0]
-    every = marked(plan(settled(chosen, partial=True), algorithms), chosen, partial=True)
+    every = with_progress_note(
+        plan(exportable_choices(chosen, partial=True), algorithms), chosen, partial=True
+    )
     assert [rule.bytes for rule in every.rules["reduce"]] == [8, 64]
     assert every.partial.startswith("PARTIAL EVIDENCE, exported with --partial: 7 of 12 cases")
     assert every.notes[0] == every.partial
@@ -103,4 +107,4 @@ def test_where_no_configuration_is_complete_nothing_is_exported() -> None:
     found = results(rows, scattered(rows, 0.01))
     found.plan = Plan(total=4, cases=[planned(64)])
     with pytest.raises(RunFailed, match=r"no configuration is complete: 3 of 4 cases are done.*--partial"):
-        settled(select(found), partial=False)
+        exportable_choices(select(found), partial=False)

@@ -23,7 +23,6 @@ from offbeat.results.read import read_study
 from offbeat.study.algorithm import Algorithm
 from offbeat.trial import wording
 from offbeat.trial.judge import judge
-from offbeat.tuning import simulated
 
 WORDS = ["--", "./mpirun", "-n", "4", "./app"]
 
@@ -273,7 +272,7 @@ def test_choices_for_more_processes_than_are_started_are_refused(world: World) -
 def test_simulated_choices_are_said_to_be_simulated(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"coll_tuned_alltoall_algorithm": "1"}
     known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
-    monkeypatch.setattr(simulated, "named", lambda installation, wanted: known)
+    monkeypatch.setattr(write, "named", lambda installation, wanted: known)
     delays: made_results.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
     library = {"name": "sim-openmpi on paper", "family": "openmpi", "simulated": True}
     made_results.results(world.folder / "simulated", made_results.rows(delays), library)

@@ -18,8 +18,7 @@ from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import COLLECTIVES
 from offbeat.tuning import mpich
 from offbeat.tuning.mpich_algorithms import SIZE_CONDITION
-from offbeat.tuning.mpich_library import read
-from offbeat.tuning.mpich_tree import faults
+from offbeat.tuning.mpich_tree import faults, read
 from offbeat.tuning.plan import Rule, TuningPlan
 
 EVERY_SIZE = [name for name in COLLECTIVES if not SIZE_CONDITION.get(name)]

@@ -10,8 +10,8 @@ from rich.console import Console
 from test_verify import BINOMIAL, CHAIN, case
 
 from offbeat.study.algorithm import DEFAULT
-from offbeat.tuning.proofs import Proofs, disobeyed, legend, summary, table
-from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, NOT_TOLD, OBEYED, Proof
+from offbeat.tuning.proofs import Proofs, failed_rules, legend, summary, table
+from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, INDISTINGUISHABLE, OBEYED, Proof
 
 
 def shown(*proofs: Proof) -> str:
@@ -51,19 +51,19 @@ def test_the_summary_counts_what_differs_outside_of_the_tuned_sizes() -> None:
 
 
 def test_rules_that_cannot_be_told_from_others_are_counted_apart() -> None:
-    told, not_told = proof(), proof(NOT_TOLD, expected="ring", also=["tree"])
+    told, not_told = proof(), proof(INDISTINGUISHABLE, expected="ring", also=["tree"])
     proofs = Proofs(library="mpi-1", proofs=[told, not_told])
     assert summary(proofs) == "mpi-1: 1 of 2 rules verified, 1 not distinguishable."
     assert "proofs.json" in legend(proofs.proofs)[0]
-    assert proofs.all_obeyed and disobeyed(proofs) == []
+    assert proofs.all_obeyed and failed_rules(proofs) == []
 
 
 def test_a_rule_that_is_disobeyed_anywhere_is_named_with_the_place() -> None:
     edge = proof(DISOBEYED, at="lower edge", measured_bytes=2048)
     proofs = Proofs(library="mpi-1", proofs=[proof(measured_bytes=2048), edge])
     assert summary(proofs) == "mpi-1: 0 of 1 rule verified."
-    assert disobeyed(proofs) == [
-        "reduce on p=4, rule 'chain' measured at 2 KiB: disobeyed at 64 B (lower edge)"
+    assert failed_rules(proofs) == [
+        "reduce on p=4, rule 'chain' measured at 2 KiB: failed_rules at 64 B (lower edge)"
     ]
 
 

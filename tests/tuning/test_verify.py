@@ -17,11 +17,9 @@ from offbeat.mpi.steer_openmpi import OpenMpiSteering
 from offbeat.results.read import Results
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
-from offbeat.tuning.probes import Probe, probes
+from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
 from offbeat.tuning.prove_files import prove_files
-from offbeat.tuning.verify import DISOBEYED, FAILED, OBEYED, UNSEEN, Proof, Verifier
+from offbeat.tuning.verify import DISOBEYED, FAILED, OBEYED, UNSEEN, Probe, Proof, Verifier, probes
 
 BINOMIAL = "functions:ompi_coll_base_reduce_intra_binomial"
 CHAIN = "functions:ompi_coll_base_reduce_intra_chain"

@@ -15,8 +15,7 @@ import pytest
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import Choice, choose
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import write_manifest
+from offbeat.tuning.files import TuningFiles, write_manifest
 from offbeat.tuning.plan import TuningPlan
 from offbeat.tuning.write import plan_for, write
 

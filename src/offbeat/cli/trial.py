@@ -239,8 +239,7 @@ def _document(
 
 def _name_verify(said: Console, results: Results, tried: Sequence[Tried], output: Path) -> None:
     """How to prove that the library obeyed; simulations do not tell by what it could be seen."""
-    from offbeat.tuning.simulated import is_simulated
-    from offbeat.tuning.write import measured_library
+    from offbeat.tuning.write import is_simulated, measured_library
 
     if is_simulated(measured_library(results.provenance)):
         return

@@ -11,7 +11,7 @@ from offbeat.errors import BadInput
 from offbeat.report import labels
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
-from offbeat.tuning.manifest import MANIFEST, read_manifest
+from offbeat.tuning.files import MANIFEST, read_manifest
 from offbeat.tuning.proofs import MARKS, PROOFS, Proofs, read_proofs, summary
 from offbeat.tuning.verify import DIFFERS, OBEYED
 from offbeat.units import format_size
