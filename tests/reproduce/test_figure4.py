@@ -11,8 +11,7 @@ import pytest
 
 from offbeat.errors import BadInput
 from offbeat.reproduce import claims, figure4
-from offbeat.reproduce.draw import algorithms_of, map_figure
-from offbeat.reproduce.maps import Map, Square, maps
+from offbeat.reproduce.maps import Map, Square, algorithms_of, map_figure, maps
 from offbeat.results.read import Results, read_study
 from offbeat.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.study.cases import groups, pattern_rows
@@ -93,7 +92,7 @@ def test_it_is_an_ordinary_study_with_a_map_for_each_factor(made):
         "reduce-1.5.png",
     }
     assert "figure4/maps/reduce-1.5.png" in out
-    assert "Reduce when the last rank is late: ompi_in_order_binary is best." in out
+    assert "Reduce when the last rank is delayed: ompi_in_order_binary is best." in out
 
 
 def test_the_same_command_again_simulates_nothing_and_says_the_same(made):

@@ -23,6 +23,7 @@ from offbeat.results.read import read_study
 from offbeat.study.algorithm import Algorithm
 from offbeat.trial import wording
 from offbeat.trial.judge import judge
+from offbeat.tuning import write
 
 WORDS = ["--", "./mpirun", "-n", "4", "./app"]
 

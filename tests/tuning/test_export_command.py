@@ -118,18 +118,18 @@ def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
     assert f"--mca coll_tuned_dynamic_rules_filename {path} -n P ./application" in out
 
 
-def test_how_far_the_end_sizes_speak_for_others_can_be_chosen_and_stands_in_the_file(
+def test_the_range_of_the_end_sizes_can_be_chosen_and_is_in_the_file(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = measured / "tuning" / "openmpi.rules"
-    for factor, lines, said in (
+    for factor, lines, extent in (
         ("1", "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0", "neither below the smallest"),
         ("2", "32 1 4 0 # way1\n256 2 4 0 # way2\n2049 0 0 0", "divided by 2 to the largest times 2"),
     ):
         assert export(measured, "--rule", "no_delay", "--beyond", factor, monkeypatch=monkeypatch) == 0
         text = path.read_text(encoding="utf-8")
         assert lines in text
-        assert said in text
+        assert extent in text
     assert export(measured, "--rule", "no_delay", "--beyond", "0.5", monkeypatch=monkeypatch) == 2
     assert "--beyond" in capsys.readouterr().err
 
@@ -166,9 +166,9 @@ def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
         one.call(1, 501, function="MPI_Reduce", root=0, bytes=100)
     made.write(tmp_path / "t", files)
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
-    seen = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
+    proved = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
     monkeypatch.setattr(
-        prove_files, "prove_files", lambda *_: seen
+        prove_files, "prove_files", lambda *_: proved
     )  # what the library runs is proved elsewhere
     monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
     with pytest.raises(SystemExit) as ended:
@@ -249,7 +249,7 @@ def test_unknown_words_are_refused_and_nothing_is_written(
     assert not (measured / "tuning").exists()
 
 
-def test_another_version_than_the_measured_one_is_said(
+def test_another_version_than_the_measured_one_gets_a_note(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(HERE, "openmpi-4.1.4", installation("openmpi", (4, 1, 4)))
@@ -268,7 +268,7 @@ def test_files_that_could_hold_nothing_are_not_left_behind(
     directory = study(tmp_path / "results", [row("way1", 64, 1e-6)], [limited])
     assert export(directory, "--rule", "no_delay", monkeypatch=monkeypatch) == 1
     assert (
-        "nothing of the selection can be said in the tuning files of openmpi-5.0.11"
+        "the tuning files of openmpi-5.0.11 cannot express any choice of the selection"
         in capsys.readouterr().err
     )
     assert not list((directory / "tuning").iterdir())

@@ -71,15 +71,15 @@ def test_reduce_scatter_is_compared_by_the_sum_of_all_processes(
 
 @settings(deadline=None, max_examples=30)
 @given(configurations=chosen(list(WITHOUT_SIZES)))
-def test_collectives_whose_size_is_not_looked_at_get_one_preset(
+def test_collectives_whose_size_is_ignored_get_one_preset(
     tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
     made = made_plan("intelmpi", configurations)
     files = written(made, tmp_path_factory.mktemp("env"))
     for collective in made.rules:
         assert collective in files.every_size
-        stands = {rule.p: preset(rule) for rule in files.rules}
-        for p, number in stands.items():
+        chosen = {rule.p: preset(rule) for rule in files.rules}
+        for p, number in chosen.items():
             assert files.environment_for(p)[f"I_MPI_ADJUST_{collective.upper()}"] == number
 
 
@@ -118,7 +118,7 @@ export I_MPI_ADJUST_BCAST='0:0-63;1:64-64;0:65-2147483647'
     )
 
 
-def test_a_launch_can_be_told_by_file_or_by_options(tmp_path: Path) -> None:
+def test_a_launch_uses_the_settings_by_file_or_by_options(tmp_path: Path) -> None:
     files = written(made_plan("intelmpi", {("barrier", 4, 0): "way3"}), tmp_path)
     assert files.usage == [
         "# 4 processes",

@@ -92,10 +92,10 @@ def test_who_insists_gets_it_with_a_warning_in_the_file_and_a_verify_that_fails(
     words = ["--allow-wrong-results", "noncommutative", "--output", folder]
     exported = offbeat("export", binomial, *words)
     assert exported.returncode == 0, exported.stderr
-    said = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
-    assert f"# {said}" in (folder / "openmpi.rules").read_text(encoding="utf-8")
-    assert said in exported.stdout
-    assert said in (folder / "tuning.json").read_text(encoding="utf-8")
+    warning = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
+    assert f"# {warning}" in (folder / "openmpi.rules").read_text(encoding="utf-8")
+    assert warning in exported.stdout
+    assert warning in (folder / "tuning.json").read_text(encoding="utf-8")
     verified = offbeat("verify", binomial, "--tuning", folder)
     assert verified.returncode == 1
     assert "break" in verified.stderr and "with an operation that is not commutative" in verified.stderr

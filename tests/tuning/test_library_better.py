@@ -1,4 +1,4 @@
-"""Configurations in which the library's own decision does better are left to it."""
+"""Configurations in which the library's default scores better are left to it."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_a_call_gets_what_the_plan_says_and_what_it_got_before_everywhere_else(
 
 @settings(deadline=None, max_examples=40)
 @given(configurations=chosen(EVERY_SIZE), situation=st.sampled_from(SITUATIONS[:2]))
-def test_collectives_whose_size_cannot_be_looked_at_get_one_algorithm_for_all_sizes(
+def test_collectives_whose_size_cannot_be_read_get_one_algorithm_for_all_sizes(
     tmp_path_factory: pytest.TempPathFactory,
     configurations: dict[tuple[str, int, int], str],
     situation: dict[str, bool],
@@ -151,10 +151,10 @@ def test_collectives_whose_size_cannot_be_looked_at_get_one_algorithm_for_all_si
     files = mpich.write(made, installed(folder), folder)
     for collective in made.rules:
         assert collective in files.every_size
-        stands = {rule.p: rule for rule in files.rules}
+        chosen = {rule.p: rule for rule in files.rules}
         for p, size in telling_calls(made, collective):
             call = Call(collective, p, size, **situation)
-            rule = next((rule for rule in stands.values() if rule.p_low <= p <= rule.p_high), None)
+            rule = next((rule for rule in chosen.values() if rule.p_low <= p <= rule.p_high), None)
             expected = wanted(collective, rule) if rule else walk(GENERAL, call)
             assert walk(trees(files)[0], call) == expected
 
@@ -188,7 +188,7 @@ def test_a_collective_that_the_device_never_divides_needs_no_second_file(
     assert list(files.environment) == [mpich.GENERAL_VARIABLE]
 
 
-def test_a_device_that_cannot_pass_configurations_on_is_switched_off_for_the_collective_and_that_is_said(
+def test_a_device_that_cannot_pass_configurations_on_is_switched_off_for_the_collective_with_a_note(
     tmp_path: Path,
 ) -> None:
     other = {

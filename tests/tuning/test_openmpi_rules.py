@@ -125,7 +125,7 @@ def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
         """\
 # Written by offbeat from measurements with Open MPI 5.0.11.
 # Rules hold up to the geometric mean of neighbouring sizes, neither below the smallest nor above the largest.
-# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size.
+# Each size line: message size, algorithm (0: the library's default), fan-in/out, segment size.
 2 # collectives
 
 3 # alltoall
@@ -160,7 +160,7 @@ def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
     )
 
 
-def test_a_launch_can_be_told_by_options_or_by_environment(tmp_path: Path) -> None:
+def test_a_launch_uses_the_files_by_options_or_by_environment(tmp_path: Path) -> None:
     files = openmpi.write(
         made_plan("openmpi", {("bcast", 4, 64): "way1"}), installation("openmpi", (4, 1, 4)), tmp_path
     )
@@ -281,13 +281,13 @@ def test_of_equally_many_sizes_the_largest_decides(tmp_path: Path) -> None:
     assert [entry.algorithm.name for entry in files.rules] == ["b"]
 
 
-def test_what_the_user_insisted_on_stands_in_the_header(tmp_path: Path) -> None:
+def test_wrong_algorithms_that_were_requested_are_named_in_the_header(tmp_path: Path) -> None:
     made = plan_of(rule("reduce", "binomial", {"": "5"}))
-    said = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
-    made = msgspec.structs.replace(made, insisted=[said])
+    warning = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
+    made = msgspec.structs.replace(made, insisted=[warning])
     files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
     lines = files.files[0].read_text(encoding="utf-8").splitlines()
-    assert f"# {said}" in lines[:4]
+    assert f"# {warning}" in lines[:4]
 
 
 def han_component(path: Path, collective: str, p: int, size: int) -> str:

@@ -73,7 +73,7 @@ def test_configurations_that_a_file_cannot_tell_apart_go_by_the_most_choices_and
     assert "way2, chosen most often, not way1" in made.notes[0]
 
 
-def test_of_equally_many_choices_the_better_score_stands() -> None:
+def test_of_equally_many_choices_the_better_score_wins() -> None:
     scores = {"way1": 1.3, "way2": 1.0}
     choices = [
         choice("reduce", 4, 64, "way1", op="sum", scores={"way1": 1.0, "way2": 1.1}),
@@ -83,12 +83,12 @@ def test_of_equally_many_choices_the_better_score_stands() -> None:
     assert [rule.algorithm.name for rule in made.rules["reduce"]] == ["way2"]
 
 
-def test_algorithms_that_need_commutative_operations_are_marked_wherever_that_was_seen() -> None:
-    seen = Verdict(
+def test_algorithms_that_need_commutative_operations_are_marked() -> None:
+    verdict = Verdict(
         collective="reduce", algorithm="way1", p=2, bytes=8, status="proved", commutative_only=True
     )
     choices = [choice("reduce", 4, 64, "way1"), choice("reduce", 4, 1024, "way2")]
-    made = plan(choices, algorithms("openmpi", "reduce"), verdicts=[seen])
+    made = plan(choices, algorithms("openmpi", "reduce"), verdicts=[verdict])
     assert [rule.commutative_only for rule in made.rules["reduce"]] == [True, False]
 
 

@@ -45,14 +45,14 @@ def rules(made: TuningPlan) -> list[str]:
     return [rule.algorithm.name for own in made.rules.values() for rule in own]
 
 
-def test_the_best_algorithm_that_is_right_for_every_call_stands_in_the_place_of_a_wrong_one() -> None:
+def test_the_best_algorithm_that_is_right_for_every_call_replaces_a_wrong_one() -> None:
     made = planned([chosen()], wrong())
     assert rules(made) == ["way3"] and not made.insisted
     (note,) = made.notes
     assert note == (
         "reduce by way1 is not exported: it is wrong for MPI_IN_PLACE (MPI_Reduce on 4 processes: 3 elements"
         " are wrong). In its place: way3 for reduce of 8 B on p=4, +10.0%. --allow-wrong-results in-place"
-        " exports it nevertheless."
+        " exports it anyway."
     )
 
 
@@ -67,12 +67,14 @@ def test_without_any_right_algorithm_and_where_it_is_better_the_library_decides(
     assert rules(planned([better], wrong())) == []
 
 
-def test_what_the_user_insists_on_is_exported_and_said() -> None:
+def test_a_requested_wrong_algorithm_is_exported_with_a_warning() -> None:
     made = planned([chosen()], wrong(), allowed=["in-place"])
     assert rules(made) == ["way1"] and not made.notes
-    (said,) = made.insisted
-    assert said.startswith("WRONG RESULTS: reduce by way1 is wrong for MPI_IN_PLACE; for instance MPI_Reduce")
-    assert "because of --allow-wrong-results in-place" in said
+    (warning,) = made.insisted
+    assert warning.startswith(
+        "WRONG RESULTS: reduce by way1 is wrong for MPI_IN_PLACE; for instance MPI_Reduce"
+    )
+    assert "because of --allow-wrong-results in-place" in warning
 
 
 def test_insisting_on_one_kind_of_call_does_not_allow_another() -> None:

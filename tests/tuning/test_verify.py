@@ -68,7 +68,7 @@ class OneLibrary:
         def ask(verb: str, **_: object) -> dict[str, object]:
             if isinstance(answers, Exception):
                 raise answers
-            return answers if verb == "check" else seen(answers["ran"])
+            return answers if verb == "check" else observed(answers["ran"])
 
         return SimpleNamespace(ask=ask)
 
@@ -76,7 +76,7 @@ class OneLibrary:
         self.dropped += 1
 
 
-def seen(evidence: str) -> dict[str, object]:
+def observed(evidence: str) -> dict[str, object]:
     """The driver's answer to observe, or to fingerprint where nothing else shows."""
     names = evidence.removeprefix("functions:") if evidence.startswith("functions:") else ""
     late = [None, *([[0, 0, 1, 2, 3]] if evidence.startswith("late:") else [])]
@@ -133,20 +133,20 @@ def test_evidence_of_two_kinds_in_one_installation_is_something_else_that_ran() 
     assert proved(DEFAULT, "", SOUND | {"ran": "late:"}, is_measured=False).outcome == DISOBEYED
 
 
-def test_an_untuned_launch_that_fails_is_told_apart_from_a_tuned_one() -> None:
+def test_an_untuned_launch_that_fails_is_distinguished_from_a_tuned_one() -> None:
     proof = proved(DEFAULT, "", SOUND | {"ran": CHAIN}, DriverLost("hung: no answer"))
     assert (proof.outcome, proof.why) == (UNSEEN, "without the files: hung: no answer")
     assert proved(DEFAULT, "", SOUND | {"ran": CHAIN}).outcome == OBEYED
 
 
-def test_measured_sizes_that_are_left_to_the_library_are_looked_at_too() -> None:
+def test_measured_sizes_that_are_left_to_the_library_are_probed() -> None:
     sizes = {64: "way1", 2048: DEFAULT, 65536: "way2"}
     rows = [
         {name: getattr(case(size), name) for name in Case.__struct_fields__} | {"algorithm": "way1"}
         for size in sizes
     ]
-    looked_at = probes(tuning(sizes), pl.DataFrame(rows), [])
-    left = [probe.case.bytes for probe in looked_at if probe.expected == DEFAULT]
+    all_probes = probes(tuning(sizes), pl.DataFrame(rows), [])
+    left = [probe.case.bytes for probe in all_probes if probe.expected == DEFAULT]
     assert left == [56, 2048, 65544]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import algorithms, collectives
-from offbeat.cli.output import Json, is_wanted, stdout, write_json
+from offbeat.cli.output import Json, prints_text, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
@@ -47,7 +47,7 @@ def list_algorithms(
     from offbeat.algorithm import choose, listing
 
     entries = choose.listed(collective, family)
-    if is_wanted(json):
+    if prints_text(json):
         stdout().print(listing.table(entries))
     write_json(json, lambda: f"{listing.encoded(entries)}\n".encode())
 
@@ -114,7 +114,7 @@ def show_algorithm(
     )
     console = Console(highlight=False, soft_wrap=True)
     write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
-    if is_wanted(json):
+    if prints_text(json):
         unicode = console.encoding.lower().startswith("utf")
         lines = draw.drawn(shown.messages, width=console.width, unicode=unicode)
         if shown.timed:
@@ -169,7 +169,7 @@ def check_algorithms(
         console=Console(stderr=True),
     )
     write_json(json, lambda: f"{verdict.encoded(outcomes)}\n".encode())
-    if is_wanted(json):
+    if prints_text(json):
         stdout().print(verdict.verdict(outcomes))
     if wrong(outcomes):
         raise RunFailed(verdict.summary(outcomes))

@@ -1,4 +1,4 @@
-"""``offbeat doctor``: which MPI installations there are, and whether one works here."""
+"""``offbeat doctor``: list the MPI installations and test whether they work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import counted
 
@@ -25,23 +25,23 @@ def command(
         str,
         typer.Option(
             "--mpi",
-            help="The installation to try: 'auto', a name from the table, or an installation's folder.",
+            help="The installation to test: 'auto', a name from the table, or an installation's folder.",
         ),
     ] = "auto",
     hostfile: Annotated[
         Path | None,
         typer.Option(
             "--hostfile",
-            help="Look at each of these nodes, too; in a batch job at each of its nodes without this.",
+            help="Check each of these nodes as well; in a batch job its nodes are checked by default.",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Test every installation that is found.")] = False,
     json: Json = "",
     algorithms: Annotated[
         bool, typer.Option("--algorithms", help="List the library's algorithms of each collective instead.")
     ] = False,
 ) -> None:
-    """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
+    """Find MPI installations, build the native parts, run two processes, and list limitations."""
     from rich.console import Console
 
     from offbeat.engines.catalogue import catalogue
@@ -49,7 +49,7 @@ def command(
     from offbeat.mpi.examine import Findings, examine, look_at_node
 
     if every and mpi != "auto":
-        raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
+        raise BadInput(f"--all tests every installation, and --mpi {mpi} names one: give one of the two")
     if every and algorithms:
         raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
@@ -65,7 +65,7 @@ def command(
             examine(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile) for entry in tried
         ],
     )
-    if is_wanted(json):
+    if prints_text(json):
         _show(findings)
     write_json(json, lambda: encoded(findings))
     if not tried:
@@ -74,17 +74,19 @@ def command(
         raise typer.Exit(1)
 
 
-def _show_algorithms(found: dict[str, list[Algorithm]], json: str) -> None:
+def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> None:
     from offbeat.table import Fitted
 
-    write_json(json, lambda: encoded(found))
-    if not is_wanted(json):
+    write_json(json, lambda: encoded(by_collective))
+    if not prints_text(json):
         return
-    table = Fitted(["collective", "algorithms, as a study names them"], texts=(0, 1))
-    for collective, entries in found.items():
+    table = Fitted(["collective", "algorithms by the names used in studies"], texts=(0, 1))
+    for collective, entries in by_collective.items():
         table.add_row(collective, ", ".join(entry.name for entry in entries))
     stdout().print(table)
-    by_nodes = {entry.name: None for entries in found.values() for entry in entries if entry.hierarchical}
+    by_nodes = {
+        entry.name: None for entries in by_collective.values() for entry in entries if entry.hierarchical
+    }
     if by_nodes:
         stdout().print(
             f"{', '.join(by_nodes)}: candidates on several nodes with several processes each, which"
@@ -103,11 +105,11 @@ def _show(findings: Findings) -> None:
     limits = [*findings.node.limits, *(limit for entry in findings.examined for limit in entry.limits)]
     failed = [entry.installation.name for entry in findings.examined if entry.failure]
     if failed:
-        console.print(f"\nNothing can be measured here with {' and '.join(failed)}: see above.")
+        console.print(f"\nNothing can be measured with {' and '.join(failed)}: see above.")
     if limits or not findings.examined:
-        console.print("\nWhat will not work here:")
+        console.print("\nLimitations:")
     elif not failed:
-        console.print("\nNothing stands in the way here.")
+        console.print("\nAll checks passed.")
     if not findings.examined:
         console.print("  - Nothing can be measured: no usable MPI library was found.")
     for limit in dict.fromkeys(limits):
@@ -144,17 +146,14 @@ def _show_node(console: Console, node: Node) -> None:
         " oversubscribed and not bound"
     )
     console.print(
-        f"  governor: {cores.governor or 'not told'}; the kernel's time source:"
-        f" {node.kernel_clock or 'not told'}"
+        f"  governor: {cores.governor or 'unknown'}; kernel clock source: {node.kernel_clock or 'unknown'}"
     )
     job = node.allocation
     if job:
         left = "" if job.time_left_s is None else f", {job.time_left_s / 60:.0f} minutes left"
         console.print(f"  {job.system} job {job.job}: {job.nodes} nodes, {job.cores} cores{left}")
     if node.modules:
-        console.print(
-            f"  modules that can be loaded (module load NAME): {', '.join(node.modules)}", markup=False
-        )
+        console.print(f"  available modules (module load NAME): {', '.join(node.modules)}", markup=False)
 
 
 def _show_examination(console: Console, entry: Examination) -> None:
@@ -167,17 +166,17 @@ def _show_examination(console: Console, entry: Examination) -> None:
     if entry.driver:
         console.print(f"  driver {entry.driver}", markup=False)
     for node in entry.nodes:
-        said = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')} to run on"
-        console.print(f"  node {node.host}: {said}", markup=False)
+        state = "does not answer" if node.failure else f"{counted(node.threads, 'hardware thread')} available"
+        console.print(f"  node {node.host}: {state}", markup=False)
     answer = entry.check
     if answer:
-        shared = "read by all" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
+        shared = "shared by all ranks" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
         console.print(
             f"  {answer.p} processes on {', '.join(answer.hosts)},"
             f" bound to cores {' | '.join(answer.binding)}",
             markup=False,
         )
         console.print(
-            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared}; latest"
-            f" start {answer.overshoot_ns / 1000:.1f} µs after its time"
+            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared}; maximum"
+            f" start error {answer.overshoot_ns / 1000:.1f} µs"
         )

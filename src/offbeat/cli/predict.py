@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.trace_options import Collective, Communicator, Directory, Site, Size, size_of, summed_up
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def command(
     )
     first = opened.headers[0]
     made = predict(opened, summed_up(opened), source(measured, first.library), wishes)
-    if is_wanted(json):
+    if prints_text(json):
         _print(made, all_notes=all_notes)
     write_json(json, lambda: document.encoded(made))
     if pictures is not None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import result_directories, words
+from offbeat.cli.completion import one_of, result_directories
 from offbeat.errors import BadInput
 from offbeat.units import counted
 
@@ -27,7 +27,7 @@ def export_results(
             "--format",
             help="csv, or json, which holds the study and the provenance too.",
             metavar="csv|json",
-            autocompletion=words("csv", "json"),
+            autocompletion=one_of("csv", "json"),
         ),
     ] = "csv",
     table: Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import collectives
-from offbeat.cli.output import AllNotes, Json, is_wanted, write_json
+from offbeat.cli.output import AllNotes, Json, prints_text, write_json
 from offbeat.cli.selection_options import (
     IncludeIndistinguishable,
     IncludeScenarios,
@@ -25,7 +25,8 @@ def command(
     within: Annotated[
         str,
         typer.Option(
-            help="How much slower than the fastest still counts as good: a percentage.", metavar="SHARE"
+            help="The largest slowdown against the fastest that counts as good: a percentage.",
+            metavar="SHARE",
         ),
     ] = "5%",
     collective: Annotated[
@@ -49,7 +50,7 @@ def command(
         typer.Option(
             min=0,
             max=100_000,
-            help="Simulated repetitions of the study behind the certainty of each choice; 0 leaves it out.",
+            help="Simulated repetitions of the study for the certainty of each choice; 0 omits it.",
         ),
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated repetitions.")] = 1,
@@ -75,7 +76,7 @@ def command(
         collectives=collective or [],
     )
     console = Console(highlight=False)
-    if is_wanted(json):
+    if prints_text(json):
         console.print(rendered(selection, console, with_details, all_notes=all_notes))
         for sentence in indistinguishable_notes(results, are_included=include_indistinguishable):
             console.print(f"Note: {sentence}", markup=False, soft_wrap=True)

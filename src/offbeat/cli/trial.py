@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, print_notes, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summed_up
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
@@ -110,7 +110,7 @@ def command(
     )
     check_processes(choices, processes(words))
     said = stdout()
-    if is_wanted(json):
+    if prints_text(json):
         for line in wording.tried_lines(choices):
             said.print(line, markup=False)
         print_notes(said, wording.notes(choices), everything=all_notes)
@@ -118,7 +118,7 @@ def command(
     with journal.opened(output, settings) as kept:
         tried = list(written(choices, installation, output / journal.TUNING))
         reaches = _reaches(tried, traced)
-        if is_wanted(json):
+        if prints_text(json):
             _say_reaches(said, reaches, traced)
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
@@ -128,7 +128,7 @@ def command(
             used = launch.Command(words=words, installation=installation)
             run_all(kept, used, tried, rounds, seed, pattern, progress.told)
         found = times(kept, names)
-    if is_wanted(json):
+    if prints_text(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
         _report(said, choices, found, expected, without_effect, is_wall=pattern is None, all_notes=all_notes)
         _name_verify(said, measured, tried, output)

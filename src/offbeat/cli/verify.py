@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.cli.trace_options import TraceOption
 from offbeat.errors import RunFailed
 from offbeat.units import counted
@@ -54,7 +54,7 @@ def command(
         proofs, tried = prove_files(read_study(directory), manifest, mpi, folder, progress)
     write_proofs(proofs, folder)
     write_tried(tried, folder)
-    if is_wanted(json):
+    if prints_text(json):
         console = stdout()
         console.print(table(proofs.proofs))
         lines = [*legend(proofs.proofs), summary_of(proofs)]

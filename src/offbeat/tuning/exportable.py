@@ -19,11 +19,11 @@ from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, 
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.legal import WrongCall, in_words, kinds_of
-from offbeat.tuning.plan import TuningPlan
 from offbeat.units import counted
 
 if TYPE_CHECKING:
     from offbeat.select.choose import Choice, Selection
+    from offbeat.tuning.plan import TuningPlan
 
 GUARDED = {"mpich": ("noncommutative",)}
 """Kinds of legal calls that a family's file format keeps from algorithms that are wrong for them."""
