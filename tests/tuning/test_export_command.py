@@ -114,7 +114,7 @@ def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
     path = measured.absolute() / "tuning" / "openmpi.rules"
     assert "46 1 4 0 # way1\n256 2 4 0 # way2\n1449 0 0 0" in path.read_text(encoding="utf-8")
     out = capsys.readouterr().out
-    assert "2 measured configurations of reduce, for openmpi-5.0.11:" in out
+    assert "2 rules for reduce, written for openmpi-5.0.11:" in out
     assert f"--mca coll_tuned_dynamic_rules_filename {path} -n P ./application" in out
 
 
@@ -207,7 +207,7 @@ def test_another_family_than_the_measured_one_is_refused(
 ) -> None:
     assert export(measured, "--rule", "no_delay", "--mpi", "intelmpi-2021.18.1", monkeypatch=monkeypatch) == 2
     assert (
-        "were measured with Open MPI 5.0.11: algorithms of one library say nothing" in capsys.readouterr().err
+        "were measured with Open MPI 5.0.11: tuning of one library does not apply" in capsys.readouterr().err
     )
     assert not (measured / "tuning").exists()
 
@@ -232,12 +232,12 @@ def test_nothing_selected_is_a_failure_that_says_where_to_look(
     assert not (directory / "tuning").exists()
 
 
-def test_measurements_made_elsewhere_are_refused(
+def test_imported_measurements_without_settings_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import_csv(REFERENCE / "hydra-ft-scenario.csv", tmp_path / "imported")
     assert export(tmp_path / "imported", monkeypatch=monkeypatch) == 2
-    assert "it was measured elsewhere" in capsys.readouterr().err
+    assert "were imported without settings" in capsys.readouterr().err
     assert not (tmp_path / "imported" / "tuning").exists()
 
 

@@ -271,7 +271,7 @@ def test_sizes_that_chose_differently_where_one_must_do_are_named(tmp_path: Path
     assert [entry.algorithm.name for entry in files.rules] == ["b"]
     assert files.every_size == ["gather"]
     (note,) = [note for note in files.notes if note.startswith("gather")]
-    assert "hangs or computes wrongly" in note
+    assert "hangs or computes wrong results" in note
     assert "b (chosen at 64 B, 512 B) is used for every size; other sizes chose a" in note
 
 
@@ -376,7 +376,7 @@ def test_the_segment_size_of_han_is_a_variable_of_the_launch(tmp_path: Path) -> 
     files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
     assert files.environment["OMPI_MCA_coll_han_reduce_segsize"] == "8192"
     assert han_component(files.files[0], "reduce", 4, 64) == "han @1"
-    assert "coll_han_reduce_segsize=8192 acts on all calls that han divides, at every size." in files.notes
+    assert "coll_han_reduce_segsize=8192 applies to all calls that han divides, at every size." in files.notes
 
 
 def test_where_only_algorithms_of_han_were_chosen_tuned_gets_no_file(tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_files_for_one_node_and_for_open_mpi_4_say_nothing_of_han(tmp_path: Path
         plan_of(rule("reduce", "linear", {"": "1"})), installation("openmpi", (5, 0, 11)), tmp_path
     )
     assert not any("han" in key for key in one_node.environment)
-    assert any("acts on communicators inside one node only" in note for note in one_node.notes)
+    assert any("applies only to communicators inside one node" in note for note in one_node.notes)
 
 
 def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_elsewhere(

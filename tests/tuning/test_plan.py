@@ -51,10 +51,10 @@ def test_collectives_come_in_the_order_of_the_studies_and_rules_by_processes_and
     assert [(rule.p, rule.bytes) for rule in made.rules["reduce"]] == [(4, 8), (4, 64), (8, 64)]
 
 
-def test_measurements_made_elsewhere_are_refused_with_what_to_do() -> None:
+def test_imported_measurements_without_settings_are_refused() -> None:
     imported = [Algorithm(collective="alltoall", name="Pairwise")]
     with pytest.raises(
-        BadInput, match=r"no settings are known for Pairwise.*measured elsewhere.*offbeat run"
+        BadInput, match=r"no settings are known for Pairwise.*imported without settings.*offbeat run"
     ):
         plan([choice("alltoall", 4, 64, "Pairwise")], imported)
     with pytest.raises(BadInput, match="no settings are known for Pairwise"):

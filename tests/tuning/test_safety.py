@@ -51,7 +51,7 @@ def test_the_best_algorithm_that_is_right_for_every_call_replaces_a_wrong_one() 
     (note,) = made.notes
     assert note == (
         "reduce by way1 is not exported: it is wrong for MPI_IN_PLACE (MPI_Reduce on 4 processes: 3 elements"
-        " are wrong). In its place: way3 for reduce of 8 B on p=4, +10.0%. --allow-wrong-results in-place"
+        " are wrong). Instead: way3 for reduce of 8 B on p=4, +10.0%. --allow-wrong-results in-place"
         " exports it anyway."
     )
 

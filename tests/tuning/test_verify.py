@@ -162,7 +162,7 @@ def test_measurements_made_elsewhere_cannot_be_verified_and_say_so(tmp_path: Pat
         mpirun="/nowhere/mpirun",
         tuning=tuning({64: "way1"}),
     )
-    with pytest.raises(BadInput, match="measurements were made elsewhere"):
+    with pytest.raises(BadInput, match="measurements were imported"):
         prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
 
 
@@ -176,7 +176,7 @@ def test_a_launcher_that_is_gone_is_named_with_what_helps(tmp_path: Path) -> Non
         mpirun=str(tmp_path / "gone"),
         tuning=tuning({64: "way1"}),
     )
-    with pytest.raises(BadInput, match=r"gone is gone, the launcher of openmpi-1\.2\.3 .* with --mpi"):
+    with pytest.raises(BadInput, match=r"gone is missing, the launcher of openmpi-1\.2\.3 .* with --mpi"):
         prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
 
 
