@@ -1,4 +1,4 @@
-"""The tables of a configuration say what the paper's figures 5, 6 and 8 say."""
+"""The tables of a configuration correspond to the paper's figures 5, 6 and 8."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def hydra(tmp_path: Path) -> dict[str, Grid]:
     return {grid.kind: grid for grid in grids(view, 0.05)}
 
 
-def test_the_good_set_of_each_row_is_marked_and_nothing_else(hydra: dict[str, Grid]) -> None:
+def test_the_good_set_of_each_row_is_marked_only(hydra: dict[str, Grid]) -> None:
     grid = hydra["last-delay"]
     marked = {
         row.heading.name: [
             column.name
-            for column, configuration in zip(grid.columns, row.squares, strict=True)
-            if "✓" in configuration.mark and configuration.tone == "good"
+            for column, square in zip(grid.columns, row.squares, strict=True)
+            if "✓" in square.mark and square.tone == "good"
         ]
         for row in grid.rows
     }
     assert marked.pop("no_delay") == ["Lin", "Pair", "L-Sync"]
     assert len(marked) == 7
     assert set(map(tuple, marked.values())) == {("Pair",)}
-    assert {configuration.tone for row in grid.rows for configuration in row.squares} == {"good", "poor"}
+    assert {square.tone for row in grid.rows for square in row.squares} == {"good", "poor"}
 
 
-def test_times_stand_in_one_unit_that_title_and_caption_name(hydra: dict[str, Grid]) -> None:
+def test_times_have_one_unit_named_in_title_and_caption(hydra: dict[str, Grid]) -> None:
     grid = hydra["last-delay"]
     assert grid.title.endswith("in ms")
     assert "in ms" in grid.caption
@@ -61,7 +61,7 @@ def test_normalised_rows_have_the_absolute_time_in_parentheses_and_averages_belo
     without, including = grid.rows[-2:]
     assert without.heading.name == "average without scenarios"
     assert including.heading.name == "average with scenarios"
-    assert [configuration.text for configuration in including.squares] == ["1.967", "1.005", "1.967", "2.009"]
+    assert [square.text for square in including.squares] == ["1.967", "1.005", "1.967", "2.009"]
     assert [row.summary for row in grid.rows] == [False] * 8 + [True, True]
 
 
@@ -109,7 +109,7 @@ def test_the_default_and_unproved_algorithms_are_references_never_good(tmp_path:
     assert "not proved" in remarks["doubtful"]
 
 
-def test_a_missing_case_shows_a_dash_and_why(tmp_path: Path) -> None:
+def test_a_missing_case_is_a_dash_with_the_reason(tmp_path: Path) -> None:
     rows = [made.row(name, p, 1e-6) for p in ("no_delay", "random") for name in ("a", "b")]
     rows[3] |= {"status": "quarantined", "reason": "hung for 60 s", "last_delay_s": None}
     found = grids_of(made.frame(rows), tmp_path)
@@ -119,14 +119,14 @@ def test_a_missing_case_shows_a_dash_and_why(tmp_path: Path) -> None:
     assert square(found["normalised"], "average", "b").text == "–"
 
 
-def test_rows_say_how_large_the_skew_was(tmp_path: Path) -> None:
+def test_row_headings_have_the_skew(tmp_path: Path) -> None:
     rows = [made.row("a", "no_delay", 1e-6), made.row("a", "random", 1e-6)]
     rows += [made.row("b", "no_delay", 1e-6), made.row("b", "random", 1e-6, skew_s=3e-4)]
     headings = [row.heading for row in grids_of(made.frame(rows), tmp_path)["last-delay"].rows]
     assert [heading.remark for heading in headings] == ["", "s = 120 µs – 300 µs"]
 
 
-def test_medians_of_too_few_repetitions_carry_a_star(tmp_path: Path) -> None:
+def test_medians_of_too_few_repetitions_have_a_star(tmp_path: Path) -> None:
     rows = [made.row(name, "no_delay", 1e-6) for name in ("a", "b")]
     rows[1] |= {"status": "incomplete", "repetitions": 2}
     grid = grids_of(made.frame(rows), tmp_path)["last-delay"]

@@ -115,7 +115,7 @@ def test_rules_are_counted_and_failures_give_a_warning(tmp_path: Path, outcome: 
     found = status_of(tmp_path)
     assert found is not None
     assert found.outcome.startswith("openmpi-4.1.4: 1 of 1 rule verified")
-    assert (found.proofs[1].expected, found.proofs[1].seen) == (
+    assert (found.proofs[1].expected, found.proofs[1].observed) == (
         "the library’s default",
         "reduce_intra_binomial; indistinguishable from 1 algorithm",
     )

@@ -129,8 +129,8 @@ def _where(verdicts: Iterable[Verdict]) -> str:
     for verdict in verdicts:
         sizes.setdefault(verdict.p, []).append(verdict.bytes)
     return "; ".join(
-        f"p = {p}: {', '.join(format_size(size) for size in sorted(set(found)))}"
-        for p, found in sorted(sizes.items())
+        f"p = {p}: {', '.join(format_size(size) for size in sorted(set(measured)))}"
+        for p, measured in sorted(sizes.items())
     )
 
 

@@ -187,7 +187,7 @@ def normalised_grid(view: ConfigurationView, table: DelayTable) -> Grid:
         absolute = _number(table.last_delay_s[i, j] * per_second)
         return Square(text=wording.ratio(ratios[i, j]), tone=_ratio_tone(ratios[i, j]), small=f"({absolute})")
 
-    shown = [
+    patterns = [
         Row(heading=heading, squares=[square(i, j) for j in range(len(table.algorithms))])
         for i, heading in enumerate(_row_headings(view, table))
     ]
@@ -199,7 +199,7 @@ def normalised_grid(view: ConfigurationView, table: DelayTable) -> Grid:
         "The averages give every row the same weight; the rule ‘average’ selects the smallest."
         + _superseded(table),
         columns=_columns(view, table),
-        rows=shown + _average_rows(table),
+        rows=patterns + _average_rows(table),
         keys=_ratio_keys() + _missing_key(table),
     )
 
@@ -347,5 +347,9 @@ def _ratio_tone(value: float) -> str:
 
 
 def _ratio_keys() -> list[Key]:
-    words = [f"≤ {RATIO_STEPS[0]:g}", *(f"to {step:g}" for step in RATIO_STEPS[1:]), f"> {RATIO_STEPS[-1]:g}"]
-    return [Key(tone=f"ratio{i}", mark=word, meaning="") for i, word in enumerate(words)]
+    ranges = [
+        f"≤ {RATIO_STEPS[0]:g}",
+        *(f"to {step:g}" for step in RATIO_STEPS[1:]),
+        f"> {RATIO_STEPS[-1]:g}",
+    ]
+    return [Key(tone=f"ratio{i}", mark=text, meaning="") for i, text in enumerate(ranges)]

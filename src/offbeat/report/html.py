@@ -21,7 +21,7 @@ from offbeat.errors import BadInput
 from offbeat.report import alone, facts, figures, labels, outcome, plot_data
 from offbeat.report.configurations import ConfigurationView, views
 from offbeat.report.grids import Grid, grids
-from offbeat.report.pictures import Album, Link, Progress, Shown
+from offbeat.report.pictures import Album, EmbeddedFigure, Link, Progress
 from offbeat.report.tuning_status import TuningStatus, tuning_status
 from offbeat.results.read import read_study_toml
 from offbeat.select import wording
@@ -69,14 +69,14 @@ def write_report(
 
 
 def _page(results: Results, selection: Selection, directory: Path, album: Album) -> str:
-    shown = views(results.cases, selection)
+    all_views = views(results.cases, selection)
     status = tuning_status(directory, selection)
     content = (
         _about(results)
-        | _outcome(results, selection, shown, status)
-        | _pictures(results, selection, shown, album)
-        | _configurations(shown)
-        | _plot(shown, results.repetitions)
+        | _outcome(results, selection, all_views, status)
+        | _pictures(results, selection, all_views, album)
+        | _configurations(all_views)
+        | _plot(all_views, results.repetitions)
         | {
             "collectives": facts.algorithm_verdicts(results),
             "marks": facts.MARKS,
@@ -102,7 +102,7 @@ def _environment() -> jinja2.Environment:
         "ratio": partial(wording.ratio, decimals=3),
         "cost": lambda share: labels.typeset(wording.cost(share)),
         "short": short,
-        "words": lambda status: status.replace("_", " "),
+        "spaced": lambda status: status.replace("_", " "),
     }
     return environment
 
@@ -133,27 +133,30 @@ def _about(results: Results) -> dict[str, Any]:
 
 
 def _outcome(
-    results: Results, selection: Selection, shown: Sequence[ConfigurationView], status: TuningStatus | None
+    results: Results,
+    selection: Selection,
+    all_views: Sequence[ConfigurationView],
+    status: TuningStatus | None,
 ) -> dict[str, Any]:
     """The verdict, the selection table, and the warnings."""
-    selected = [view for view in shown if view.choice is not None]
+    selected = [view for view in all_views if view.choice is not None]
     return {
-        "verdict": outcome.verdict(selected, shown),
+        "verdict": outcome.verdict(selected, all_views),
         "headline": headline(selection) if selected else "",
         "within": wording.share_label(selection.terms.within),
-        "notices": outcome.warnings(results, shown, status),
+        "notices": outcome.warnings(results, all_views, status),
         "selected": selected,
-        "several_libraries": len({view.configuration.library for view in shown}) > 1,
+        "several_libraries": len({view.configuration.library for view in all_views}) > 1,
     }
 
 
 def _pictures(
-    results: Results, selection: Selection, shown: Sequence[ConfigurationView], album: Album
+    results: Results, selection: Selection, all_views: Sequence[ConfigurationView], album: Album
 ) -> dict[str, Any]:
     """The tables of every configuration and all pictures; written as files too where the album has a
     directory."""
-    tables = {view.slug: grids(view, selection.terms.within) for view in shown}
-    penalties = outcome.penalties(shown)
+    tables = {view.slug: grids(view, selection.terms.within) for view in all_views}
+    penalties = outcome.penalties(all_views)
     plots = plot_data.pattern_plots(results)
     album.total = sum(map(len, tables.values())) + len(penalties) + bool(plots.drawn)
     full_bar = max((line.share for lines in penalties.values() for line in lines), default=1.0)
@@ -174,45 +177,45 @@ def _pictures(
 
 def _penalty_picture(
     name: str, lines: list[figures.Penalty], selection: Selection, full_bar: float, album: Album
-) -> Shown:
+) -> EmbeddedFigure:
     subject = (
         f"{name}: score of the no-delay winner against the selected one’s, rule ‘{selection.terms.rule}’"
     )
     alt = "; ".join(f"{line.configuration}: {labels.typeset(wording.cost(line.share))}" for line in lines)
     figure = figures.penalty_figure(lines, subject, full_bar)
-    return album.shown(
+    return album.embed(
         figure, f"{labels.slug(name)}-cost", f"Slowdown of the no-delay winner for {name}: {alt}"
     )
 
 
-def _pattern_picture(plots: plot_data.PatternPlots, album: Album) -> Shown | None:
+def _pattern_picture(plots: plot_data.PatternPlots, album: Album) -> EmbeddedFigure | None:
     if not plots.drawn:
         return None
     figure = figures.pattern_figure(plots.drawn, "delay of each rank as a share of the largest delay s")
     names = ", ".join(pattern.label for pattern in plots.drawn)
-    return album.shown(figure, "patterns", f"Arrival patterns: {names}")
+    return album.embed(figure, "patterns", f"Arrival patterns: {names}")
 
 
 def _grid_files(grid: Grid, slug: str, album: Album) -> list[Link]:
     return album.links(partial(figures.grid_figure, grid), f"{slug}-{grid.kind}")
 
 
-def _configurations(shown: Sequence[ConfigurationView]) -> dict[str, Any]:
+def _configurations(all_views: Sequence[ConfigurationView]) -> dict[str, Any]:
     """The configurations, their index, and the reasons for missing times."""
     return {
-        "views": shown,
-        "index": _index(shown),
+        "views": all_views,
+        "index": _index(all_views),
         "open_configurations": OPEN_CONFIGURATIONS,
-        "unmeasured": {view.slug: _unmeasured(view) for view in shown if view.table is None},
+        "unmeasured": {view.slug: _unmeasured(view) for view in all_views if view.table is None},
         "last_delay": labels.LAST_DELAY,
     }
 
 
-def _index(shown: Sequence[ConfigurationView]) -> dict[str, Any]:
+def _index(all_views: Sequence[ConfigurationView]) -> dict[str, Any]:
     """The table of links: collectives and p in rows, sizes in columns."""
-    sizes = sorted({view.configuration.bytes for view in shown})
+    sizes = sorted({view.configuration.bytes for view in all_views})
     rows: dict[str, dict[int, list[ConfigurationView]]] = {}
-    for view in shown:
+    for view in all_views:
         name = f"{view.configuration.collective} · {labels.processes_label(view.configuration)}"
         rows.setdefault(name, {}).setdefault(view.configuration.bytes, []).append(view)
     return {
@@ -232,10 +235,10 @@ def _unmeasured(view: ConfigurationView) -> list[str]:
     ]
 
 
-def _plot(shown: Sequence[ConfigurationView], repetitions: pl.DataFrame) -> dict[str, Any]:
+def _plot(all_views: Sequence[ConfigurationView], repetitions: pl.DataFrame) -> dict[str, Any]:
     """The data of the interactive plot, and the library that draws it, once; neither if nothing was
     measured."""
-    data = plot_data.distributions(shown, repetitions)
+    data = plot_data.distributions(all_views, repetitions)
     return (
         {"plot": data, "plotly": Markup(get_plotlyjs())}
         if data["configurations"]

@@ -40,10 +40,10 @@ NEGLIGIBLE = 1e-9
 """Slowdowns below this share count as zero."""
 
 
-def verdict(selected: Sequence[ConfigurationView], shown: Sequence[ConfigurationView]) -> str:
-    """The outcome in one to three sentences; ``selected`` are the configurations in ``shown`` that have a
+def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[ConfigurationView]) -> str:
+    """The outcome in one to three sentences; ``selected`` are the configurations in ``all_views`` that have a
     choice."""
-    if not any(view.table for view in shown):
+    if not any(view.table for view in all_views):
         return "Nothing can be selected: no case has been measured."
     if not selected:
         return (
@@ -52,7 +52,7 @@ def verdict(selected: Sequence[ConfigurationView], shown: Sequence[Configuration
             " pattern that the rule uses."
         )
     sentences = [_outcome(selected)]
-    if missing := len(shown) - len(selected):
+    if missing := len(all_views) - len(selected):
         sentences.append(f"In {labels.count(missing, 'further configuration')} nothing can be selected.")
     return " ".join(sentences)
 

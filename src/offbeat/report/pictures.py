@@ -47,7 +47,7 @@ class Link(Struct, frozen=True, kw_only=True):
     label: str
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class EmbeddedFigure(Struct, frozen=True, kw_only=True):
     """A figure inside the page: its address, size in CSS pixels, and links to its files if there are any."""
 
     uri: str
@@ -114,8 +114,10 @@ class Album:
             for path in files
         ]
 
-    def shown(self, figure: Figure, name: str, alt: str) -> Shown:
+    def embed(self, figure: Figure, name: str, alt: str) -> EmbeddedFigure:
         """A figure inside the page; ``alt`` describes it in words."""
         width, height = (round(inches * PAGE_DPI) for inches in figure.get_size_inches())
         uri = data_uri(figure)
-        return Shown(uri=uri, alt=alt, width=width, height=height, files=self.links(lambda: figure, name))
+        return EmbeddedFigure(
+            uri=uri, alt=alt, width=width, height=height, files=self.links(lambda: figure, name)
+        )

@@ -43,11 +43,13 @@ def distributions(views: Sequence[ConfigurationView], repetitions: pl.DataFrame)
     if any case has several repetitions.
     """
     samples = {case: repeated.last_delay_s for case, repeated in samples_of(repetitions).items()}
-    shown = [view for view in views if view.table is not None]
-    number = sum(int(np.isfinite(view.table.last_delay_s).sum()) for view in shown if view.table is not None)
+    measured = [view for view in views if view.table is not None]
+    number = sum(
+        int(np.isfinite(view.table.last_delay_s).sum()) for view in measured if view.table is not None
+    )
     most = max(MINIMUM_PER_CASE, MAXIMUM_VALUES // max(number, 1))
     configurations = [
-        _configuration(view, view.table, samples, most) for view in shown if view.table is not None
+        _configuration(view, view.table, samples, most) for view in measured if view.table is not None
     ]
     longest = max((len(values) for values in samples.values()), default=0)
     return {

@@ -42,7 +42,7 @@ class ProofLine(Struct, frozen=True, kw_only=True):
     size: str
     expected: str
     mark: str
-    seen: str
+    observed: str
 
 
 class TuningStatus(Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ def tuning_status(directory: Path, selection: Selection) -> TuningStatus | None:
         outcome=summary(current) if current else "",
         proofs=[_proof_line(proof) for proof in proofs],
         failed=[
-            f"{line.collective} of {line.size} on p = {line.p}: {line.expected} {line.mark}; {line.seen}"
+            f"{line.collective} of {line.size} on p = {line.p}: {line.expected} {line.mark}; {line.observed}"
             for proof in proofs
             if proof.outcome not in (OBEYED, DIFFERS)
             for line in (_proof_line(proof),)
@@ -130,5 +130,5 @@ def _proof_line(proof: Proof) -> ProofLine:
         size=format_size(proof.case.bytes),
         expected="the library’s default" if proof.expected == DEFAULT else proof.expected,
         mark=MARKS.get(proof.outcome, proof.outcome),
-        seen=proof.why or short(proof.evidence) + also,
+        observed=proof.why or short(proof.evidence) + also,
     )

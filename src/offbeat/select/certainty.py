@@ -4,7 +4,7 @@ Certainty: what the same rule would choose if the study were repeated. Each case
 different rounds of the study and in different launches, so the scatter between its blocks is what another
 study would differ by (:mod:`offbeat.results.blocks`). Repeated studies are simulated: the logarithm of each
 case's delay moves by a combination of its blocks' deviations with random weights. The weights are the same
-for all cases of a configuration, so that what is common to a whole launch does not count between algorithms.
+for all cases of a configuration, so that noise common to a whole launch does not affect the comparison.
 They are normal, divided by the root of a χ² share, so that each delay follows Student's t with the degrees of
 freedom of the blocks; the variance is doubled, because this study and the repeated one both have that error.
 The rule then chooses in each simulated study. The stated certainty can be checked by repeating the study:
@@ -150,8 +150,8 @@ def _noise_floor(
     """The share by which an algorithm's lead over the next best shrinks in 5% of repeated studies."""
     rival = min((name for name in names if name != algorithm), key=lambda name: measured[name])
     leads = np.log(scores[:, names.index(rival)] / scores[:, names.index(algorithm)])
-    lost = np.log(measured[rival] / measured[algorithm]) - leads
-    return max(0.0, float(np.expm1(np.quantile(lost, PLAUSIBLE))))
+    shrinkage = np.log(measured[rival] / measured[algorithm]) - leads
+    return max(0.0, float(np.expm1(np.quantile(shrinkage, PLAUSIBLE))))
 
 
 def _repeated_delays(

@@ -174,9 +174,12 @@ def select(
 
 
 class _Evidence(Struct, frozen=True, kw_only=True):
-    """What is known beside the tables; without ``samples``, numbers are exact and choices are certain.
-    ``asked`` is how well the study wanted its numbers known, ``not_measured`` which cases of each
-    configuration are still to be measured, ``configurations`` all that were measured."""
+    """The input of choices besides the tables; without ``samples``, numbers are exact and choices are
+    certain.
+
+    ``requested_width`` is the interval width that the study requested, ``not_measured`` the cases of each
+    configuration that remain to be measured, ``configurations`` all that were measured.
+    """
 
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]

@@ -90,7 +90,7 @@ def partial_caveat(not_measured: list[tuple[str, str]]) -> list[str]:
     more = f" and {len(not_measured) - _NAMED_CASES} more" if len(not_measured) > _NAMED_CASES else ""
     return [
         f"partial: {counted(len(not_measured), 'case')} {'is' if len(not_measured) == 1 else 'are'} not"
-        f" completely measured"
+        " completely measured"
         f" yet ({named}{more}); the choice may change."
     ]
 
@@ -179,7 +179,7 @@ def indistinguishable_notes(results: Results, *, are_included: bool) -> list[str
     )
     return [
         f"{collective}: {counted(len(algorithms), 'algorithm')} ({', '.join(algorithms)}) ran without an"
-        f" error, but"
+        " error, but"
         f" cannot be distinguished from another algorithm; {consequence}."
         for collective, algorithms in names.items()
     ]

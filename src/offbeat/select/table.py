@@ -307,7 +307,6 @@ def _refuse_duplicates(configuration: Configuration, delays: pl.DataFrame) -> No
     if duplicates.height:
         pattern, algorithm = duplicates.select("pattern", "algorithm").row(0)
         raise BadInput(
-            f"{configuration}: algorithm '{algorithm}' under '{pattern}' stands in the results more than"
-            f" once; keep "
-            "one measurement of each, or import the others as another machine."
+            f"{configuration}: the results hold algorithm '{algorithm}' under '{pattern}' more than once;"
+            " keep one measurement of each, or import the others as another machine."
         )

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 import offbeat
 from offbeat.report.alone import environment, style
-from offbeat.report.pictures import Album, Shown
+from offbeat.report.pictures import Album, EmbeddedFigure
 from offbeat.trace.advice import sentence
 from offbeat.trace.choice import with_arrivals
 from offbeat.trace.draw import course_figure, delay_figure, distribution_figure
@@ -42,7 +42,7 @@ class DrawnRow(Struct, frozen=True, kw_only=True):
 
     title: str
     remark: str
-    pictures: list[Shown]
+    pictures: list[EmbeddedFigure]
     pattern: str
 
 
@@ -113,7 +113,7 @@ def _drawn(place: int, row: Row, sample: Sample, summary: Summary, album: Album)
         title=title,
         remark=f"mean skew {format_time(row.skew.mean_s)}, d̂ {format_time(row.last_delay.mean_s)},"
         f" stability {stability_words(row)}",
-        pictures=[album.shown(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures],
+        pictures=[album.embed(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures],
         pattern=_command(row, summary) if row.memberships == 1 else "",
     )
 

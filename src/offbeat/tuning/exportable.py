@@ -163,7 +163,7 @@ def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:
     if selection.choices and not complete:
         raise RunFailed(
             f"nothing is exported because no configuration is complete: {study.sentence} To export what there"
-            f" is all the"
+            " is all the"
             " same, give --partial"
         )
     choices = [

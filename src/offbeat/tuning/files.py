@@ -167,11 +167,11 @@ def read_manifest(directory: Path) -> Manifest:
             f"{directory} holds no tuning files ({MANIFEST} is not there); 'offbeat export' writes them"
         ) from None
     except msgspec.DecodeError as error:
-        raise BadInput(f"{path} is damaged ({error}); write it anew with 'offbeat export'") from None
+        raise BadInput(f"{path} is damaged ({error}); write it again with 'offbeat export'") from None
     if manifest.schema_version != SCHEMA_VERSION:
         raise BadInput(
             f"{path} is of another offbeat (schema {manifest.schema_version});"
-            " write it anew with 'offbeat export'"
+            " write it again with 'offbeat export'"
         )
     return manifest
 

@@ -136,13 +136,13 @@ def exported(path: Path) -> dict[str, str]:
         try:
             arguments = shlex.split(line, comments=True)
         except ValueError as error:
-            raise BadInput(f"{path}:{number}: {error}; write the file anew with 'offbeat export'") from None
+            raise BadInput(f"{path}:{number}: {error}; write the file again with 'offbeat export'") from None
         if not arguments:
             continue
         if arguments[0] != "export" or not all("=" in word for word in arguments[1:]):
             raise BadInput(
                 f"{path}:{number} is no 'export NAME=VALUE', so the variables that the file sets are"
-                " unknown; write the file anew with 'offbeat export'"
+                " unknown; write the file again with 'offbeat export'"
             )
         variables |= dict(word.split("=", 1) for word in arguments[1:])
     return variables

@@ -6,7 +6,7 @@ only for the parts; on one node, later versions do not use it at all. So for col
 splits there is a second file, which passes only the tuned configurations to the general tree and leaves all
 others to the device.
 
-Both are derived from the trees inside the user's library (:mod:`offbeat.tuning.mpich_tree`), because a file
+Both are derived from the trees nested the user's library (:mod:`offbeat.tuning.mpich_tree`), because a file
 must contain every collective: if one is missing, or the file itself, the program aborts. A file therefore
 belongs to the version from which it was derived.
 """
@@ -80,11 +80,11 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
     Raises :class:`BadInput` if the installation's library contains no default trees.
     """
     embedded = read(installation.library)
-    found, notes = _expressible(plan, embedded)
-    found, variables, more = _compatible(found)
+    tree_rules, notes = _expressible(plan, embedded)
+    tree_rules, variables, more = _compatible(tree_rules)
     general = dict(embedded.general)
     compositions = dict(embedded.compositions or {})
-    for collective, own in found.items():
+    for collective, own in tree_rules.items():
         _tune(general, collective, [(entry.rule, entry.leaves.leaf) for entry in own])
         notes += _tune_nonblocking(general, collective, own)
         variables |= _pass_undivided(compositions, embedded, collective, own)
@@ -99,11 +99,11 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         launch_options=[word for name, value in environment.items() for word in ("-genv", name, value)],
         usage=_usage(environment),
         notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
-        rules=[entry.rule for own in found.values() for entry in own],
-        every_size=[collective for collective in found if not SIZE_CONDITION.get(collective)],
+        rules=[entry.rule for own in tree_rules.values() for entry in own],
+        every_size=[collective for collective in tree_rules if not SIZE_CONDITION.get(collective)],
         not_in_place=[
             collective
-            for collective, own in found.items()
+            for collective, own in tree_rules.items()
             if all(NOT_IN_PLACE in entry.leaves.leaf.guards for entry in own)
         ],
     )
@@ -119,7 +119,7 @@ def _usage(environment: dict[str, str]) -> list[str]:
 
 def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[TreeRule]], list[str]]:
     """The rules that trees can hold, and sentences on the others."""
-    found: dict[str, list[TreeRule]] = {}
+    tree_rules: dict[str, list[TreeRule]] = {}
     notes: list[str] = []
     for collective, rules in plan.rules.items():
         if not SIZE_CONDITION.get(collective):
@@ -129,13 +129,13 @@ def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[T
             notes += more
         for rule in rules:
             try:
-                found.setdefault(collective, []).append(_tree_rule(rule, embedded))
+                tree_rules.setdefault(collective, []).append(_tree_rule(rule, embedded))
             except InexpressibleError as reason:
                 notes.append(
                     f"{collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                     f" default: {rule.algorithm.name} {reason}."
                 )
-    return {collective: own for collective, own in found.items() if own}, notes
+    return {collective: own for collective, own in tree_rules.items() if own}, notes
 
 
 def _tree_rule(rule: Rule, embedded: Embedded) -> TreeRule:
@@ -150,21 +150,21 @@ def _tree_rule(rule: Rule, embedded: Embedded) -> TreeRule:
 
 
 def _compatible(
-    found: dict[str, list[TreeRule]],
+    tree_rules: dict[str, list[TreeRule]],
 ) -> tuple[dict[str, list[TreeRule]], dict[str, str], list[str]]:
     """The rules whose control variables are compatible, those variables, and sentences on the other rules.
 
     A variable of a nonblocking collective overrides its tree, so if one rule needs it, all rules use it.
     """
-    by_variable = {name for name, own in found.items() if any(entry.leaves.by_variable for entry in own)}
-    every = [entry.rule for own in found.values() for entry in own]
-    kept, variables, notes = rule_layout.compatible_rules(
+    by_variable = {name for name, own in tree_rules.items() if any(entry.leaves.by_variable for entry in own)}
+    every = [entry.rule for own in tree_rules.values() for entry in own]
+    compatible, variables, notes = rule_layout.compatible_rules(
         every, partial(_launch_parameters, by_variable=by_variable)
     )
     left: dict[str, list[TreeRule]] = {}
-    for collective, own in found.items():
+    for collective, own in tree_rules.items():
         for entry in own:
-            if entry.rule in kept:
+            if entry.rule in compatible:
                 used = (
                     TreeLeaves(leaf=entry.leaves.leaf, by_variable=True)
                     if collective in by_variable
@@ -187,23 +187,23 @@ def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
     return {name: value for name, value in settings.items() if name not in placed}
 
 
-def _tune(trees: Tree, collective: str, wanted: Sequence[tuple[Rule, Leaf]]) -> None:
+def _tune(trees: Tree, collective: str, rule_leaves: Sequence[tuple[Rule, Leaf]]) -> None:
     """Add rules with their leaves to the tree of one collective."""
     key = f"collective={collective}"
-    trees[key] = tuned(trees[key], _branches(wanted, collective), SIZE_CONDITION.get(collective, ""))
+    trees[key] = tuned(trees[key], _branches(rule_leaves, collective), SIZE_CONDITION.get(collective, ""))
 
 
-def _tune_nonblocking(trees: Tree, collective: str, found: Sequence[TreeRule]) -> list[str]:
+def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRule]) -> list[str]:
     """Add the nonblocking collectives that rules call internally; returns sentences for the user."""
-    inside = [(entry.rule, entry.leaves.nonblocking) for entry in found]
-    wanted = [(rule, leaf) for rule, leaf in inside if leaf is not None]
+    nested = [(entry.rule, entry.leaves.nonblocking) for entry in tree_rules]
+    rule_leaves = [(rule, leaf) for rule, leaf in nested if leaf is not None]
     forced = sorted(
-        {entry.rule.algorithm.name for entry in found if entry.leaves.by_variable and _is_nb(entry.rule)}
+        {entry.rule.algorithm.name for entry in tree_rules if entry.leaves.by_variable and _is_nb(entry.rule)}
     )
     notes = []
-    if wanted:
-        _tune(trees, f"i{collective}", wanted)
-        names = ", ".join(sorted({rule.algorithm.name for rule, _ in wanted}))
+    if rule_leaves:
+        _tune(trees, f"i{collective}", rule_leaves)
+        names = ", ".join(sorted({rule.algorithm.name for rule, _ in rule_leaves}))
         notes.append(
             f"{collective} by {names} calls the nonblocking collective internally: MPI_I{collective} uses"
             " the same algorithm in these configurations."
@@ -221,13 +221,13 @@ def _is_nb(rule: Rule) -> bool:
     return rule.settings.get(variable(rule.collective)) == "nb"
 
 
-def _branches(wanted: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
+def _branches(rule_leaves: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
     """Rules with their leaves as branches of a tree."""
-    leaf_of = {id(rule): leaf for rule, leaf in wanted}
+    leaf_of = {id(rule): leaf for rule, leaf in rule_leaves}
     condition = SIZE_CONDITION.get(collective, "")
     by_total = condition == "total_msg_size"
     branches = []
-    for row in rule_layout.process_rows([rule for rule, _ in wanted]):
+    for row in rule_layout.process_rows([rule for rule, _ in rule_leaves]):
         for low, high in rule_layout.steps(row) if by_total else [(row.p_low, row.p_high)]:
             if condition:
                 scale = (low, high) if by_total else (1, 1)
@@ -239,7 +239,7 @@ def _branches(wanted: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Bran
 
 
 def _pass_undivided(
-    compositions: Tree, embedded: Embedded, collective: str, found: Sequence[TreeRule]
+    compositions: Tree, embedded: Embedded, collective: str, tree_rules: Sequence[TreeRule]
 ) -> dict[str, str]:
     """Make the device pass the tuned configurations of a collective on undivided.
 
@@ -251,7 +251,7 @@ def _pass_undivided(
     undivided = UNDIVIDED.get(collective, "")
     if undivided not in embedded.names:
         return {f"MPIR_CVAR_{collective.upper()}_DEVICE_COLLECTIVE": "0"}
-    guarded = [(entry.rule, entry.leaves.leaf.guards) for entry in found]
+    guarded = [(entry.rule, entry.leaves.leaf.guards) for entry in tree_rules]
     _tune(
         compositions,
         collective,
@@ -281,7 +281,7 @@ def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> P
 def _notes(installation: Installation, variables: dict[str, str]) -> list[str]:
     switches = [name for name in variables if name.endswith("_DEVICE_COLLECTIVE")]
     notes = [
-        f"The files are derived from the default selection inside {installation.library} and belong to"
+        f"The files are derived from the default selection nested {installation.library} and belong to"
         f" {installation.name}: another version may abort programs that use them. Do not move them:"
         " MPICH aborts programs if a file is missing."
     ]

@@ -321,7 +321,7 @@ def _notes(
         notes.append(
             "With processes on several nodes, Open MPI 5 lets its component han decide:"
             f" {openmpi_han.FILE_NAME} lists the calls that go to the component tuned instead, and the"
-            f" algorithms"
+            " algorithms"
             " that han uses itself; all others are decided as without a file."
         )
     elif _is_at_least(plan, installation, (5,)) and not plan.several_nodes:

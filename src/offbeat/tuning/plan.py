@@ -136,8 +136,8 @@ def plan(
     verdicts = list(verdicts)
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
     family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
-    kept = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
-    safe = replace_unsafe(choices, WrongCallLookup(choices, known, verdicts, family, kept), allowed)
+    limited = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
+    safe = replace_unsafe(choices, WrongCallLookup(choices, known, verdicts, family, limited), allowed)
     remaining, notes = _leave_to_better_default(safe.choices)
     notes = safe.notes + notes
     chosen, more = _one_per_size(remaining)
@@ -153,9 +153,9 @@ def plan(
             scores={(p, size): scores[own, p, size] for own, p, size in chosen if own == collective},
             beyond=beyond,
         )
-        found = _rules(collective, configurations, known, wrong, environment or {}, coverage)
-        if found:
-            rules[collective] = found
+        collective_rules = _rules(collective, configurations, known, wrong, environment or {}, coverage)
+        if collective_rules:
+            rules[collective] = collective_rules
     return TuningPlan(
         family=_family([rule.algorithm for some in rules.values() for rule in some], library or {}),
         version=_version(library or {}),
@@ -268,14 +268,14 @@ def _rules(
                     " measurements were imported without settings. Give them with --setting to"
                     " 'offbeat results import', or measure with 'offbeat run' and export that study"
                 )
-            kept = is_limited_to_measured_p(algorithm)
+            is_limited = is_limited_to_measured_p(algorithm)
             rules.append(
                 Rule(
                     collective=collective,
                     p=p,
                     bytes=size,
-                    p_low=p if kept else p_low,
-                    p_high=p if kept else p_high,
+                    p_low=p if is_limited else p_low,
+                    p_high=p if is_limited else p_high,
                     bytes_low=bytes_low,
                     bytes_high=bytes_high,
                     algorithm=algorithm,

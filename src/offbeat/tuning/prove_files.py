@@ -117,13 +117,13 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
     if not any(kind(verdict.evidence) for verdict in results.verdicts):
         raise BadInput(
             f"{results.directory} has no evidence of which algorithms ran, so there is nothing to compare"
-            f" with:"
+            " with:"
             f" {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine has it"
         )
     if not mpi and not Path(manifest.mpirun).exists():
         raise BadInput(
             f"{manifest.mpirun} is missing, the launcher of {manifest.library} that the files are for; name"
-            f" an"
+            " an"
             " installation with --mpi, or write the files again with 'offbeat export'"
         )
     installation = choose(mpi or manifest.mpirun)

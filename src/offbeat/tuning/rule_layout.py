@@ -103,12 +103,12 @@ def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[s
     size. Returns the rules, and a sentence (with ``why``) for each number of processes whose sizes chose
     differently.
     """
-    kept, notes = [], []
+    winners, notes = [], []
     for p in sorted({rule.p for rule in rules}):
         rivals = [rule for rule in rules if rule.p == p]
         votes = Counter(rule.algorithm.name for rule in rivals)
         winner = max(rivals, key=lambda rule: (votes[rule.algorithm.name], rule.bytes))
-        kept.append(winner)
+        winners.append(winner)
         if len(votes) > 1:
             others = ", ".join(sorted(name for name in votes if name != winner.algorithm.name))
             same = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
@@ -117,7 +117,7 @@ def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[s
                 f"{winner.collective} on p={p}: {why}, so {winner.algorithm.name} (chosen at {sizes}) is used"
                 f" for every size; other sizes chose {others}."
             )
-    return kept, notes
+    return winners, notes
 
 
 def compatible_rules(
@@ -134,7 +134,7 @@ def compatible_rules(
         votes.setdefault(_base(rule), Counter())[_sorted(parameters_of(rule))] += 1
     winners = {base: counts.most_common(1)[0][0] for base, counts in votes.items()}
     variables: dict[str, str] = {}
-    kept, notes = [], []
+    compatible, notes = [], []
     for rule in rules:
         own, winner = _sorted(parameters_of(rule)), winners[_base(rule)]
         if own != winner or any(variables.get(name, value) != value for name, value in own):
@@ -142,13 +142,13 @@ def compatible_rules(
                 f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                 f" default: {rule.algorithm.name} needs"
                 f" {_assignments(own) or f'the default, but others need {_assignments(winner)}'}, and a"
-                f" launch has"
+                " launch has"
                 " one value only."
             )
         else:
             variables |= dict(own)
-            kept.append(rule)
-    return kept, variables, notes
+            compatible.append(rule)
+    return compatible, variables, notes
 
 
 def _sorted(parameters: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

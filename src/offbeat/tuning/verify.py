@@ -342,9 +342,9 @@ class Verifier:
             if answer["wrong"]:
                 return Observation(why=f"{answer['wrong']} elements of the result are wrong")
             return Observation(self._evidence(driver, probe, call))
-        except DriverLost as lost:
+        except DriverLost as error:
             self._launches.drop()
-            return Observation(why=str(lost))
+            return Observation(why=str(error))
         except Refused as refusal:
             return Observation(why=str(refusal))
 
@@ -352,10 +352,10 @@ class Verifier:
         p = probe.case.p
         if is_fingerprint(probe.evidence):
             return fingerprint(driver, call, p, self._timeout_s)
-        seen, _ = seen_evidence(driver, call, p, self._timeout_s)
-        if part(probe.evidence, LATE) and not is_fingerprint(seen):
-            return with_fingerprint(seen, fingerprint(driver, call, p, self._timeout_s))
-        return seen
+        observed, _ = seen_evidence(driver, call, p, self._timeout_s)
+        if part(probe.evidence, LATE) and not is_fingerprint(observed):
+            return with_fingerprint(observed, fingerprint(driver, call, p, self._timeout_s))
+        return observed
 
     def _where(self, probe: Probe, environment: dict[str, str]) -> Where:
         """A launch as by a user, with these variables."""

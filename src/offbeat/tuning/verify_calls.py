@@ -115,7 +115,7 @@ def summary_lines(tried: TriedCalls) -> list[str]:
     if faulty:
         lines.append(
             f"{tried.library} itself gets {counted(len(faulty), 'legal call')} wrong without the files as"
-            f" well:"
+            " well:"
             f" {faulty[0].call}: {faulty[0].without}."
         )
     return lines

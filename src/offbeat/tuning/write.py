@@ -44,11 +44,11 @@ def plan_for(
     """
     library = measured_library(results.provenance)
     if is_simulated(library):
-        made, installation = _simulated_plan(results, choices, library, requested, allowed, beyond)
-        _refuse_empty(results, made)
-        return made, installation
-    made = plan_of(results, choices, allowed, beyond)
-    return made, installation_for(made, library, requested)
+        tuning_plan, installation = _simulated_plan(results, choices, library, requested, allowed, beyond)
+        _refuse_empty(results, tuning_plan)
+        return tuning_plan, installation
+    tuning_plan = plan_of(results, choices, allowed, beyond)
+    return tuning_plan, installation_for(tuning_plan, library, requested)
 
 
 def plan_of(
@@ -58,7 +58,7 @@ def plan_of(
 
     Raises :class:`RunFailed` if nothing was selected and :class:`BadInput` for imported measurements.
     """
-    made = plan(
+    tuning_plan = plan(
         choices,
         results.algorithms,
         verdicts=results.verdicts,
@@ -67,16 +67,16 @@ def plan_of(
         allowed=allowed,
         beyond=beyond,
     )
-    _refuse_empty(results, made)
-    return msgspec.structs.replace(made, notes=[*made.notes, *_untested(results, made)])
+    _refuse_empty(results, tuning_plan)
+    return msgspec.structs.replace(tuning_plan, notes=[*tuning_plan.notes, *_untested(results, tuning_plan)])
 
 
-def _untested(results: Results, made: TuningPlan) -> list[str]:
+def _untested(results: Results, tuning_plan: TuningPlan) -> list[str]:
     """A sentence on algorithms for which only the measured calls were tested."""
     tested = {(one.collective, one.algorithm) for one in results.verdicts if one.legal_calls}
     untested = {
         f"{rule.collective} by {rule.algorithm.name}": None
-        for rules in made.rules.values()
+        for rules in tuning_plan.rules.values()
         for rule in rules
         if (rule.collective, rule.algorithm.name) not in tested
     }
@@ -89,9 +89,12 @@ def _untested(results: Results, made: TuningPlan) -> list[str]:
     ]
 
 
-def _refuse_empty(results: Results, made: TuningPlan) -> None:
-    if not made.rules:
-        why = " ".join(made.notes) or f"nothing was selected; 'offbeat select {results.directory}' shows why."
+def _refuse_empty(results: Results, tuning_plan: TuningPlan) -> None:
+    if not tuning_plan.rules:
+        why = (
+            " ".join(tuning_plan.notes)
+            or f"nothing was selected; 'offbeat select {results.directory}' shows why."
+        )
         raise RunFailed(f"there is nothing to export for {results.directory}: {why}")
 
 
@@ -111,9 +114,9 @@ def environment_notes(results: Results) -> list[str]:
     variables = study_environment(results.study)
     if not variables:
         return []
-    words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     return [
-        f"The study was measured, and 'offbeat verify' launches, with {words}: set them for your"
+        f"The study was measured, and 'offbeat verify' launches, with {assignments}: set them for your"
         " programs as well, or other algorithms may run."
     ]
 
@@ -124,57 +127,60 @@ def measured_library(provenance: Mapping[str, object]) -> dict[str, object]:
     return dict(library) if isinstance(library, Mapping) else {}
 
 
-def installation_for(made: TuningPlan, library: Mapping[str, object], requested: str = "") -> Installation:
+def installation_for(
+    tuning_plan: TuningPlan, library: Mapping[str, object], requested: str = ""
+) -> Installation:
     """The installation that a plan's files are for: ``requested`` (as ``--mpi`` takes it), or the measured
     one.
 
     Raises :class:`BadInput` if it is of another family than the measured one, or if the measured one no
     longer exists and none was named.
     """
-    installation = find.choose(requested) if requested else _measured(made, library)
-    if installation.family != made.family:
+    installation = find.choose(requested) if requested else _measured(tuning_plan, library)
+    if installation.family != tuning_plan.family:
         raise BadInput(
             f"{installation.name} is {FAMILY_NAMES.get(installation.family, installation.family)}, but these"
-            f" results were measured with {made.library}: tuning of one library does not apply to"
-            f" another. Name an installation of {FAMILY_NAMES[made.family]} with --mpi PREFIX"
+            f" results were measured with {tuning_plan.library}: tuning of one library does not apply to"
+            f" another. Name an installation of {FAMILY_NAMES[tuning_plan.family]} with --mpi PREFIX"
         )
     return installation
 
 
-def _measured(made: TuningPlan, library: Mapping[str, object]) -> Installation:
+def _measured(tuning_plan: TuningPlan, library: Mapping[str, object]) -> Installation:
     """The measured installation, by its launcher, prefix or name."""
     for key in ("mpirun", "prefix", "name"):
-        where = str(library.get(key, ""))
+        identifier = str(library.get(key, ""))
         try:
-            found = find.choose(where) if where else None
+            installation = find.choose(identifier) if identifier else None
         except BadInput:
             continue
-        if found is not None and found.family == made.family:
-            return found
+        if installation is not None and installation.family == tuning_plan.family:
+            return installation
     raise BadInput(
-        f"the library that was measured, {made.library}, was not found on this machine; name an installation"
+        f"the library that was measured, {tuning_plan.library}, was not found on this machine; name an"
+        f" installation"
         " of it with --mpi PREFIX"
     )
 
 
 def write(
-    made: TuningPlan, installation: Installation, directory: Path, format_version: int | None = None
+    tuning_plan: TuningPlan, installation: Installation, directory: Path, format_version: int | None = None
 ) -> TuningFiles:
     """Write a plan's files for an installation of its family into ``directory``.
 
     ``format_version`` chooses between Open MPI's two file formats (1 if ``None``); the other libraries have
     one. A note is added if the installation's version is not the measured one.
     """
-    if format_version is not None and made.family != "openmpi":
+    if format_version is not None and tuning_plan.family != "openmpi":
         raise BadInput(
-            f"--format chooses between Open MPI's file formats; these results are of {made.library}"
+            f"--format chooses between Open MPI's file formats; these results are of {tuning_plan.library}"
         )
-    if made.family == "openmpi":
-        files = openmpi.write(made, installation, directory, format_version or 1)
-    elif made.family == "mpich":
-        files = mpich.write(made, installation, directory)
+    if tuning_plan.family == "openmpi":
+        files = openmpi.write(tuning_plan, installation, directory, format_version or 1)
+    elif tuning_plan.family == "mpich":
+        files = mpich.write(tuning_plan, installation, directory)
     else:
-        files = intelmpi.write(made, installation, directory)
+        files = intelmpi.write(tuning_plan, installation, directory)
     if not files.rules:
         for path in files.files:
             path.unlink(missing_ok=True)
@@ -182,13 +188,14 @@ def write(
             f"the tuning files of {installation.name} cannot express any choice of the selection: "
             + " ".join(files.notes)
         )
-    files = msgspec.structs.replace(files, insisted=made.insisted)
+    files = msgspec.structs.replace(files, insisted=tuning_plan.insisted)
     version = ".".join(str(part) for part in installation.version)
-    if made.version and made.version != version:
+    if tuning_plan.version and tuning_plan.version != version:
         files = msgspec.structs.replace(
             files,
             notes=[
-                f"{made.library} was measured, but the files are for {installation.name}: its algorithms may"
+                f"{tuning_plan.library} was measured, but the files are for {installation.name}: its"
+                f" algorithms may"
                 " behave differently and have other numbers. Check the files with 'offbeat verify'.",
                 *files.notes,
             ],
@@ -226,7 +233,7 @@ def _simulated_plan(
     }
     algorithms = named(installation, chosen_names)
     available, notes = _available(choices, algorithms, installation)
-    made = plan(
+    tuning_plan = plan(
         available,
         algorithms,
         verdicts=results.verdicts,
@@ -240,7 +247,7 @@ def _simulated_plan(
         " --engine mpi' on the machine itself shows whether they are faster on it."
     )
     return msgspec.structs.replace(
-        made, notes=[caveat, *notes, *made.notes], simulator=simulator
+        tuning_plan, notes=[caveat, *notes, *tuning_plan.notes], simulator=simulator
     ), installation
 
 
@@ -252,7 +259,7 @@ def _target_installation(family: str, requested: str) -> Installation:
             other = FAMILY_NAMES.get(installation.family, installation.family)
             raise BadInput(
                 f"{installation.name} is {other}, but these results simulate {family_name}: name an"
-                f" installation"
+                " installation"
                 f" of {family_name} with --mpi PREFIX"
             )
         return installation
