@@ -16,7 +16,6 @@ from offbeat.report.configurations import ConfigurationView
 from offbeat.select import rules, wording
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.study.algorithm import DEFAULT
-from offbeat.study.case import SAME_SKEW
 
 LIMIT = 0.25
 """A relative change against no_delay above this counts as faster or slower (the paper's 25%)."""
@@ -26,6 +25,16 @@ WIDE = 16
 
 RATIO_STEPS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)
 """Upper limits of the tones of normalised delays; the last tone has none."""
+
+
+SKEWS = {
+    "own": "Each algorithm’s skew is relative to its own run time, as in the paper’s figure 6.",
+    "same": "All algorithms had the same skew (in the paper’s figure 6 each skew is relative to the"
+    " algorithm’s"
+    " own run time: policy ‘own’).",
+    "": "",
+}
+"""The reference of the skews (:attr:`DelayTable.skews`), as a sentence."""
 
 
 class Square(Struct, frozen=True, kw_only=True):
@@ -110,7 +119,7 @@ def last_delay_grid(view: ConfigurationView, table: DelayTable, within: float) -
         return Square(
             text=_number(table.last_delay_s[i, j] * per_second),
             tone=tone,
-            mark=("✓" if good[i, j] else "") + ("*" if _incomplete(table, i, j) else ""),
+            mark=("✓" if good[i, j] else "") + ("*" if table.is_incomplete(i, j) else ""),
             note=notes.get((table.patterns[i], table.algorithms[j]), ""),
         )
 
@@ -160,7 +169,7 @@ def robustness_grid(view: ConfigurationView, table: DelayTable) -> Grid:
         title=f"Robustness: {labels.LAST_DELAY} against no_delay",
         subject=view.title,
         caption=f"{labels.LAST_DELAY} / {labels.LAST_DELAY} under no_delay {labels.MINUS} 1, without unit: "
-        f"{labels.MINUS}0.50 means half as long, +1.00 twice as long. {_skew_sentence(table)}",
+        f"{labels.MINUS}0.50 means half as long, +1.00 twice as long. {SKEWS[table.skews]}",
         columns=_columns(view, table),
         rows=[
             Row(heading=headings[i], squares=[square(i, j) for j in range(len(table.algorithms))])
@@ -199,7 +208,8 @@ def normalised_grid(view: ConfigurationView, table: DelayTable) -> Grid:
         "The averages give every row the same weight; the rule ‘average’ selects the smallest."
         + _superseded(table),
         columns=_columns(view, table),
-        rows=patterns + _average_rows(table),
+        rows=patterns
+        + [_average_row(table, name, rule) for name, rule in rules.average_rules(table).items()],
         keys=_ratio_keys() + _missing_key(table),
     )
 
@@ -211,17 +221,7 @@ def _superseded(table: DelayTable) -> str:
     return f" With scenarios, patterns of the same calls are averaged once: not {names}." if names else ""
 
 
-def _average_rows(table: DelayTable) -> list[Row]:
-    """The scores of the average rule, without and (where there are any) with the scenarios."""
-    rows = [_average_row(table, "average", include_scenarios=False)]
-    if table.recorded:
-        rows[0] = _average_row(table, "average without scenarios", include_scenarios=False)
-        rows.append(_average_row(table, "average with scenarios", include_scenarios=True))
-    return rows
-
-
-def _average_row(table: DelayTable, name: str, *, include_scenarios: bool) -> Row:
-    rule = rules.parse("average", include_scenarios=include_scenarios)
+def _average_row(table: DelayTable, name: str, rule: rules.Rule) -> Row:
     scores = rule.scores(table) | rule.reference_scores(table)
     squares = [
         Square(text=wording.ratio(scores[algorithm], decimals=3), tone=_ratio_tone(scores[algorithm]))
@@ -308,34 +308,14 @@ def _reference_key(table: DelayTable) -> list[Key]:
     return [Key(tone="plain", mark="", meaning="for reference only: never selected")]
 
 
-def _incomplete(table: DelayTable, i: int, j: int) -> bool:
-    return table.incomplete is not None and bool(table.incomplete[i, j])
-
-
-def _any_incomplete(table: DelayTable) -> bool:
-    return table.incomplete is not None and bool(table.incomplete.any())
-
-
 def _incomplete_sentence(table: DelayTable) -> str:
     """The meaning of the star, if there is one."""
-    if not _any_incomplete(table):
+    if table.incomplete is None or not table.incomplete.any():
         return ""
-    partial = any(_incomplete(table, i, j) for i in table.replays for j in range(len(table.algorithms)))
+    partial = table.incomplete[table.replays].any()
     return " * marks medians of too few repetitions" + (
         ", and means over some of a replay's calls." if partial else "."
     )
-
-
-def _skew_sentence(table: DelayTable) -> str:
-    """The reference of the skews; in the paper it is each algorithm's own run time."""
-    if table.skew_policy == "own":
-        return "Each algorithm’s skew is relative to its own run time, as in the paper’s figure 6."
-    if table.skew_policy in SAME_SKEW:
-        return (
-            "All algorithms had the same skew"
-            " (in the paper’s figure 6 each skew is relative to the algorithm’s own run time: policy ‘own’)."
-        )
-    return ""
 
 
 def _number(value: float) -> str:

@@ -19,16 +19,22 @@ from rich.text import Text
 
 from offbeat.select import wording
 from offbeat.select.choose import Choice
-from offbeat.select.rules import Rule
+from offbeat.select.rules import Rule, average_rules
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.study.algorithm import DEFAULT
-from offbeat.study.case import SAME_SKEW
 from offbeat.table import Fitted, broken
 
 ROBUST_MARKS = {"faster": ("▼", "cyan"), "slower": ("▲", "bright_red"), "same": ("=", ""), "": ("", "dim")}
 """Robustness class → its mark and its style; the mark tells it without colour."""
 
 GOOD_STYLE = "bold cyan"
+
+SKEWS = {
+    "own": " Each algorithm's skew is relative to its own run time.",
+    "same": " All algorithms had the same skews.",
+    "": "",
+}
+"""The reference of the skews (:attr:`DelayTable.skews`), as a sentence."""
 
 
 def details(table: DelayTable, choice: Choice | None, within: float, width: int) -> RenderableType:
@@ -55,7 +61,9 @@ def delay_view(table: DelayTable, choice: Choice | None, within: float, width: i
     def text(i: int, j: int) -> Text:
         mark = " ✓" if good[i, j] else "  "
         return Text(
-            wording.significant(table.last_delay_s[i, j] * factor) + _rough(table, i, j) + mark,
+            wording.significant(table.last_delay_s[i, j] * factor)
+            + ("*" if table.is_incomplete(i, j) else "")
+            + mark,
             style=GOOD_STYLE if good[i, j] else "",
         )
 
@@ -83,9 +91,8 @@ def robustness_view(table: DelayTable, choice: Choice | None, width: int) -> lis
         mark, style = ROBUST_MARKS[str(classes[i, j])]
         return Text(f"{wording.change(values[i, j])} {mark}".rstrip(), style=style)
 
-    note = "Robustness d̂ / d̂ under no_delay - 1; ▼ over 25% faster, ▲ over 25% slower, = neither." + _skews(
-        table
-    )
+    note = "Robustness d̂ / d̂ under no_delay - 1; ▼ over 25% faster, ▲ over 25% slower, = neither."
+    note += SKEWS[table.skews]
     rows = [i for i, pattern in enumerate(table.patterns) if pattern != NO_DELAY]
     return _view(note, table, choice, width, text, rows)
 
@@ -104,18 +111,9 @@ def normalised_view(table: DelayTable, choice: Choice | None, width: int) -> lis
         return Text(f"{wording.ratio(ratios[i, j])} ({absolute})", style=GOOD_STYLE if best else "")
 
     note = f"d̂ relative to each row's fastest; in parentheses d̂ in {unit}."
-    return _view(note, table, choice, width, text, summary=_averages(table))
-
-
-def _averages(table: DelayTable) -> dict[str, list[Text]]:
-    """The scores of the average rule, without and (where there are any) with the scenarios."""
-    rules = {"average": Rule("average")}
-    if table.recorded:
-        rules = {
-            "average without scenarios": Rule("average"),
-            "average with scenarios": Rule("average", include_scenarios=True),
-        }
-    return {name: _scores(table, rule) for name, rule in rules.items() if rule.rows(table)}
+    averages = average_rules(table).items()
+    summary = {name: _scores(table, rule) for name, rule in averages if rule.rows(table)}
+    return _view(note, table, choice, width, text, summary=summary)
 
 
 def _scores(table: DelayTable, rule: Rule) -> list[Text]:
@@ -162,20 +160,6 @@ def _heading(table: DelayTable, choice: Choice | None, name: str) -> Text:
         return Text(f"▸{name}", style="bold")
     reference = name == DEFAULT or name in table.excluded
     return Text(f"{name}†", style="dim") if reference else Text(name)
-
-
-def _rough(table: DelayTable, i: int, j: int) -> str:
-    """A star behind the median of too few repetitions, and the mean of some of a replay's calls."""
-    return "*" if table.incomplete is not None and table.incomplete[i, j] else ""
-
-
-def _skews(table: DelayTable) -> str:
-    """How the skews were set: the paper's figure 6 gives each algorithm a skew of its own runtime."""
-    if table.skew_policy == "own":
-        return " Each algorithm's skew follows its own runtime."
-    if table.skew_policy in SAME_SKEW:
-        return " All algorithms had the same skews."
-    return ""
 
 
 def _legend(table: DelayTable, choice: Choice | None) -> str:

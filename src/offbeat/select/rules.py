@@ -93,6 +93,17 @@ def parse(text: str, include_scenarios: bool = False) -> Rule:
     )
 
 
+def average_rules(table: DelayTable) -> dict[str, Rule]:
+    """The rule ``average`` by label: without scenarios and, if the table has any, with them."""
+    without = Rule("average")
+    if not table.recorded:
+        return {"average": without}
+    return {
+        "average without scenarios": without,
+        "average with scenarios": Rule("average", include_scenarios=True),
+    }
+
+
 def compared(table: DelayTable, rows: list[int]) -> list[int]:
     """The columns of the candidates measured in all of ``rows``, in dictionary order; none without rows."""
     if not rows:

@@ -27,7 +27,7 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.case import COLLECTIVES, SAME_SKEW
 from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.units import format_size
 
@@ -122,6 +122,16 @@ class DelayTable:
         return np.array(
             [name != DEFAULT and name not in self.excluded for name in self.algorithms], dtype=bool
         )
+
+    def is_incomplete(self, row: int, column: int) -> bool:
+        """Whether a delay is from too few repetitions, or from only some of a replay's calls."""
+        return self.incomplete is not None and bool(self.incomplete[row, column])
+
+    @property
+    def skews(self) -> str:
+        """``own`` if each algorithm's skew is relative to its own run time (as in the paper's figure 6),
+        ``same`` if all algorithms have the same skews; else empty."""
+        return "own" if self.skew_policy == "own" else "same" if self.skew_policy in SAME_SKEW else ""
 
     def delays_s(self) -> NDArray[np.float64]:
         """The last delays as ratios use them: never below the clock's resolution; NaN stays NaN."""
