@@ -7,8 +7,8 @@ import io
 from pathlib import Path
 from typing import Any
 
-import made_studies as made
 import pytest
+import study_factory as factory
 from pypdf import PdfReader
 from real_browser import opened
 from selenium.webdriver import Chrome
@@ -26,17 +26,19 @@ Y_TITLE = "return document.getElementById('plot').layout.yaxis.title.text"
 @pytest.fixture(scope="session")
 def pages(workspace: Path) -> dict[str, Path]:
     """Reports of a small, a wide, an odd and an empty study, and of a published table."""
-    wide = made.made_cases(["default", *made.many_algorithms(39)], made.TWELVE)
-    small = made.made_cases(
-        ["default", *made.many_algorithms(3)], made.SHAPES, ("reduce", "alltoall"), (8, 1 << 20), (4, 8)
+    wide = factory.case_frame(["default", *factory.many_algorithms(39)], factory.TWELVE)
+    small = factory.case_frame(
+        ["default", *factory.many_algorithms(3)], factory.SHAPES, ("reduce", "alltoall"), (8, 1 << 20), (4, 8)
     )
-    odd = [made.row(name, pattern, 1e-6) for name in (EVIL, "<b>bold</b>") for pattern in ("no_delay", EVIL)]
+    odd = [
+        factory.row(name, pattern, 1e-6) for name in (EVIL, "<b>bold</b>") for pattern in ("no_delay", EVIL)
+    ]
     studies = {
-        "small": made.results(workspace / "small", small),
-        "wide": made.results(workspace / "wide", wide),
-        "odd": made.results(workspace / "odd", made.frame(odd), study={"name": EVIL}),
-        "empty": made.results(workspace / "empty", wide.clear()),
-        "published": made.imported("hydra-ft-scenario", workspace / "published"),
+        "small": factory.results(workspace / "small", small),
+        "wide": factory.results(workspace / "wide", wide),
+        "odd": factory.results(workspace / "odd", factory.frame(odd), study={"name": EVIL}),
+        "empty": factory.results(workspace / "empty", wide.clear()),
+        "published": factory.imported("hydra-ft-scenario", workspace / "published"),
     }
     return {
         name: write_report(study, select(study, bootstrap=50), study.directory)
@@ -82,17 +84,17 @@ def test_the_selection_table_shows_the_published_choice(browser: Chrome, pages: 
     assert configurations[3:10] == ["Pair", "unknown", "unknown", "unknown", "1.005", "Lin ≠", "+99%"]
 
 
-def test_the_selectors_change_what_is_plotted(browser: Chrome, pages: dict[str, Path]) -> None:
+def test_the_selectors_change_the_plot(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["small"])
     first = browser.execute_script(BOXES)
-    assert [name for name, _ in first] == [*made.many_algorithms(3), "default"]
+    assert [name for name, _ in first] == [*factory.many_algorithms(3), "default"]
     assert {length for _, length in first} == {30}
     configuration, fixed = (
         Select(browser.find_element(By.ID, name)) for name in ("plot-configuration", "plot-fixed")
     )
     assert len(configuration.options) == 8
     fixed.select_by_visible_text("binomial under all patterns")
-    assert [name for name, _ in browser.execute_script(BOXES)] == made.SHAPES
+    assert [name for name, _ in browser.execute_script(BOXES)] == factory.SHAPES
     before = browser.execute_script("return document.getElementById('plot').data[0].y")
     configuration.select_by_index(7)
     assert fixed.first_selected_option.text == "binomial under all patterns"

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 from functools import partial
 from pathlib import Path
 
-import made_studies as made
 import numpy as np
 import pytest
+import study_factory as factory
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from pypdf import PdfReader
@@ -20,8 +20,8 @@ from offbeat.report.grids import grids
 
 
 def figures_of(directory: Path, algorithms: int, patterns: list[str]) -> dict[str, Figure]:
-    cases = made.made_cases(["default", *made.many_algorithms(algorithms - 1)], patterns)
-    (view,) = made.shown(made.results(directory, cases))
+    cases = factory.case_frame(["default", *factory.many_algorithms(algorithms - 1)], patterns)
+    (view,) = factory.shown(factory.results(directory, cases))
     return {grid.kind: figures.grid_figure(grid) for grid in grids(view, 0.05)}
 
 
@@ -32,7 +32,7 @@ def png_size(path: Path) -> tuple[int, int]:
     return width, height
 
 
-@pytest.mark.parametrize(("algorithms", "patterns"), [(4, made.SHAPES), (40, made.TWELVE)])
+@pytest.mark.parametrize(("algorithms", "patterns"), [(4, factory.SHAPES), (40, factory.TWELVE)])
 def test_every_picture_is_a_png_of_its_size_a_pdf_page_and_an_svg(
     tmp_path: Path, algorithms: int, patterns: list[str]
 ) -> None:
@@ -47,7 +47,7 @@ def test_every_picture_is_a_png_of_its_size_a_pdf_page_and_an_svg(
         assert "<text" not in svg.read_text(encoding="utf-8"), "letters are outlines, the same everywhere"
 
 
-@pytest.mark.parametrize(("algorithms", "patterns"), [(4, made.SHAPES), (40, made.TWELVE)])
+@pytest.mark.parametrize(("algorithms", "patterns"), [(4, factory.SHAPES), (40, factory.TWELVE)])
 def test_no_text_leaves_the_picture_or_its_square(
     tmp_path: Path, algorithms: int, patterns: list[str]
 ) -> None:
@@ -69,7 +69,7 @@ def test_no_text_leaves_the_picture_or_its_square(
 def test_the_type_stays_the_same_size_however_many_algorithms_there_are(tmp_path: Path) -> None:
     few, many = (
         figures_of(tmp_path, number, patterns)["last-delay"]
-        for number, patterns in ((4, made.SHAPES), (40, made.TWELVE))
+        for number, patterns in ((4, factory.SHAPES), (40, factory.TWELVE))
     )
     smallest = [min(text.get_fontsize() for text in figure.axes[0].texts) for figure in (few, many)]
     assert min(smallest) >= 6
@@ -77,10 +77,10 @@ def test_the_type_stays_the_same_size_however_many_algorithms_there_are(tmp_path
 
 
 def test_names_are_never_read_as_formulas(tmp_path: Path) -> None:
-    cases = made.table(
+    cases = factory.table(
         {"no_delay": {"$\\frac$": 1.0, "a_{b}": 2.0}, "random": {"$\\frac$": 1.0, "a_{b}": 2.0}}
     )
-    (view,) = made.shown(made.results(tmp_path, cases))
+    (view,) = factory.shown(factory.results(tmp_path, cases))
     figure = figures.grid_figure(grids(view, 0.05)[0])
     pictures.write(figure, tmp_path, "odd")
     assert "$\\frac$" in [text.get_text() for text in figure.axes[0].texts]
@@ -88,7 +88,7 @@ def test_names_are_never_read_as_formulas(tmp_path: Path) -> None:
 
 def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
     files = [
-        pictures.write(figures_of(tmp_path, 4, made.SHAPES)["normalised"], tmp_path / name, "same")
+        pictures.write(figures_of(tmp_path, 4, factory.SHAPES)["normalised"], tmp_path / name, "same")
         for name in ("first", "second")
     ]
     for first, second in zip(*files, strict=True):

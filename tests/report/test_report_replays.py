@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import made_studies as made
 import numpy as np
 import polars as pl
 import pytest
+import study_factory as factory
 
 from offbeat.report import figures, plot_data
 from offbeat.report.grids import last_delay_grid, normalised_grid
@@ -77,14 +77,14 @@ def test_the_picture_of_a_replay_holds_any_number_of_ranks(p: int) -> None:
     assert figure.axes[0].get_ylim()[1] > 1
 
 
-def test_a_replay_nobody_is_late_in_is_drawn_too() -> None:
+def test_a_replay_without_delays_is_drawn() -> None:
     nothing = np.zeros(4)
     one = figures.PatternPlot(label="ft", remark="", delays=nothing, band=(nothing, nothing))
     figures.pattern_figure([one], "x").canvas.draw()
 
 
-def test_the_tables_have_a_row_for_it_and_say_what_its_numbers_are(results: Results) -> None:
-    (view,) = made.shown(results)
+def test_the_tables_have_a_row_for_a_replay_with_its_meaning(results: Results) -> None:
+    (view,) = factory.shown(results)
     assert view.table is not None
     grid = last_delay_grid(view, view.table, 0.05)
     assert [row.heading.name for row in grid.rows] == ["no_delay", "mean", "ft"]
@@ -103,7 +103,7 @@ def test_an_incomplete_replay_is_marked_and_the_mark_explained(results: Results)
     results.cases = results.cases.with_columns(
         status=pl.when(partial).then(pl.lit("incomplete")).otherwise("status")
     )
-    (view,) = made.shown(results)
+    (view,) = factory.shown(results)
     assert view.table is not None
     grid = last_delay_grid(view, view.table, 0.05)
     assert "*" in grid.rows[-1].squares[0].mark

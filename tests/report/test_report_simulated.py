@@ -24,7 +24,7 @@ def offbeat(*words):
     subprocess.run([sys.executable, "-m", "offbeat", *map(str, words)], check=True, timeout=120)
 
 
-def test_numbers_are_called_simulated_and_nothing_is_said_of_cores_clocks_and_governors(tmp_path):
+def test_simulated_results_get_no_warnings_about_cores_clocks_and_governors(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     offbeat("run", tmp_path / "study.toml", "-o", tmp_path / "results")
     offbeat("report", tmp_path / "results", "--no-pictures")

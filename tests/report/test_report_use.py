@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import made_studies as made
 import msgspec
 import pytest
+import study_factory as factory
 
 from offbeat.report.outcome import warnings
 from offbeat.report.tuning_status import TuningStatus, tuning_status
@@ -67,7 +67,7 @@ def write_files(directory: Path, **more: Any) -> None:
 
 
 def status_of(directory: Path, rule: str = "average") -> TuningStatus | None:
-    study = made.results(directory, made.made_cases(["chain", "ring"], made.SHAPES))
+    study = factory.results(directory, factory.case_frame(["chain", "ring"], factory.SHAPES))
     return tuning_status(directory, select(study, rule, bootstrap=0))
 
 
@@ -119,8 +119,8 @@ def test_rules_are_counted_and_failures_give_a_warning(tmp_path: Path, outcome: 
         "the library’s default",
         "reduce_intra_binomial; indistinguishable from 1 algorithm",
     )
-    study = made.results(tmp_path, made.made_cases(["chain"], made.SHAPES))
-    notices = warnings(study, made.shown(study), found)
+    study = factory.results(tmp_path, factory.case_frame(["chain"], factory.SHAPES))
+    notices = warnings(study, factory.shown(study), found)
     assert any("was not proved to obey" in notice.what for notice in notices) == warned
 
 

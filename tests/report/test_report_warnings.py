@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import made_studies as made
 import polars as pl
 import pytest
+import study_factory as factory
 
 from offbeat.report.outcome import Notice, warnings
 from offbeat.results.read import Results
@@ -15,13 +15,13 @@ from offbeat.study.algorithm import Verdict
 
 
 def notices(directory: Path, cases: pl.DataFrame, **more: Any) -> list[Notice]:
-    study: Results = made.results(directory, cases, **more)
-    return warnings(study, made.shown(study))
+    study: Results = factory.results(directory, cases, **more)
+    return warnings(study, factory.shown(study))
 
 
 def quiet_cases(**more: Any) -> pl.DataFrame:
     """A clear choice, measured well, without any warning."""
-    return made.table(
+    return factory.table(
         {"no_delay": {"a": 10.0, "b": 20.0}, "random": {"a": 10.0, "b": 20.0}}, last_delay_low_s=None, **more
     )
 
@@ -35,7 +35,7 @@ def test_a_good_study_has_no_warnings(tmp_path: Path) -> None:
     assert notices(tmp_path, quiet_cases(), provenance=provenance) == []
 
 
-CLOSE = made.table({"no_delay": {"a": 10.0, "b": 10.05}, "random": {"a": 10.0, "b": 10.05}})
+CLOSE = factory.table({"no_delay": {"a": 10.0, "b": 10.05}, "random": {"a": 10.0, "b": 10.05}})
 CONFIDENCE = {"repetitions": {"confidence_width": 0.05}}
 SPREAD = pl.col("last_delay_s")
 CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
@@ -88,14 +88,14 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
         "offbeat doctor",
     ),
     "default": (
-        made.table({"no_delay": {"default": 5.0, "a": 10.0}, "random": {"default": 5.0, "a": 10.0}}),
+        factory.table({"no_delay": {"default": 5.0, "a": 10.0}, "random": {"default": 5.0, "a": 10.0}}),
         {},
         "library’s default scores better",
         "default",
     ),
     "uncertain": (
         CLOSE,
-        {"repetitions": made.repetitions_of(CLOSE, 5)},
+        {"repetitions": factory.repetitions_of(CLOSE, 5)},
         "may lose more than the tolerance",
         "[repetitions]",
     ),
@@ -127,5 +127,7 @@ def test_a_quarantined_case_keeps_its_reason(tmp_path: Path) -> None:
 
 
 def test_imports_get_no_warnings_about_missing_facts(tmp_path: Path) -> None:
-    study = made.imported("hydra-32x32-micro-benchmark", tmp_path / "hydra")
-    assert [notice.what for notice in warnings(study, made.shown(study))] == ["6 caveats on single choices."]
+    study = factory.imported("hydra-32x32-micro-benchmark", tmp_path / "hydra")
+    assert [notice.what for notice in warnings(study, factory.shown(study))] == [
+        "6 caveats on single choices."
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import made_traces as made
 import pytest
-from made_plans import algorithms, installation
+from plan_factory import algorithms, installation
 
 from offbeat.cli import app
 from offbeat.mpi import find
@@ -107,7 +107,7 @@ def export(*words: object, monkeypatch: pytest.MonkeyPatch) -> int:
     return int(ended.value.code or 0)
 
 
-def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
+def test_it_writes_the_files_of_the_measured_library_and_prints_their_use(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
@@ -134,7 +134,7 @@ def test_the_range_of_the_end_sizes_can_be_chosen_and_is_in_the_file(
     assert "--beyond" in capsys.readouterr().err
 
 
-def test_with_a_trace_it_says_which_calls_the_file_acts_on(
+def test_with_a_trace_it_prints_which_calls_the_file_affects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured = study(tmp_path / "results", [row("way1", 1536 * 1024, 1e-6), row("way2", 1536 * 1024, 2e-6)])
@@ -158,7 +158,7 @@ def test_with_a_trace_it_says_which_calls_the_file_acts_on(
     )
 
 
-def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
+def test_verify_also_prints_which_calls_of_a_trace_the_file_affects(
     measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = made.files(4)
@@ -177,7 +177,7 @@ def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
     assert "The file acts on 1 of 1 collective call" in capsys.readouterr().out
 
 
-def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(
+def test_if_the_winner_is_overtaken_the_last_size_covers_only_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [
@@ -223,7 +223,7 @@ def test_a_measured_library_that_is_gone_must_be_named(
     )
 
 
-def test_nothing_selected_is_a_failure_that_says_where_to_look(
+def test_an_empty_selection_is_a_failure_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory = study(tmp_path / "results", [row("default", 64, 1e-6)])

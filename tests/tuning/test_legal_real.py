@@ -70,7 +70,7 @@ def binomial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study(folder, real_installation("openmpi4"), {"reduce": "binomial"}, ["linear"])
 
 
-def test_a_choice_that_breaks_legal_programs_is_said_and_not_exported(binomial: Path) -> None:
+def test_a_choice_that_is_wrong_for_a_legal_call_is_not_exported(binomial: Path) -> None:
     verdicts = {verdict.algorithm: verdict for verdict in read_study(binomial).verdicts}
     assert {call.kind for call in verdicts["binomial"].wrong_calls} == {"noncommutative"}
     assert {call.p for call in verdicts["binomial"].wrong_calls} == {2, 3, 4}

@@ -40,7 +40,7 @@ def test_a_reason_is_shown_literally(why: str) -> None:
     assert why in shown(proof(FAILED, why=why))
 
 
-def test_the_summary_counts_what_differs_outside_of_the_tuned_sizes() -> None:
+def test_the_summary_counts_probes_outside_the_tuned_sizes() -> None:
     obeyed, differs = proof(), proof(DIFFERS, expected=DEFAULT, evidence=BINOMIAL)
     assert summary(Proofs(library="mpi-1", proofs=[obeyed])) == "mpi-1: 1 of 1 rule verified."
     both = summary(Proofs(library="mpi-1", proofs=[obeyed, differs]))

@@ -24,7 +24,7 @@ def test_without_a_host_file_there_is_none(tmp_path: Path) -> None:
     assert with_stored_hostfile(MpiSection(), tmp_path) == MpiSection()
 
 
-def test_results_of_earlier_versions_say_what_is_missing(tmp_path: Path) -> None:
+def test_results_of_earlier_versions_get_a_note(tmp_path: Path) -> None:
     absolute = MpiSection(hostfile=str(tmp_path / "hosts.txt"))
     assert with_stored_hostfile(absolute, tmp_path) == absolute
     with pytest.raises(BadInput, match=r"host file hosts.txt, but holds no copy of it: put one there as "):

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from made_plans import algorithms, choice
+from plan_factory import algorithms, choice
 
 from offbeat.select.choose import Choice
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
@@ -41,14 +41,14 @@ def planned(
     return plan(choices, known, verdicts=verdicts, library={"family": family}, **more)
 
 
-def rules(made: TuningPlan) -> list[str]:
-    return [rule.algorithm.name for own in made.rules.values() for rule in own]
+def rules(tuning_plan: TuningPlan) -> list[str]:
+    return [rule.algorithm.name for own in tuning_plan.rules.values() for rule in own]
 
 
 def test_the_best_algorithm_that_is_right_for_every_call_replaces_a_wrong_one() -> None:
-    made = planned([chosen()], wrong())
-    assert rules(made) == ["way3"] and not made.insisted
-    (note,) = made.notes
+    tuning_plan = planned([chosen()], wrong())
+    assert rules(tuning_plan) == ["way3"] and not tuning_plan.insisted
+    (note,) = tuning_plan.notes
     assert note == (
         "reduce by way1 is not exported: it is wrong for MPI_IN_PLACE (MPI_Reduce on 4 processes: 3 elements"
         " are wrong). Instead: way3 for reduce of 8 B on p=4, +10.0%. --allow-wrong-results in-place"
@@ -57,8 +57,8 @@ def test_the_best_algorithm_that_is_right_for_every_call_replaces_a_wrong_one() 
 
 
 def test_the_next_best_is_wrong_for_another_call_and_left_out_too() -> None:
-    made = planned([chosen()], wrong(), wrong("roots", algorithm="way3"))
-    assert rules(made) == ["way2"]
+    tuning_plan = planned([chosen()], wrong(), wrong("roots", algorithm="way3"))
+    assert rules(tuning_plan) == ["way2"]
 
 
 def test_without_any_right_algorithm_and_where_it_is_better_the_library_decides() -> None:
@@ -68,9 +68,9 @@ def test_without_any_right_algorithm_and_where_it_is_better_the_library_decides(
 
 
 def test_a_requested_wrong_algorithm_is_exported_with_a_warning() -> None:
-    made = planned([chosen()], wrong(), allowed=["in-place"])
-    assert rules(made) == ["way1"] and not made.notes
-    (warning,) = made.insisted
+    tuning_plan = planned([chosen()], wrong(), allowed=["in-place"])
+    assert rules(tuning_plan) == ["way1"] and not tuning_plan.notes
+    (warning,) = tuning_plan.insisted
     assert warning.startswith(
         "WRONG RESULTS: reduce by way1 is wrong for MPI_IN_PLACE; for instance MPI_Reduce"
     )

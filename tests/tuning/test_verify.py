@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from made_plans import installation, made_plan
+from plan_factory import create_plan, installation
 
 from offbeat.engines.launches import Where
 from offbeat.errors import BadInput
@@ -44,14 +44,14 @@ def case(size: int, algorithm: str = "") -> Case:
 
 
 def tuning(sizes: dict[int, str]) -> TuningFiles:
-    made = made_plan("openmpi", {("reduce", 4, size): name for size, name in sizes.items()})
+    tuning_plan = create_plan("openmpi", {("reduce", 4, size): name for size, name in sizes.items()})
     return TuningFiles(
         files=[],
         environment={"TUNED": "yes"},
         launch_options=[],
         usage=[],
         notes=[],
-        rules=[rule for rules in made.rules.values() for rule in rules],
+        rules=[rule for rules in tuning_plan.rules.values() for rule in rules],
     )
 
 
@@ -150,7 +150,7 @@ def test_measured_sizes_that_are_left_to_the_library_are_probed() -> None:
     assert left == [56, 2048, 65544]
 
 
-def test_measurements_made_elsewhere_cannot_be_verified_and_say_so(tmp_path: Path) -> None:
+def test_imported_measurements_cannot_be_verified(tmp_path: Path) -> None:
     imported = Verdict(collective="reduce", algorithm="way1", p=4, bytes=64, status="proved")
     results = SimpleNamespace(
         directory=tmp_path, provenance={"library": "hydra"}, verdicts=[imported], study={"engine": "import"}
@@ -166,7 +166,7 @@ def test_measurements_made_elsewhere_cannot_be_verified_and_say_so(tmp_path: Pat
         prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
 
 
-def test_a_launcher_that_is_gone_is_named_with_what_helps(tmp_path: Path) -> None:
+def test_a_missing_launcher_is_named_with_a_remedy(tmp_path: Path) -> None:
     results = SimpleNamespace(directory=tmp_path, verdicts=[verdict_of(BINOMIAL)], provenance={})
     (tmp_path / "rules").write_bytes(b"")
     manifest = Manifest(
@@ -186,5 +186,5 @@ def verdict_of(evidence: str) -> Verdict:
     )
 
 
-def as_results(made: Any) -> Results:
-    return made  # type: ignore[no-any-return]
+def as_results(value: Any) -> Results:
+    return value  # type: ignore[no-any-return]

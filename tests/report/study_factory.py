@@ -1,4 +1,4 @@
-"""Studies made up for the report's tests: the frames, verdicts and facts that a measured one would hold."""
+"""Creates studies for the report's tests: the frames, verdicts and facts of a measured study."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def table(delays_us: dict[str, dict[str, float | None]], **more: Any) -> pl.Data
     )
 
 
-def made_cases(
+def case_frame(
     algorithms: list[str],
     patterns: list[str],
     collectives: tuple[str, ...] = ("reduce",),
