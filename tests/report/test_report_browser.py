@@ -1,4 +1,4 @@
-"""The report in a real browser: it opens from the disk, alone, and works."""
+"""The report in a real browser: it opens from disk without other files, and works."""
 
 from __future__ import annotations
 

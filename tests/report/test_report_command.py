@@ -1,4 +1,4 @@
-"""``offbeat report`` writes the page and the pictures where it is told to, and refuses what it cannot use."""
+"""``offbeat report`` writes the page and the pictures to the given paths, and refuses invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures come as PNG, PDF and SVG, of the stated size, readable with few and many algorithms."""
+"""Pictures are PNG, PDF and SVG, of the stated size, readable with few and many algorithms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a replay looks in the report: a row of the tables, and its arrivals with the spread over its calls."""
+"""Replays in the report: a row of the tables, and the arrivals with their spread over the calls."""
 
 from __future__ import annotations
 

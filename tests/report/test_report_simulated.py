@@ -1,4 +1,4 @@
-"""The report of a simulated study says that it is one."""
+"""The report of a simulated study is marked as simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page shows how to use the tuning files, what they say, and whether the library obeys them."""
+"""The page shows the use of the tuning files, their rules, and whether the library obeys them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``offbeat export``: from a result directory to files, or to a sentence."""
+"""``offbeat export``: from a result directory to tuning files, or to an error."""
 
 from __future__ import annotations
 

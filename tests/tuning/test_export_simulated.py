@@ -1,4 +1,5 @@
-"""Tuning files from a simulated study: the library is asked for its settings, and the user is cautioned."""
+"""Tuning files from a simulated study: the target library is queried for its settings, and a caveat is
+printed."""
 
 from __future__ import annotations
 

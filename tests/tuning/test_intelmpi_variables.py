@@ -1,4 +1,4 @@
-"""Intel MPI's variables, read the way Intel MPI reads them."""
+"""Intel MPI's variables, evaluated as Intel MPI does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exported files and legal programs, with the real Open MPI: its known traps stay closed."""
+"""Exported files do not break legal calls of the real Open MPI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MPICH's selection trees, walked the way MPICH walks them."""
+"""MPICH's selection trees, evaluated as MPICH does."""
 
 from __future__ import annotations
 

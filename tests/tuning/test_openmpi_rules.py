@@ -1,4 +1,4 @@
-"""Open MPI's rules files, read the way Open MPI reads them."""
+"""Open MPI's rules files, evaluated as Open MPI does."""
 
 from __future__ import annotations
 

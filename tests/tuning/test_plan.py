@@ -1,4 +1,4 @@
-"""The plan: what was chosen, spread to neighbours by the stated ranges, and nothing else."""
+"""The plan: choices extended to their ranges, and no others."""
 
 from __future__ import annotations
 

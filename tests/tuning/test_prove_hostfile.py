@@ -1,4 +1,4 @@
-"""Which host file ``offbeat verify`` launches with: the one that is kept with the results."""
+"""``offbeat verify`` launches with the host file that is stored with the results."""
 
 from __future__ import annotations
 

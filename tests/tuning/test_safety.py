@@ -1,4 +1,4 @@
-"""An exported file breaks no legal program, unless the user insists."""
+"""Exported files break no legal call, unless the user requests it."""
 
 from __future__ import annotations
 

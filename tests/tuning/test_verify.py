@@ -1,4 +1,4 @@
-"""What ``offbeat verify`` makes of what it sees, with a library that is a dictionary of answers."""
+"""Outcomes of ``offbeat verify``, with a fake library that answers from a dictionary."""
 
 from __future__ import annotations
 

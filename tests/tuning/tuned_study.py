@@ -1,4 +1,4 @@
-"""A measured study of each real library, with tuning files for choices that the test makes itself."""
+"""A measured study of each real library, with tuning files for choices that the test defines."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ from offbeat.clock.summary import Ratios, Summary
 from offbeat.clock.tables import left_out, proofs, tables
 from offbeat.clock.verdict import sentence
 from offbeat.errors import BadInput
-from offbeat.report.alone import environment, style
 from offbeat.report.figures import grid_figure
 from offbeat.report.grids import Grid
 from offbeat.report.pictures import Album, EmbeddedFigure, Link
+from offbeat.report.standalone_page import environment, style
 from offbeat.units import format_size
 from offbeat.whole_file import write_whole_file
 

@@ -38,8 +38,7 @@ SKEWS = {
 
 
 class Square(Struct, frozen=True, kw_only=True):
-    """One square: its number, the mark behind it, a smaller second number, a note to hover over, and the
-    tone."""
+    """One square: its number, a mark after it, a smaller second number, a tooltip, and the tone."""
 
     text: str
     tone: str = "plain"

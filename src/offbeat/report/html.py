@@ -18,7 +18,7 @@ from plotly.offline import get_plotlyjs
 
 import offbeat
 from offbeat.errors import BadInput
-from offbeat.report import alone, facts, figures, labels, outcome, plot_data
+from offbeat.report import facts, figures, labels, outcome, plot_data, standalone_page
 from offbeat.report.configurations import ConfigurationView, views
 from offbeat.report.grids import Grid, grids
 from offbeat.report.pictures import Album, EmbeddedFigure, Link, Progress
@@ -93,7 +93,7 @@ def _page(results: Results, selection: Selection, directory: Path, album: Album)
 
 
 def _environment() -> jinja2.Environment:
-    environment = alone.environment("offbeat.report")
+    environment = standalone_page.environment("offbeat.report")
     environment.filters |= {
         "name": _breakable,
         "size": lambda view: labels.size_label(view.configuration),
@@ -127,8 +127,8 @@ def _about(results: Results) -> dict[str, Any]:
         "version": offbeat.__version__,
         "title": f"offbeat report: {results.study.get('name') or results.directory.name}",
         "subtitle": " · ".join(part for part in parts if part),
-        "style": alone.style(),
-        "script": alone.source("report.js"),
+        "style": standalone_page.style(),
+        "script": standalone_page.source("report.js"),
     }
 
 

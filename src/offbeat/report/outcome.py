@@ -41,8 +41,7 @@ NEGLIGIBLE = 1e-9
 
 
 def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[ConfigurationView]) -> str:
-    """The outcome in one to three sentences; ``selected`` are the configurations in ``all_views`` that have a
-    choice."""
+    """The outcome in one to three sentences; ``selected`` are the configurations with a choice."""
     if not any(view.table for view in all_views):
         return "Nothing can be selected: no case has been measured."
     if not selected:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from offbeat.tuning.verify import Proof
 
 FOLDER = "tuning"
-"""Where ``offbeat export`` writes inside a result directory."""
+"""The folder inside a result directory into which ``offbeat export`` writes."""
 
 
 class RuleLine(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""How certain a choice is, and what noise the study has.
+"""The certainty of a choice, and the noise of a study.
 
 Certainty: what the same rule would choose if the study were repeated. Each case was measured in blocks, in
 different rounds of the study and in different launches, so the scatter between its blocks is what another

@@ -189,8 +189,8 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
-        """How certain the choice of an algorithm is; unknown in a configuration of which some cases are not
-        measured, and where it is the only one of those compared."""
+        """The certainty of choosing an algorithm; None if some cases of the configuration are not measured,
+        or if no other algorithm is compared."""
         if compared < 2 or key_of(table.configuration) in self.not_measured:
             return None
         if self.samples is None:

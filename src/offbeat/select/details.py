@@ -163,7 +163,7 @@ def _heading(table: DelayTable, choice: Choice | None, name: str) -> Text:
 
 
 def _legend(table: DelayTable, choice: Choice | None) -> str:
-    """What the marks of this configuration's headings and numbers mean."""
+    """The meaning of the marks in this configuration's headings and numbers."""
     marks = []
     if choice is not None:
         marks.append(f"▸ the choice by {choice.rule}")

@@ -41,7 +41,7 @@ class Delay(Struct, frozen=True, kw_only=True):
 
 
 class PatternDelays(Struct, frozen=True, kw_only=True):
-    """What was measured of a configuration under one pattern; ``kind`` is shape, scenario or replay,
+    """The measured delays of a configuration under one pattern; ``kind`` is shape, scenario or replay,
     ``winner`` the fastest candidate (empty: none)."""
 
     pattern: str
@@ -51,8 +51,7 @@ class PatternDelays(Struct, frozen=True, kw_only=True):
 
 
 class ConfigurationSelection(Struct, frozen=True, kw_only=True):
-    """One configuration: its choice (see :class:`offbeat.select.choose.Choice`) and every measured delay
-    behind it."""
+    """One configuration: its choice (see :class:`offbeat.select.choose.Choice`) and its measured delays."""
 
     choice: Choice
     patterns: list[PatternDelays]

@@ -1,4 +1,4 @@
-"""What makes the numbers of a study unreliable: what was observed, why it matters, and the remedy.
+"""Warnings about unreliable numbers of a study: the observation, why it matters, and the remedy.
 
 Every notice is derived from the results themselves: the cases and the facts about the machine. The limits are
 constants at the top of the file, and the sentences state them. ``run``, ``select`` and ``export`` print the

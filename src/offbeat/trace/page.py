@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 
 import offbeat
-from offbeat.report.alone import environment, style
 from offbeat.report.pictures import Album, EmbeddedFigure
+from offbeat.report.standalone_page import environment, style
 from offbeat.trace.advice import sentence
 from offbeat.trace.choice import with_arrivals
 from offbeat.trace.draw import course_figure, delay_figure, distribution_figure
