@@ -77,8 +77,8 @@ class Distribution {
     const root = getComputedStyle(document.documentElement);
     const line = root.getPropertyValue("--line");
     const colour = root.getPropertyValue(this.fixed.value.startsWith("pattern") ? "--algorithms" : "--patterns");
-    const crowded = boxes.length > 12;
-    this.place.style.minWidth = `${Math.max(300, 90 + boxes.length * (crowded ? 34 : 60))}px`;
+    const isWide = boxes.length > 12;
+    this.place.style.minWidth = `${Math.max(300, 90 + boxes.length * (isWide ? 34 : 60))}px`;
     const traces = boxes.map((box) => ({
       type: "box", name: plain(box.name), y: box.values, boxpoints: box.values.length > 5 ? "all" : false,
       jitter: 0.5, pointpos: 0, marker: { color: colour, size: 3, opacity: 0.45 }, line: { width: 1.5 },
@@ -89,7 +89,7 @@ class Distribution {
       modebar: { bgcolor: "rgba(0,0,0,0)", color: style.color },
       font: { family: style.fontFamily, color: style.color, size: 13 },
       margin: { l: 60, r: 10, t: 34, b: 40 },
-      xaxis: { tickangle: crowded ? -90 : "auto", automargin: true, gridcolor: line },
+      xaxis: { tickangle: isWide ? -90 : "auto", automargin: true, gridcolor: line },
       yaxis: {
         title: { text: `last delay d\u0302 [${configuration.unit}]` }, type: this.log.checked ? "log" : "linear",
         rangemode: "tozero", gridcolor: line, zerolinecolor: line, automargin: true,
