@@ -146,7 +146,7 @@ def said_and_seen(selections: Sequence[Selection]) -> Iterator[tuple[float, floa
     """For each choice of each study: the share of repeated studies that it expects to choose the same, the
     share in which it expects to be within the tolerance, and, over the other studies, what those shares are
     and in how many the loss was at most the plausible one."""
-    by_study = [{choice.cell: choice for choice in selection.choices} for selection in selections]
+    by_study = [{choice.configuration: choice for choice in selection.choices} for selection in selections]
     for place, chosen in enumerate(by_study):
         others = [other for number, other in enumerate(by_study) if number != place]
         for cell, choice in chosen.items():

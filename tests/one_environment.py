@@ -28,8 +28,7 @@ from offbeat.mpi.libraries import library_of
 from offbeat.results.read import read_study
 from offbeat.study.case import Case
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import read_manifest
+from offbeat.tuning.files import TuningFiles, read_manifest
 from offbeat.tuning.plan import Rule
 
 PATIENCE_S = 60.0

@@ -23,7 +23,9 @@ LIST = REPOSITORY / "tools" / "removed_words.toml"
 CODE = {".py", ".c", ".h", ".cpp", ".hpp", ".sh"}
 PROSE = CODE | {".md", ".toml", ".txt", ".html", ".j2"}
 
-_PYTHON_TEXT = r'(?:\b[rbfRBF]{1,2})?(?:"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')|#[^\n]*'
+_PYTHON_TEXT = (
+    r'(?:\b[rbfRBF]{1,2})?(?:"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')|#[^\n]*'
+)
 _C_TEXT = r'//[^\n]*|/\*(?:.|\n)*?\*/|"(?:[^"\\\n]|\\.)*"'
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 

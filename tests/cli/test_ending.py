@@ -1,4 +1,4 @@
-"""However a command ends, people read one sentence, and scripts an exit status."""
+"""Every command ends with one sentence for errors and an exit status."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MAIN = [sys.executable, "-c", "from offbeat.cli.app import main; main()"]
 
 WAITING = """
 import time
-from offbeat.cli.ending import ending
-with ending():
+from offbeat.cli.process import reporting_errors
+with reporting_errors():
     try:
         print("ready", flush=True)
         time.sleep(60)
@@ -27,9 +27,9 @@ with ending():
 
 BUILDING = """
 from pathlib import Path
-from offbeat.cli.ending import ending
+from offbeat.cli.process import reporting_errors
 from offbeat.mpi.build import build_once
-with ending():
+with reporting_errors():
     build_once(Path("place/bin/program"), Path("sources"), [], "the native parts for MPI 5")
 """
 
@@ -42,7 +42,7 @@ def waits(process):
     os.kill(os.getpid(), signal.SIGTERM)
 subprocess.Popen.wait = waits
 """
-"""Has a signal come when a step's process is gone and its status not told yet."""
+"""Sends a signal after a step's process has exited and before its status is returned."""
 
 
 def offbeat(*words: str | bytes, **more: object) -> subprocess.CompletedProcess[bytes]:
@@ -61,14 +61,14 @@ def assert_one_sentence(stderr: bytes) -> None:
     [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "stopped"), (signal.SIGHUP, "stopped")],
     ids=lambda value: getattr(value, "name", value),
 )
-def test_a_signal_ends_a_command_in_order(number: signal.Signals, word: str) -> None:
+def test_a_signal_ends_a_command_with_cleanup(number: signal.Signals, word: str) -> None:
     done = _signalled(number, signal.SIG_DFL)
     assert done.stdout == "ready\ntidied\n"
     assert done.stderr == f"offbeat: {word}.\n"
     assert done.returncode == 128 + number
 
 
-def test_a_signal_that_is_ignored_from_the_start_stays_ignored() -> None:
+def test_a_signal_that_is_ignored_from_the_start_remains_ignored() -> None:
     done = _signalled(signal.SIGHUP, signal.SIG_IGN, then=signal.SIGTERM)
     assert done.returncode == 128 + signal.SIGTERM
 
@@ -96,7 +96,7 @@ def _signalled(
     return subprocess.CompletedProcess([], process.returncode, first + stdout, stderr)
 
 
-def test_a_stop_during_a_build_says_so_and_leaves_nothing_half_built(tmp_path: Path) -> None:
+def test_a_signal_during_a_build_leaves_nothing_half_built(tmp_path: Path) -> None:
     cmake = tmp_path / "cmake"
     cmake.write_text("#!/bin/sh\nsleep 60 & echo $! > pids; touch begun; wait\n", encoding="utf-8")
     cmake.chmod(0o755)
@@ -117,10 +117,10 @@ def test_a_stop_during_a_build_says_so_and_leaves_nothing_half_built(tmp_path: P
     assert process.returncode == 128 + signal.SIGTERM
     assert [entry.name for entry in tmp_path.iterdir() if "place" in entry.name and entry.is_dir()] == []
     compiler = int((tmp_path / "pids").read_text(encoding="utf-8"))
-    assert not Path(f"/proc/{compiler}/cwd").exists(), "what CMake started goes on"
+    assert not Path(f"/proc/{compiler}/cwd").exists(), "a process started by CMake still runs"
 
 
-def test_a_stop_as_a_step_of_a_build_ends_is_a_stop(tmp_path: Path) -> None:
+def test_a_signal_as_a_step_of_a_build_ends_stops_the_command(tmp_path: Path) -> None:
     cmake = tmp_path / "cmake"
     cmake.write_text("#!/bin/sh\n", encoding="utf-8")
     cmake.chmod(0o755)
@@ -145,7 +145,7 @@ def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:
     assert b"No space left" in done.stderr
 
 
-def test_closed_standard_streams_disturb_nothing(tmp_path: Path) -> None:
+def test_closed_standard_streams_are_harmless(tmp_path: Path) -> None:
     made = tmp_path / "bell.txt"
     words = ["pattern", "make", "bell", "--p", "3", "--skew", "1ms", "-o", str(made)]
     shell = 'exec "$@" <&- >&- 2>&-'
@@ -172,17 +172,17 @@ def test_a_name_that_is_not_utf8_is_refused() -> None:
     assert b"st\\xfcdy.toml is not UTF-8 text" in done.stderr
 
 
-def test_a_folder_that_is_gone_is_named_as_the_cause(tmp_path: Path) -> None:
+def test_a_deleted_current_folder_is_reported(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     shell = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
     words = ["sh", "-c", shell, "sh", str(gone), *MAIN, "status", "x"]
     done = subprocess.run(words, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert b"the folder that this was started in is gone" in done.stderr
+    assert b"the current folder has been deleted" in done.stderr
 
 
-def test_what_the_system_says_of_a_path_is_bad_input(tmp_path: Path) -> None:
+def test_a_system_error_about_a_path_is_bad_input(tmp_path: Path) -> None:
     done = offbeat("status", str(tmp_path / ("a" * 300)))
     assert done.returncode == 2
     assert_one_sentence(done.stderr)
@@ -197,14 +197,12 @@ def test_a_terminal_without_a_width_shows_everything() -> None:
 
 @pytest.mark.parametrize("words", ["from error", "from None"])
 @pytest.mark.parametrize(("number", "status"), [("ENOSPC", 1), ("EDQUOT", 1), ("EACCES", 2)])
-def test_a_full_disk_is_no_bad_input_whatever_a_room_takes_it_for(
-    words: str, number: str, status: int
-) -> None:
+def test_a_full_disk_is_never_bad_input(words: str, number: str, status: int) -> None:
     program = f"""
 import errno
-from offbeat.cli.ending import ending
+from offbeat.cli.process import reporting_errors
 from offbeat.errors import BadInput
-with ending():
+with reporting_errors():
     try:
         raise OSError(errno.{number}, "refused", "place")
     except OSError as error:

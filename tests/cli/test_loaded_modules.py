@@ -52,9 +52,7 @@ def test_the_root_loads_no_verb(words: str) -> None:
     assert not found & HEAVY
     assert not {name for name in found if name.startswith("offbeat.cli.")} - {
         "offbeat.cli.app",
-        "offbeat.cli.ending",
-        "offbeat.cli.memory",
-        "offbeat.cli.surroundings",
+        "offbeat.cli.process",
     }
 
 

@@ -1,4 +1,4 @@
-"""``--json`` and ``--notes`` mean the same in every verb that has them."""
+"""``--json`` and ``--notes`` are the same option in every verb."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_notes_is_an_option_of_every_verb_that_prints_notes() -> None:
     assert having >= {"run", "select", "export", "predict", "try", "trace summary", "clock check"}
 
 
-def test_a_run_tells_programs_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_writes_its_outcome_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(STUDY, encoding="utf-8")
     done = CliRunner().invoke(build(), ["run", "s.toml", "--json", "-"])
@@ -65,15 +65,15 @@ def test_a_run_tells_programs_how_it_ended(tmp_path: Path, monkeypatch: pytest.M
     assert isinstance(refused.exception, BadInput)
 
 
-def test_where_json_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+def test_json_that_cannot_be_written_gives_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot write .*nowhere/out\.json"):
         write_json(str(tmp_path / "nowhere" / "out.json"), lambda: b"{}")
     with pytest.raises(RunFailed, match="free space there"):
         write_json("/dev/full", lambda: b"{}")
 
 
-def test_a_document_that_nobody_wants_is_not_made() -> None:
-    write_json("", lambda: pytest.fail("it was made"))
+def test_a_document_that_is_not_requested_is_not_created() -> None:
+    write_json("", lambda: pytest.fail("it was created"))
 
 
 def test_ten_notes_are_printed_and_the_others_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,8 +126,7 @@ def _make_tuning(folder: Path) -> None:
     import msgspec
 
     from offbeat.study.algorithm import Algorithm
-    from offbeat.tuning.files import TuningFiles
-    from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
+    from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
     from offbeat.tuning.plan import Rule
 
     algorithm = Algorithm(collective="reduce", name="a", settings={"coll_tuned_reduce_algorithm": "1"})
@@ -141,7 +140,7 @@ def _make_tuning(folder: Path) -> None:
 
 
 def _tuning(folder: Path) -> None:
-    from offbeat.tuning.manifest import read_manifest
+    from offbeat.tuning.files import read_manifest
     from offbeat.tuning.proofs import read_proofs
 
     read_manifest(folder).tuning.environment_for(3)

@@ -64,7 +64,7 @@ def test_a_covered_size_too_far_from_a_measured_one_has_no_time(trace: Path, tmp
 def test_the_nearest_size_is_taken(trace: Path, tmp_path: Path) -> None:
     cases = [*results_factory.rows(dict(ONE), bytes=16384), *results_factory.rows(dict(ONE), bytes=40000)]
     found = predicted(trace, results_factory.results(tmp_path / "r", cases))
-    assert found.parts[0].table.cell.bytes == 40000
+    assert found.parts[0].table.configuration.bytes == 40000
 
 
 def test_results_of_another_family_are_refused(trace: Path, tmp_path: Path) -> None:

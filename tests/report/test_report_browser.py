@@ -1,4 +1,4 @@
-"""The report in a real browser: it opens from the disk, alone, and works."""
+"""The report in a real browser: it opens from disk without other files, and works."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import io
 from pathlib import Path
 from typing import Any
 
-import made_studies as made
 import pytest
+import study_factory as factory
 from pypdf import PdfReader
 from real_browser import opened
 from selenium.webdriver import Chrome
@@ -26,17 +26,19 @@ Y_TITLE = "return document.getElementById('plot').layout.yaxis.title.text"
 @pytest.fixture(scope="session")
 def pages(workspace: Path) -> dict[str, Path]:
     """Reports of a small, a wide, an odd and an empty study, and of a published table."""
-    wide = made.made_cases(["default", *made.many_algorithms(39)], made.TWELVE)
-    small = made.made_cases(
-        ["default", *made.many_algorithms(3)], made.SHAPES, ("reduce", "alltoall"), (8, 1 << 20), (4, 8)
+    wide = factory.case_frame(["default", *factory.many_algorithms(39)], factory.TWELVE)
+    small = factory.case_frame(
+        ["default", *factory.many_algorithms(3)], factory.SHAPES, ("reduce", "alltoall"), (8, 1 << 20), (4, 8)
     )
-    odd = [made.row(name, pattern, 1e-6) for name in (EVIL, "<b>bold</b>") for pattern in ("no_delay", EVIL)]
+    odd = [
+        factory.row(name, pattern, 1e-6) for name in (EVIL, "<b>bold</b>") for pattern in ("no_delay", EVIL)
+    ]
     studies = {
-        "small": made.results(workspace / "small", small),
-        "wide": made.results(workspace / "wide", wide),
-        "odd": made.results(workspace / "odd", made.frame(odd), study={"name": EVIL}),
-        "empty": made.results(workspace / "empty", wide.clear()),
-        "published": made.imported("hydra-ft-scenario", workspace / "published"),
+        "small": factory.results(workspace / "small", small),
+        "wide": factory.results(workspace / "wide", wide),
+        "odd": factory.results(workspace / "odd", factory.frame(odd), study={"name": EVIL}),
+        "empty": factory.results(workspace / "empty", wide.clear()),
+        "published": factory.imported("hydra-ft-scenario", workspace / "published"),
     }
     return {
         name: write_report(study, select(study, bootstrap=50), study.directory)
@@ -78,25 +80,27 @@ def test_wide_tables_scroll_inside_their_own_frame_and_keep_the_patterns_in_sigh
 def test_the_selection_table_shows_the_published_choice(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["published"])
     (row,) = browser.find_elements(By.CSS_SELECTOR, "#selection tbody tr")
-    cells = [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
-    assert cells[3:10] == ["Pair", "unknown", "unknown", "unknown", "1.005", "Lin ≠", "+99%"]
+    configurations = [configuration.text for configuration in row.find_elements(By.TAG_NAME, "td")]
+    assert configurations[3:10] == ["Pair", "unknown", "unknown", "unknown", "1.005", "Lin ≠", "+99%"]
 
 
-def test_the_selectors_change_what_is_plotted(browser: Chrome, pages: dict[str, Path]) -> None:
+def test_the_selectors_change_the_plot(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["small"])
     first = browser.execute_script(BOXES)
-    assert [name for name, _ in first] == [*made.many_algorithms(3), "default"]
+    assert [name for name, _ in first] == [*factory.many_algorithms(3), "default"]
     assert {length for _, length in first} == {30}
-    cell, fixed = (Select(browser.find_element(By.ID, name)) for name in ("plot-cell", "plot-fixed"))
-    assert len(cell.options) == 8
+    configuration, fixed = (
+        Select(browser.find_element(By.ID, name)) for name in ("plot-configuration", "plot-fixed")
+    )
+    assert len(configuration.options) == 8
     fixed.select_by_visible_text("binomial under all patterns")
-    assert [name for name, _ in browser.execute_script(BOXES)] == made.SHAPES
+    assert [name for name, _ in browser.execute_script(BOXES)] == factory.SHAPES
     before = browser.execute_script("return document.getElementById('plot').data[0].y")
-    cell.select_by_index(7)
+    configuration.select_by_index(7)
     assert fixed.first_selected_option.text == "binomial under all patterns"
     assert browser.execute_script("return document.getElementById('plot').data[0].y") != before
     assert "[ms]" in browser.execute_script(Y_TITLE)
-    cell.select_by_index(0)
+    configuration.select_by_index(0)
     assert "[µs]" in browser.execute_script(Y_TITLE)
 
 
@@ -119,10 +123,12 @@ def test_names_run_nothing_and_read_as_they_are(browser: Chrome, pages: dict[str
     assert browser.find_elements(By.CSS_SELECTOR, "main script, #plot b, .grid b b") == []
 
 
-def test_a_link_to_a_folded_cell_unfolds_it(browser: Chrome, pages: dict[str, Path]) -> None:
+def test_a_link_to_a_folded_configuration_unfolds_it(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["small"])
-    cells = browser.find_elements(By.CSS_SELECTOR, "details.cell")
-    assert [cell.get_attribute("open") for cell in cells] == ["true"] * 3 + [None] * 5
+    configurations = browser.find_elements(By.CSS_SELECTOR, "details.configuration")
+    assert [configuration.get_attribute("open") for configuration in configurations] == ["true"] * 3 + [
+        None
+    ] * 5
     link = browser.find_elements(By.CSS_SELECTOR, "nav a")[-1]
     browser.execute_script("arguments[0].click()", link)
     target = browser.find_element(By.ID, (link.get_attribute("href") or "").partition("#")[2])
@@ -130,12 +136,12 @@ def test_a_link_to_a_folded_cell_unfolds_it(browser: Chrome, pages: dict[str, Pa
     assert target.find_element(By.TAG_NAME, "table").is_displayed()
 
 
-def test_all_cells_open_and_close_at_once(browser: Chrome, pages: dict[str, Path]) -> None:
+def test_all_configurations_open_and_close_at_once(browser: Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["small"])
     for wanted, expected in (("true", {"true"}), ("false", {None})):
         browser.find_element(By.CSS_SELECTOR, f"button[data-open={wanted}]").click()
-        cells = browser.find_elements(By.CSS_SELECTOR, "details.cell")
-        assert {cell.get_attribute("open") for cell in cells} == expected
+        configurations = browser.find_elements(By.CSS_SELECTOR, "details.configuration")
+        assert {configuration.get_attribute("open") for configuration in configurations} == expected
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -162,4 +168,4 @@ def test_the_page_prints(browser: Chrome, pages: dict[str, Path]) -> None:
     text = " ".join(page.extract_text() for page in printed.pages)
     assert len(printed.pages) > 2
     assert "Verdict" in text
-    assert "Open all cells" not in text
+    assert "Open all configurations" not in text

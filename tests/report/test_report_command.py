@@ -1,11 +1,11 @@
-"""``offbeat report`` writes the page and the pictures where it is told to, and refuses what it cannot use."""
+"""``offbeat report`` writes the page and the pictures to the given paths, and refuses invalid ones."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import made_studies as made
 import pytest
+import study_factory as factory
 import typer
 from typer.testing import CliRunner, Result
 
@@ -18,7 +18,7 @@ KINDS = (".png", ".pdf", ".svg")
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     """The paper's figure 8a, imported."""
-    made.imported("hydra-ft-scenario", tmp_path / "ft")
+    factory.imported("hydra-ft-scenario", tmp_path / "ft")
     return tmp_path / "ft"
 
 
@@ -41,7 +41,7 @@ def test_page_and_pictures_lie_in_the_result_directory(directory: Path) -> None:
     }
 
 
-def test_output_and_pictures_go_where_they_are_told(directory: Path, tmp_path: Path) -> None:
+def test_output_and_pictures_are_written_to_the_given_paths(directory: Path, tmp_path: Path) -> None:
     done = offbeat_report(
         directory, "--output", tmp_path / "new" / "x.html", "--pictures", tmp_path / "drawn"
     )

@@ -1,18 +1,18 @@
-"""The tables of a cell say what the paper's figures 5, 6 and 8 say."""
+"""The tables of a configuration correspond to the paper's figures 5, 6 and 8."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import made_studies as made
 import pytest
+import study_factory as factory
 
 from offbeat.report.grids import Grid, grids
 from offbeat.report.palette import TONES
 
 
 def grids_of(cases, directory: Path, **more) -> dict[str, Grid]:
-    (view,) = made.shown(made.results(directory, cases, **more))
+    (view,) = factory.shown(factory.results(directory, cases, **more))
     return {grid.kind: grid for grid in grids(view, 0.05)}
 
 
@@ -24,27 +24,27 @@ def square(grid: Grid, pattern: str, algorithm: str):
 @pytest.fixture
 def hydra(tmp_path: Path) -> dict[str, Grid]:
     """The paper's figure 8a: alltoall of 32 KiB on 32 × 32 processes."""
-    (view,) = made.shown(made.imported("hydra-ft-scenario", tmp_path / "hydra"))
+    (view,) = factory.shown(factory.imported("hydra-ft-scenario", tmp_path / "hydra"))
     return {grid.kind: grid for grid in grids(view, 0.05)}
 
 
-def test_the_good_set_of_each_row_is_marked_and_nothing_else(hydra: dict[str, Grid]) -> None:
+def test_the_good_set_of_each_row_is_marked_only(hydra: dict[str, Grid]) -> None:
     grid = hydra["last-delay"]
     marked = {
         row.heading.name: [
             column.name
-            for column, cell in zip(grid.columns, row.squares, strict=True)
-            if "✓" in cell.mark and cell.tone == "good"
+            for column, square in zip(grid.columns, row.squares, strict=True)
+            if "✓" in square.mark and square.tone == "good"
         ]
         for row in grid.rows
     }
     assert marked.pop("no_delay") == ["Lin", "Pair", "L-Sync"]
     assert len(marked) == 7
     assert set(map(tuple, marked.values())) == {("Pair",)}
-    assert {cell.tone for row in grid.rows for cell in row.squares} == {"good", "poor"}
+    assert {square.tone for row in grid.rows for square in row.squares} == {"good", "poor"}
 
 
-def test_times_stand_in_one_unit_that_title_and_caption_name(hydra: dict[str, Grid]) -> None:
+def test_times_have_one_unit_named_in_title_and_caption(hydra: dict[str, Grid]) -> None:
     grid = hydra["last-delay"]
     assert grid.title.endswith("in ms")
     assert "in ms" in grid.caption
@@ -61,12 +61,12 @@ def test_normalised_rows_have_the_absolute_time_in_parentheses_and_averages_belo
     without, including = grid.rows[-2:]
     assert without.heading.name == "average without scenarios"
     assert including.heading.name == "average with scenarios"
-    assert [cell.text for cell in including.squares] == ["1.967", "1.005", "1.967", "2.009"]
+    assert [square.text for square in including.squares] == ["1.967", "1.005", "1.967", "2.009"]
     assert [row.summary for row in grid.rows] == [False] * 8 + [True, True]
 
 
 def test_robustness_classes_have_signs_marks_and_no_row_for_no_delay(tmp_path: Path) -> None:
-    cases = made.table(
+    cases = factory.table(
         {
             "no_delay": {"a": 100.0, "b": 100.0, "c": 100.0},
             "ascending": {"a": 50.0, "b": 124.0, "c": 126.0},
@@ -82,7 +82,7 @@ def test_robustness_classes_have_signs_marks_and_no_row_for_no_delay(tmp_path: P
 
 
 def test_without_no_delay_there_is_no_robustness_table(tmp_path: Path) -> None:
-    cases = made.table({"ascending": {"a": 1.0, "b": 2.0}, "random": {"a": 1.0, "b": 2.0}})
+    cases = factory.table({"ascending": {"a": 1.0, "b": 2.0}, "random": {"a": 1.0, "b": 2.0}})
     assert set(grids_of(cases, tmp_path)) == {"last-delay", "normalised"}
 
 
@@ -97,11 +97,11 @@ def test_the_selected_algorithm_and_the_no_delay_winner_are_named_above_their_co
 
 def test_the_default_and_unproved_algorithms_are_references_never_good(tmp_path: Path) -> None:
     rows = [
-        made.row(name, pattern, delay, proof="unproved" if name == "doubtful" else "proved")
+        factory.row(name, pattern, delay, proof="unproved" if name == "doubtful" else "proved")
         for pattern in ("no_delay", "random")
         for name, delay in (("default", 1e-6), ("doubtful", 2e-6), ("ring", 3e-6))
     ]
-    grid = grids_of(made.frame(rows), tmp_path)["last-delay"]
+    grid = grids_of(factory.frame(rows), tmp_path)["last-delay"]
     assert square(grid, "random", "ring").tone == "good"
     assert square(grid, "random", "default").tone == square(grid, "random", "doubtful").tone == "plain"
     remarks = {heading.name: heading.remark for heading in grid.columns}
@@ -109,27 +109,27 @@ def test_the_default_and_unproved_algorithms_are_references_never_good(tmp_path:
     assert "not proved" in remarks["doubtful"]
 
 
-def test_a_missing_case_shows_a_dash_and_why(tmp_path: Path) -> None:
-    rows = [made.row(name, p, 1e-6) for p in ("no_delay", "random") for name in ("a", "b")]
+def test_a_missing_case_is_a_dash_with_the_reason(tmp_path: Path) -> None:
+    rows = [factory.row(name, p, 1e-6) for p in ("no_delay", "random") for name in ("a", "b")]
     rows[3] |= {"status": "quarantined", "reason": "hung for 60 s", "last_delay_s": None}
-    found = grids_of(made.frame(rows), tmp_path)
+    found = grids_of(factory.frame(rows), tmp_path)
     for grid in found.values():
         lost = square(grid, "random", "b")
         assert (lost.text, lost.tone, lost.note) == ("–", "missing", "hung for 60 s")
     assert square(found["normalised"], "average", "b").text == "–"
 
 
-def test_rows_say_how_large_the_skew_was(tmp_path: Path) -> None:
-    rows = [made.row("a", "no_delay", 1e-6), made.row("a", "random", 1e-6)]
-    rows += [made.row("b", "no_delay", 1e-6), made.row("b", "random", 1e-6, skew_s=3e-4)]
-    headings = [row.heading for row in grids_of(made.frame(rows), tmp_path)["last-delay"].rows]
+def test_row_headings_have_the_skew(tmp_path: Path) -> None:
+    rows = [factory.row("a", "no_delay", 1e-6), factory.row("a", "random", 1e-6)]
+    rows += [factory.row("b", "no_delay", 1e-6), factory.row("b", "random", 1e-6, skew_s=3e-4)]
+    headings = [row.heading for row in grids_of(factory.frame(rows), tmp_path)["last-delay"].rows]
     assert [heading.remark for heading in headings] == ["", "s = 120 µs – 300 µs"]
 
 
-def test_medians_of_too_few_repetitions_carry_a_star(tmp_path: Path) -> None:
-    rows = [made.row(name, "no_delay", 1e-6) for name in ("a", "b")]
+def test_medians_of_too_few_repetitions_have_a_star(tmp_path: Path) -> None:
+    rows = [factory.row(name, "no_delay", 1e-6) for name in ("a", "b")]
     rows[1] |= {"status": "incomplete", "repetitions": 2}
-    grid = grids_of(made.frame(rows), tmp_path)["last-delay"]
+    grid = grids_of(factory.frame(rows), tmp_path)["last-delay"]
     assert square(grid, "no_delay", "b").mark == "✓*"
     assert "too few" in grid.caption
 

@@ -1,4 +1,4 @@
-"""The page says everything, in order, for every kind of study, and runs nothing that results contain."""
+"""The page has all sections for every kind of study, and escapes what results contain."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import made_studies as made
 import polars as pl
 import pytest
+import study_factory as factory
 from markupsafe import escape
 
 from offbeat.errors import BadInput
@@ -61,23 +61,23 @@ def text_of(page: str) -> str:
 
 
 def test_the_page_has_its_parts_in_order(tmp_path: Path) -> None:
-    study = made.results(tmp_path, made.made_cases(made.many_algorithms(4), made.SHAPES))
+    study = factory.results(tmp_path, factory.case_frame(factory.many_algorithms(4), factory.SHAPES))
     page = page_of(study)
     headings = [
         "Verdict",
-        "Measured, cell by cell",
+        "Results per configuration",
         "How the last delays are distributed",
         "Arrival patterns used",
-        "Algorithms found",
+        "Algorithms",
         "How it was measured",
         "Warnings",
-        "Use it",
+        "Tuning files",
     ]
     assert re.findall(r"<h2>(.*?)</h2>", page) == headings
 
 
 def test_nothing_outside_the_file_is_needed(tmp_path: Path) -> None:
-    study = made.results(tmp_path, made.made_cases(made.many_algorithms(4), made.SHAPES))
+    study = factory.results(tmp_path, factory.case_frame(factory.many_algorithms(4), factory.SHAPES))
     found = elements(page_of(study))
     assert all(attributes.get("src", "data:").startswith("data:") for _, attributes in found)
     assert not [attributes for tag, attributes in found if tag in ("link", "iframe", "object")]
@@ -88,14 +88,14 @@ def test_nothing_outside_the_file_is_needed(tmp_path: Path) -> None:
 
 def test_names_and_reasons_cannot_bring_markup_into_the_page(tmp_path: Path) -> None:
     rows = [
-        made.row(name, pattern, 1e-6, library=EVIL)
+        factory.row(name, pattern, 1e-6, library=EVIL)
         for name in (EVIL, '"onload="x')
         for pattern in ("no_delay", EVIL)
     ]
     rows[3] |= {"status": "quarantined", "reason": EVIL, "last_delay_s": None}
-    study = made.results(
+    study = factory.results(
         tmp_path,
-        made.frame(rows),
+        factory.frame(rows),
         study={"name": EVIL},
         provenance={"host": EVIL, EVIL: {"deep": [EVIL]}, "warnings": [EVIL]},
         verdicts=[
@@ -114,7 +114,7 @@ def test_names_and_reasons_cannot_bring_markup_into_the_page(tmp_path: Path) -> 
 
 
 def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
-    page = page_of(made.imported("hydra-ft-scenario", tmp_path / "ft"))
+    page = page_of(factory.imported("hydra-ft-scenario", tmp_path / "ft"))
     (row,) = re.findall(r"<tbody>\s*(<tr>.*?</tr>)", page.partition('id="selection"')[2], re.DOTALL)[:1]
     cells = [text_of(cell) for cell in re.findall(r"<td.*?</td>", row)]
     assert cells == [
@@ -133,35 +133,35 @@ def test_the_selection_table_has_the_published_numbers(tmp_path: Path) -> None:
     assert "there Lin scores 99% worse than Pair" in text_of(page).replace("There", "there")
 
 
-def test_the_rule_that_was_asked_for_is_the_one_reported(tmp_path: Path) -> None:
-    page = text_of(page_of(made.imported("hydra-ft-scenario", tmp_path / "ft"), "scenario:ft_scenario"))
+def test_the_requested_rule_is_reported(tmp_path: Path) -> None:
+    page = text_of(page_of(factory.imported("hydra-ft-scenario", tmp_path / "ft"), "scenario:ft_scenario"))
     assert "by scenario:ft_scenario" in page
 
 
-def test_an_empty_study_says_that_nothing_was_measured(tmp_path: Path) -> None:
+def test_the_page_of_an_empty_study(tmp_path: Path) -> None:
     empty = pl.DataFrame(schema=schema.polars_schema(schema.CASES))
-    page = page_of(made.results(tmp_path, empty))
+    page = page_of(factory.results(tmp_path, empty))
     elements(page)
     assert "Nothing has been measured yet." in text_of(page)
     assert "offbeat run" in text_of(page)
     assert len(page) < 100_000, "no plotting library without a plot"
 
 
-def test_a_study_with_only_quarantined_cases_says_so_and_why(tmp_path: Path) -> None:
+def test_the_page_of_a_study_with_only_quarantined_cases(tmp_path: Path) -> None:
     rows = [
-        made.row(name, pattern, None, status="quarantined", reason="hung for 60 s", repetitions=0)
+        factory.row(name, pattern, None, status="quarantined", reason="hung for 60 s", repetitions=0)
         for name in ("a", "b")
         for pattern in ("no_delay", "random")
     ]
-    text = text_of(page_of(made.results(tmp_path, made.frame(rows))))
-    assert "Nothing can be selected: nothing has been measured." in text
+    text = text_of(page_of(factory.results(tmp_path, factory.frame(rows))))
+    assert "Nothing can be selected: no case has been measured." in text
     assert "4 of 4 cases were quarantined." in text
     assert "a under no_delay, random: quarantined; hung for 60 s" in text
 
 
 def test_one_algorithm_and_one_process_are_enough(tmp_path: Path) -> None:
-    rows = [made.row("only", pattern, 1e-6, p=1) for pattern in ("no_delay", "ascending")]
-    text = text_of(page_of(made.results(tmp_path, made.frame(rows)), pictures=tmp_path / "pictures"))
+    rows = [factory.row("only", pattern, 1e-6, p=1) for pattern in ("no_delay", "ascending")]
+    text = text_of(page_of(factory.results(tmp_path, factory.frame(rows)), pictures=tmp_path / "pictures"))
     assert "p = 1" in text
     assert "only is the only algorithm" in text
     assert len(list((tmp_path / "pictures").iterdir())) == 3 * 4
@@ -169,18 +169,19 @@ def test_one_algorithm_and_one_process_are_enough(tmp_path: Path) -> None:
 
 def test_barrier_has_no_size_and_patterns_without_a_formula_are_named(tmp_path: Path) -> None:
     rows = [
-        made.row("a", pattern, 1e-6, collective="barrier", bytes=0, op="") for pattern in ("no_delay", "odd")
+        factory.row("a", pattern, 1e-6, collective="barrier", bytes=0, op="")
+        for pattern in ("no_delay", "odd")
     ]
-    text = text_of(page_of(made.results(tmp_path, made.frame(rows))))
+    text = text_of(page_of(factory.results(tmp_path, factory.frame(rows))))
     assert "barrier · p = 8 select a" in text
-    assert "Not drawn: odd: the results hold no arrival times of it." in text
+    assert "Not drawn: odd: the results hold no arrival times." in text
 
 
-def test_verdicts_stand_with_evidence_reason_and_settings(tmp_path: Path) -> None:
+def test_verdicts_have_evidence_reason_and_settings(tmp_path: Path) -> None:
     more: dict[str, Any] = {"collective": "reduce", "p": 8, "bytes": 8192}
-    study = made.results(
+    study = factory.results(
         tmp_path,
-        made.made_cases(["ring"], ["no_delay"]),
+        factory.case_frame(["ring"], ["no_delay"]),
         algorithms=[
             Algorithm(collective="reduce", name=name, settings={"coll_x": name}) for name in "rstuvw"
         ],
@@ -206,7 +207,7 @@ def test_verdicts_stand_with_evidence_reason_and_settings(tmp_path: Path) -> Non
         assert part in text
 
 
-def test_verdicts_that_differ_by_size_say_where_each_holds(tmp_path: Path) -> None:
+def test_verdicts_that_differ_by_size_list_where_each_holds(tmp_path: Path) -> None:
     verdicts = [
         Verdict(collective="reduce", algorithm="r", p=p, bytes=size, status=status, reason=reason)
         for p, size, status, reason in (
@@ -215,16 +216,16 @@ def test_verdicts_that_differ_by_size_say_where_each_holds(tmp_path: Path) -> No
             (8, 8, "fell_back", "ran linear"),
         )
     ]
-    study = made.results(tmp_path, made.made_cases(["r"], ["no_delay"]), verdicts=verdicts)
+    study = factory.results(tmp_path, factory.case_frame(["r"], ["no_delay"]), verdicts=verdicts)
     text = text_of(page_of(study))
     assert "✓ proved p = 4: 8 B; p = 8: 1 KiB" in text
     assert "↩ fell back p = 8: 8 B ran linear" in text
 
 
-def test_the_study_and_the_machine_stand_in_the_page(tmp_path: Path) -> None:
+def test_the_study_and_the_machine_are_in_the_page(tmp_path: Path) -> None:
     provenance = {"host": "node01", "topology": {"cores": 2, "container_cpus": None}, "memory_bytes": 2**34}
-    page = page_of(made.results(tmp_path, made.made_cases(["a"], ["no_delay"]), provenance=provenance))
-    assert str(escape(made.STUDY_TOML)) in page
+    page = page_of(factory.results(tmp_path, factory.case_frame(["a"], ["no_delay"]), provenance=provenance))
+    assert str(escape(factory.STUDY_TOML)) in page
     text = text_of(page)
     assert "host node01" in text
     assert "topology · cores 2" in text
@@ -233,25 +234,25 @@ def test_the_study_and_the_machine_stand_in_the_page(tmp_path: Path) -> None:
     assert "largest error bound of the shared clock 100 ns" in text
 
 
-def test_a_large_study_stays_a_file_that_opens(tmp_path: Path) -> None:
-    cases = made.made_cases(
-        ["default", *made.many_algorithms(7)],
-        made.SHAPES,
+def test_the_page_of_a_large_study_has_a_limited_size(tmp_path: Path) -> None:
+    cases = factory.case_frame(
+        ["default", *factory.many_algorithms(7)],
+        factory.SHAPES,
         collectives=("reduce", "allreduce", "alltoall", "bcast"),
         sizes=(8, 64, 512, 4096, 32768),
         ps=(2, 4, 8),
     )
-    page = page_of(made.results(tmp_path, cases))
+    page = page_of(factory.results(tmp_path, cases))
     assert len(page.encode()) < 11_000_000
     assert page.count("plotly.js v") == 1
-    assert page.count('<details class="cell"') == 60
+    assert page.count('<details class="configuration"') == 60
     assert page.count(" open>") <= 6
     assert len(re.findall(r'<a href="#[a-z]+-p\d-\d+B" title', page)) == 60
 
 
-def test_every_link_leads_somewhere(tmp_path: Path) -> None:
-    cases = made.made_cases(made.many_algorithms(3), made.SHAPES, sizes=(8, 64))
-    found = elements(page_of(made.results(tmp_path, cases), pictures=tmp_path / "pictures of it"))
+def test_every_link_has_a_target(tmp_path: Path) -> None:
+    cases = factory.case_frame(factory.many_algorithms(3), factory.SHAPES, sizes=(8, 64))
+    found = elements(page_of(factory.results(tmp_path, cases), pictures=tmp_path / "pictures of it"))
     ids = [attributes["id"] for _, attributes in found if "id" in attributes]
     assert len(ids) == len(set(ids))
     links = [attributes["href"] for tag, attributes in found if tag == "a"]
@@ -261,20 +262,20 @@ def test_every_link_leads_somewhere(tmp_path: Path) -> None:
     assert all((tmp_path / link).is_file() for link in files)
 
 
-def test_cells_that_differ_only_in_operation_are_told_apart(tmp_path: Path) -> None:
-    rows = [made.row("a", "no_delay", 1e-6, op=op) for op in ("sum", "max")]
-    page = page_of(made.results(tmp_path, made.frame(rows)))
+def test_configurations_that_differ_only_in_operation_have_distinct_labels(tmp_path: Path) -> None:
+    rows = [factory.row("a", "no_delay", 1e-6, op=op) for op in ("sum", "max")]
+    page = page_of(factory.results(tmp_path, factory.frame(rows)))
     assert 'id="reduce-p8-8192B"' in page
     assert 'id="reduce-p8-8192B-2"' in page
     assert "max of double, root 0" in text_of(page)
 
 
 def test_a_page_that_cannot_be_written_ends_with_a_sentence(tmp_path: Path) -> None:
-    study = made.results(tmp_path, made.made_cases(["a"], ["no_delay"]))
+    study = factory.results(tmp_path, factory.case_frame(["a"], ["no_delay"]))
     with pytest.raises(BadInput, match=r"cannot write the report .*--output"):
         page_of(study, output=tmp_path / "study.toml" / "report.html")
 
 
 def test_an_unknown_rule_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="rule 'best' is unknown"):
-        page_of(made.results(tmp_path, made.made_cases(["a"], ["no_delay"])), "best")
+        page_of(factory.results(tmp_path, factory.case_frame(["a"], ["no_delay"])), "best")

@@ -1,4 +1,4 @@
-"""Pictures come as PNG, PDF and SVG, of the stated size, readable with few and many algorithms."""
+"""Pictures are PNG, PDF and SVG, of the stated size, readable with few and many algorithms."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 from functools import partial
 from pathlib import Path
 
-import made_studies as made
 import numpy as np
 import pytest
+import study_factory as factory
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from pypdf import PdfReader
@@ -20,8 +20,8 @@ from offbeat.report.grids import grids
 
 
 def figures_of(directory: Path, algorithms: int, patterns: list[str]) -> dict[str, Figure]:
-    cases = made.made_cases(["default", *made.many_algorithms(algorithms - 1)], patterns)
-    (view,) = made.shown(made.results(directory, cases))
+    cases = factory.case_frame(["default", *factory.many_algorithms(algorithms - 1)], patterns)
+    (view,) = factory.shown(factory.results(directory, cases))
     return {grid.kind: figures.grid_figure(grid) for grid in grids(view, 0.05)}
 
 
@@ -32,7 +32,7 @@ def png_size(path: Path) -> tuple[int, int]:
     return width, height
 
 
-@pytest.mark.parametrize(("algorithms", "patterns"), [(4, made.SHAPES), (40, made.TWELVE)])
+@pytest.mark.parametrize(("algorithms", "patterns"), [(4, factory.SHAPES), (40, factory.TWELVE)])
 def test_every_picture_is_a_png_of_its_size_a_pdf_page_and_an_svg(
     tmp_path: Path, algorithms: int, patterns: list[str]
 ) -> None:
@@ -47,7 +47,7 @@ def test_every_picture_is_a_png_of_its_size_a_pdf_page_and_an_svg(
         assert "<text" not in svg.read_text(encoding="utf-8"), "letters are outlines, the same everywhere"
 
 
-@pytest.mark.parametrize(("algorithms", "patterns"), [(4, made.SHAPES), (40, made.TWELVE)])
+@pytest.mark.parametrize(("algorithms", "patterns"), [(4, factory.SHAPES), (40, factory.TWELVE)])
 def test_no_text_leaves_the_picture_or_its_square(
     tmp_path: Path, algorithms: int, patterns: list[str]
 ) -> None:
@@ -69,7 +69,7 @@ def test_no_text_leaves_the_picture_or_its_square(
 def test_the_type_stays_the_same_size_however_many_algorithms_there_are(tmp_path: Path) -> None:
     few, many = (
         figures_of(tmp_path, number, patterns)["last-delay"]
-        for number, patterns in ((4, made.SHAPES), (40, made.TWELVE))
+        for number, patterns in ((4, factory.SHAPES), (40, factory.TWELVE))
     )
     smallest = [min(text.get_fontsize() for text in figure.axes[0].texts) for figure in (few, many)]
     assert min(smallest) >= 6
@@ -77,10 +77,10 @@ def test_the_type_stays_the_same_size_however_many_algorithms_there_are(tmp_path
 
 
 def test_names_are_never_read_as_formulas(tmp_path: Path) -> None:
-    cases = made.table(
+    cases = factory.table(
         {"no_delay": {"$\\frac$": 1.0, "a_{b}": 2.0}, "random": {"$\\frac$": 1.0, "a_{b}": 2.0}}
     )
-    (view,) = made.shown(made.results(tmp_path, cases))
+    (view,) = factory.shown(factory.results(tmp_path, cases))
     figure = figures.grid_figure(grids(view, 0.05)[0])
     pictures.write(figure, tmp_path, "odd")
     assert "$\\frac$" in [text.get_text() for text in figure.axes[0].texts]
@@ -88,7 +88,7 @@ def test_names_are_never_read_as_formulas(tmp_path: Path) -> None:
 
 def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
     files = [
-        pictures.write(figures_of(tmp_path, 4, made.SHAPES)["normalised"], tmp_path / name, "same")
+        pictures.write(figures_of(tmp_path, 4, factory.SHAPES)["normalised"], tmp_path / name, "same")
         for name in ("first", "second")
     ]
     for first, second in zip(*files, strict=True):
@@ -97,8 +97,8 @@ def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("p", [1, 2, 8, 64, 65, 5000])
 def test_patterns_are_drawn_at_any_number_of_processes(tmp_path: Path, p: int) -> None:
-    drawn = [figures.Drawn(label="late", remark="", delays=np.eye(1, p, p - 1)[0])]
-    drawn.append(figures.Drawn(label="none", remark="", delays=np.zeros(p)))
+    drawn = [figures.PatternPlot(label="late", remark="", delays=np.eye(1, p, p - 1)[0])]
+    drawn.append(figures.PatternPlot(label="none", remark="", delays=np.zeros(p)))
     figure = figures.pattern_figure(drawn, "shares")
     bars = [patch.get_height() for patch in figure.axes[0].patches]
     assert max(bars) == 1.0
@@ -106,8 +106,8 @@ def test_patterns_are_drawn_at_any_number_of_processes(tmp_path: Path, p: int) -
 
 
 def test_a_cost_names_both_algorithms(tmp_path: Path) -> None:
-    line = partial(figures.Cost, cell="p = 4", no_delay_winner="Lin")
-    figure = figures.cost_figure(
+    line = partial(figures.Penalty, configuration="p = 4", no_delay_winner="Lin")
+    figure = figures.penalty_figure(
         [line(selected="Pair", share=0.99), line(selected="Lin", share=0.0)], "alltoall", 0.99
     )
     texts = [text.get_text() for text in figure.axes[0].texts]

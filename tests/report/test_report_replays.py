@@ -1,15 +1,15 @@
-"""How a replay looks in the report: a row of the tables, and its arrivals with the spread over its calls."""
+"""Replays in the report: a row of the tables, and the arrivals with their spread over the calls."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import made_studies as made
 import numpy as np
 import polars as pl
 import pytest
+import study_factory as factory
 
-from offbeat.report import figures, patterns
+from offbeat.report import figures, plot_data
 from offbeat.report.grids import last_delay_grid, normalised_grid
 from offbeat.results.blocks import Samples
 from offbeat.results.read import Results, read_study
@@ -55,7 +55,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def test_a_replay_is_drawn_by_each_rank_s_mean_with_the_band_of_its_calls(results: Results) -> None:
-    drawn = patterns.patterns(results).drawn
+    drawn = plot_data.pattern_plots(results).drawn
     assert [one.label for one in drawn] == ["no_delay", "mean", "ft"]
     replay = drawn[-1]
     assert replay.delays == pytest.approx(CALLS.mean(axis=0))
@@ -71,20 +71,20 @@ def test_a_replay_is_drawn_by_each_rank_s_mean_with_the_band_of_its_calls(result
 def test_the_picture_of_a_replay_holds_any_number_of_ranks(p: int) -> None:
     chance = np.random.default_rng(p).exponential(1, (5, p))
     band = (np.quantile(chance, 0.05, axis=0), np.quantile(chance, 0.95, axis=0))
-    one = figures.Drawn(label="ft", remark="", delays=chance.mean(axis=0), band=band)
+    one = figures.PatternPlot(label="ft", remark="", delays=chance.mean(axis=0), band=band)
     figure = figures.pattern_figure([one], "x")
     figure.canvas.draw()
     assert figure.axes[0].get_ylim()[1] > 1
 
 
-def test_a_replay_nobody_is_late_in_is_drawn_too() -> None:
+def test_a_replay_without_delays_is_drawn() -> None:
     nothing = np.zeros(4)
-    one = figures.Drawn(label="ft", remark="", delays=nothing, band=(nothing, nothing))
+    one = figures.PatternPlot(label="ft", remark="", delays=nothing, band=(nothing, nothing))
     figures.pattern_figure([one], "x").canvas.draw()
 
 
-def test_the_tables_have_a_row_for_it_and_say_what_its_numbers_are(results: Results) -> None:
-    (view,) = made.shown(results)
+def test_the_tables_have_a_row_for_a_replay_with_its_meaning(results: Results) -> None:
+    (view,) = factory.shown(results)
     assert view.table is not None
     grid = last_delay_grid(view, view.table, 0.05)
     assert [row.heading.name for row in grid.rows] == ["no_delay", "mean", "ft"]
@@ -95,7 +95,7 @@ def test_the_tables_have_a_row_for_it_and_say_what_its_numbers_are(results: Resu
         "average without scenarios",
         "average with scenarios",
     ]
-    assert "counts once: not mean (ft does)" in grid.caption
+    assert "averaged once: not mean (ft is)" in grid.caption
 
 
 def test_an_incomplete_replay_is_marked_and_the_mark_explained(results: Results) -> None:
@@ -103,7 +103,7 @@ def test_an_incomplete_replay_is_marked_and_the_mark_explained(results: Results)
     results.cases = results.cases.with_columns(
         status=pl.when(partial).then(pl.lit("incomplete")).otherwise("status")
     )
-    (view,) = made.shown(results)
+    (view,) = factory.shown(results)
     assert view.table is not None
     grid = last_delay_grid(view, view.table, 0.05)
     assert "*" in grid.rows[-1].squares[0].mark

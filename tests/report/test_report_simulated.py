@@ -1,11 +1,11 @@
-"""The report of a simulated study says that it is one."""
+"""The report of a simulated study is marked as simulated."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from offbeat.report.cells import views
+from offbeat.report.configurations import views
 from offbeat.report.grids import grids
 from offbeat.results.read import read_study
 from offbeat.select.choose import select
@@ -24,7 +24,7 @@ def offbeat(*words):
     subprocess.run([sys.executable, "-m", "offbeat", *map(str, words)], check=True, timeout=120)
 
 
-def test_numbers_are_called_simulated_and_nothing_is_said_of_cores_clocks_and_governors(tmp_path):
+def test_simulated_results_get_no_warnings_about_cores_clocks_and_governors(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     offbeat("run", tmp_path / "study.toml", "-o", tmp_path / "results")
     offbeat("report", tmp_path / "results", "--no-pictures")

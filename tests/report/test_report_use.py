@@ -1,4 +1,4 @@
-"""The page shows how to use the tuning files, what they say, and whether the library obeys them."""
+"""The page shows the use of the tuning files, their rules, and whether the library obeys them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import os
 from pathlib import Path
 from typing import Any
 
-import made_studies as made
 import msgspec
 import pytest
+import study_factory as factory
 
-from offbeat.report.use import Use, use
-from offbeat.report.warnings import warnings
+from offbeat.report.outcome import warnings
+from offbeat.report.tuning_status import TuningStatus, tuning_status
 from offbeat.select.choose import select
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import Case
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
+from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
 from offbeat.tuning.plan import Rule
 from offbeat.tuning.proofs import Proofs, write_proofs
 from offbeat.tuning.verify import Proof
@@ -67,18 +66,18 @@ def write_files(directory: Path, **more: Any) -> None:
     (directory / "tuning" / "tuning.json").write_bytes(text)
 
 
-def use_of(directory: Path, rule: str = "average") -> Use | None:
-    study = made.results(directory, made.made_cases(["chain", "ring"], made.SHAPES))
-    return use(directory, select(study, rule, bootstrap=0))
+def status_of(directory: Path, rule: str = "average") -> TuningStatus | None:
+    study = factory.results(directory, factory.case_frame(["chain", "ring"], factory.SHAPES))
+    return tuning_status(directory, select(study, rule, bootstrap=0))
 
 
-def test_without_tuning_files_there_is_nothing_to_use(tmp_path: Path) -> None:
-    assert use_of(tmp_path) is None
+def test_without_tuning_files_there_is_no_status(tmp_path: Path) -> None:
+    assert status_of(tmp_path) is None
 
 
 def test_the_command_the_rules_and_the_notes_are_shown(tmp_path: Path) -> None:
     write_files(tmp_path)
-    found = use_of(tmp_path)
+    found = status_of(tmp_path)
     assert found is not None
     assert found.usage == [COMMAND]
     assert found.notes == ["not with non-commutative operations"]
@@ -87,25 +86,25 @@ def test_the_command_the_rules_and_the_notes_are_shown(tmp_path: Path) -> None:
     assert (found.outcome, found.proofs) == ("", [])
 
 
-def test_files_of_another_rule_are_told_from_this_selection(tmp_path: Path) -> None:
+def test_files_of_another_rule_get_a_note(tmp_path: Path) -> None:
     write_files(tmp_path)
-    found = use_of(tmp_path, "worst")
+    found = status_of(tmp_path, "worst")
     assert found is not None
     assert found.notes[0] == (
-        "The files were written by the rule ‘average’, and this report selects by ‘worst’."
+        "The files were written with the rule ‘average’, but this report selects by ‘worst’."
     )
 
 
-def test_a_broken_manifest_is_a_sentence_in_the_page_not_the_end_of_it(tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_reported_in_the_page(tmp_path: Path) -> None:
     write_files(tmp_path)
     (tmp_path / "tuning" / "tuning.json").write_text("{")
-    found = use_of(tmp_path)
+    found = status_of(tmp_path)
     assert found is not None
-    assert "damaged" in found.trouble
+    assert "damaged" in found.error
 
 
 @pytest.mark.parametrize(("outcome", "warned"), [("obeyed", False), ("differs", False), ("disobeyed", True)])
-def test_proofs_are_counted_and_failures_are_warned_of(tmp_path: Path, outcome: str, warned: bool) -> None:
+def test_rules_are_counted_and_failures_give_a_warning(tmp_path: Path, outcome: str, warned: bool) -> None:
     write_files(tmp_path)
     seen = "functions:ompi_coll_base_reduce_intra_binomial"
     proofs = [
@@ -113,24 +112,23 @@ def test_proofs_are_counted_and_failures_are_warned_of(tmp_path: Path, outcome: 
         Proof(case=CASE, expected="default", outcome=outcome, evidence=seen, also=["pipeline"]),
     ]
     write_proofs(Proofs(library="openmpi-4.1.4", proofs=proofs), tmp_path / "tuning")
-    found = use_of(tmp_path)
+    found = status_of(tmp_path)
     assert found is not None
-    obeyed = 2 if outcome == "obeyed" else 1
-    assert f"obeyed in {obeyed} of 2 cells" in found.outcome
-    assert (found.proofs[1].expected, found.proofs[1].seen) == (
+    assert found.outcome.startswith("openmpi-4.1.4: 1 of 1 rule verified")
+    assert (found.proofs[1].expected, found.proofs[1].observed) == (
         "the library’s default",
-        "reduce_intra_binomial, like 1 other",
+        "reduce_intra_binomial; indistinguishable from 1 algorithm",
     )
-    study = made.results(tmp_path, made.made_cases(["chain"], made.SHAPES))
-    notices = warnings(study, made.shown(study), found)
-    assert any("was not shown to obey" in notice.what for notice in notices) == warned
+    study = factory.results(tmp_path, factory.case_frame(["chain"], factory.SHAPES))
+    notices = warnings(study, factory.shown(study), found)
+    assert any("was not proved to obey" in notice.what for notice in notices) == warned
 
 
-def test_proofs_of_files_written_again_since_do_not_count(tmp_path: Path) -> None:
+def test_proofs_of_files_rewritten_later_are_ignored(tmp_path: Path) -> None:
     write_files(tmp_path)
     proof = Proof(case=CASE, expected="chain", outcome="obeyed")
     path = write_proofs(Proofs(library="openmpi-4.1.4", proofs=[proof]), tmp_path / "tuning")
     os.utime(path, (1, 1))
-    found = use_of(tmp_path)
+    found = status_of(tmp_path)
     assert found is not None
     assert found.outcome == ""

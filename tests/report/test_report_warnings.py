@@ -1,27 +1,27 @@
-"""Every warning appears when it holds, only then, and says what, why and what mends it."""
+"""Every warning appears only if it applies, with observation, reason and remedy."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import made_studies as made
 import polars as pl
 import pytest
+import study_factory as factory
 
-from offbeat.report.warnings import Notice, warnings
+from offbeat.report.outcome import Notice, warnings
 from offbeat.results.read import Results
 from offbeat.study.algorithm import Verdict
 
 
 def notices(directory: Path, cases: pl.DataFrame, **more: Any) -> list[Notice]:
-    study: Results = made.results(directory, cases, **more)
-    return warnings(study, made.shown(study))
+    study: Results = factory.results(directory, cases, **more)
+    return warnings(study, factory.shown(study))
 
 
 def quiet_cases(**more: Any) -> pl.DataFrame:
-    """A clear choice, measured well, with nothing to warn of."""
-    return made.table(
+    """A clear choice, measured well, without any warning."""
+    return factory.table(
         {"no_delay": {"a": 10.0, "b": 20.0}, "random": {"a": 10.0, "b": 20.0}}, last_delay_low_s=None, **more
     )
 
@@ -35,7 +35,7 @@ def test_a_good_study_has_no_warnings(tmp_path: Path) -> None:
     assert notices(tmp_path, quiet_cases(), provenance=provenance) == []
 
 
-CLOSE = made.table({"no_delay": {"a": 10.0, "b": 10.05}, "random": {"a": 10.0, "b": 10.05}})
+CLOSE = factory.table({"no_delay": {"a": 10.0, "b": 10.05}, "random": {"a": 10.0, "b": 10.05}})
 CONFIDENCE = {"repetitions": {"confidence_width": 0.05}}
 SPREAD = pl.col("last_delay_s")
 CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
@@ -49,11 +49,11 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
     "clock bound above skew": (changed("clock_bound_s", 1.0), {}, "above the skew in 2 of them", "[skew]"),
     "late starts": (changed("overshoot_s", 20e-6), {}, "started later than planned", "[start]"),
     "invalid": (changed("invalid", 10), {}, "25% of the repetitions were invalid", "tolerance"),
-    "few repetitions": (changed("repetitions", 3), {}, "4 of 4 cases rest on fewer than 10", "minimum"),
+    "few repetitions": (changed("repetitions", 3), {}, "4 of 4 cases have fewer than 10", "minimum"),
     "wide intervals": (
         quiet_cases().with_columns(last_delay_low_s=SPREAD * 0.8, last_delay_high_s=SPREAD * 1.2),
         {"study": CONFIDENCE},
-        "known less well than the ±5% asked for",
+        "wider than the requested ±5%",
         "maximum",
     ),
     "governor": (
@@ -88,32 +88,32 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
         "offbeat doctor",
     ),
     "default": (
-        made.table({"no_delay": {"default": 5.0, "a": 10.0}, "random": {"default": 5.0, "a": 10.0}}),
+        factory.table({"no_delay": {"default": 5.0, "a": 10.0}, "random": {"default": 5.0, "a": 10.0}}),
         {},
-        "library’s own choice does better",
+        "library’s default scores better",
         "default",
     ),
-    "unsure": (
+    "uncertain": (
         CLOSE,
-        {"repetitions": made.repetitions_of(CLOSE, 5)},
-        "could lose more than is tolerated",
+        {"repetitions": factory.repetitions_of(CLOSE, 5)},
+        "may lose more than the tolerance",
         "[repetitions]",
     ),
     "left out": (
         pl.concat([quiet_cases(), quiet_cases(bytes=16, proof="unproved")]),
         {},
-        "For 1 cell nothing could be selected",
+        "For 1 configuration nothing could be selected",
         "",
     ),
 }
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_a_warning_says_what_why_and_what_mends_it(tmp_path: Path, name: str) -> None:
-    cases, more, what, mend = CASES[name]
+def test_a_warning_has_observation_reason_and_remedy(tmp_path: Path, name: str) -> None:
+    cases, more, what, remedy = CASES[name]
     found = [notice for notice in notices(tmp_path, cases, **more) if what in notice.what]
     assert len(found) == 1
-    assert mend in found[0].mend
+    assert remedy in found[0].remedy
     assert found[0].why.endswith((".", "."))
 
 
@@ -126,6 +126,8 @@ def test_a_quarantined_case_keeps_its_reason(tmp_path: Path) -> None:
     assert notice.details == ["reduce b, 2 cases: rank 3 died of signal 11"]
 
 
-def test_imports_are_not_blamed_for_what_they_do_not_tell(tmp_path: Path) -> None:
-    study = made.imported("hydra-32x32-micro-benchmark", tmp_path / "hydra")
-    assert [notice.what for notice in warnings(study, made.shown(study))] == ["6 remarks on single choices."]
+def test_imports_get_no_warnings_about_missing_facts(tmp_path: Path) -> None:
+    study = factory.imported("hydra-32x32-micro-benchmark", tmp_path / "hydra")
+    assert [notice.what for notice in warnings(study, factory.shown(study))] == [
+        "6 caveats on single choices."
+    ]

@@ -11,8 +11,7 @@ import pytest
 
 from offbeat.errors import BadInput
 from offbeat.reproduce import claims, figure4
-from offbeat.reproduce.draw import algorithms_of, map_figure
-from offbeat.reproduce.maps import Map, Square, maps
+from offbeat.reproduce.maps import Map, Square, algorithms_of, map_figure, maps
 from offbeat.results.read import Results, read_study
 from offbeat.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.study.cases import groups, pattern_rows
@@ -33,7 +32,7 @@ def run(*words, folder):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def simulated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figure")
     words = (
         "--collective",
@@ -84,8 +83,8 @@ def test_words_that_mean_nothing_are_refused(words, sentence):
         wanted(**words)
 
 
-def test_it_is_an_ordinary_study_with_a_map_for_each_factor(made):
-    folder, _, out = made
+def test_it_is_an_ordinary_study_with_a_map_for_each_factor(simulated):
+    folder, _, out = simulated
     results = read_study(folder / "figure4")
     assert set(results.cases["library"]) == {"sim-simgrid on paper"}
     assert {path.name for path in (folder / "figure4" / "maps").glob("*.png")} == {
@@ -93,11 +92,11 @@ def test_it_is_an_ordinary_study_with_a_map_for_each_factor(made):
         "reduce-1.5.png",
     }
     assert "figure4/maps/reduce-1.5.png" in out
-    assert "Reduce when the last rank is late: ompi_in_order_binary is best." in out
+    assert "Reduce when the last rank is delayed: ompi_in_order_binary is best." in out
 
 
-def test_the_same_command_again_simulates_nothing_and_says_the_same(made):
-    folder, words, out = made
+def test_the_same_command_again_simulates_nothing_and_says_the_same(simulated):
+    folder, words, out = simulated
     before = (folder / "figure4" / "cases.jsonl").read_bytes()
     again = run(*words, folder=folder)
     assert again.stdout == out
@@ -105,15 +104,15 @@ def test_the_same_command_again_simulates_nothing_and_says_the_same(made):
     assert (folder / "figure4" / "cases.jsonl").read_bytes() == before
 
 
-def test_another_part_does_not_go_into_the_same_directory(made):
-    folder, _, _ = made
+def test_another_part_does_not_go_into_the_same_directory(simulated):
+    folder, _, _ = simulated
     done = run("--collective", "reduce", "--size", "4 B", folder=folder)
     assert done.returncode == 2
     assert "choose another directory with --output" in done.stderr
 
 
-def test_numbers_of_a_map_are_those_of_the_results(made):
-    folder, _, _ = made
+def test_numbers_of_a_map_are_those_of_the_results(simulated):
+    folder, _, _ = simulated
     results = read_study(folder / "figure4")
     (low, high) = maps(results)
     assert (low.factor, high.factor) == (0.5, 1.5)
@@ -171,8 +170,8 @@ def test_where_the_winner_without_delays_ties_it_stays_the_best():
     assert one.changed() == 0.0
 
 
-def test_a_map_names_every_algorithm_that_is_best_somewhere(made):
-    folder, _, _ = made
+def test_a_map_names_every_algorithm_that_is_best_somewhere(simulated):
+    folder, _, _ = simulated
     every = maps(read_study(folder / "figure4"))
     for one in every:
         figure = map_figure(one, algorithms_of(every, "reduce"), "sim-simgrid on paper")

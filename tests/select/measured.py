@@ -55,7 +55,7 @@ def frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def matrix(delays: dict[str, dict[str, float]], **other: Any) -> list[dict[str, Any]]:
-    """Rows of one cell from pattern → algorithm → last delay in seconds."""
+    """Rows of one configuration from pattern → algorithm → last delay in seconds."""
     return [case(a, pattern, d, **other) for pattern, row in delays.items() for a, d in row.items()]
 
 

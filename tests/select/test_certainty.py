@@ -1,4 +1,4 @@
-"""How certain a choice is: what simulated repetitions of the study say, and when they say nothing."""
+"""The certainty of a choice from simulated repetitions of the study, and when it is unknown."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_a_close_race_within_the_scatter_of_blocks_is_a_tie_that_loses_little():
     assert found.noise_floor > 0.02
 
 
-def test_many_repetitions_in_blocks_that_disagree_are_no_certainty():
+def test_many_repetitions_in_blocks_that_differ_do_not_make_a_choice_certain():
     """A thousand repetitions a block, each block exact, and blocks 3% apart."""
     found = certainty(CLOSE, in_blocks(CLOSE, 0.03, within=1e-6, each=200))
     assert found.same_choice < 0.9
 
 
-def test_what_all_cases_of_a_launch_share_does_not_count_between_algorithms():
+def test_noise_common_to_all_cases_of_a_launch_does_not_affect_the_comparison():
     rows = matrix({"no_delay": {"a": 1.0, "b": 1.05}})
     assert certainty(rows, in_blocks(rows, 0.005, shared=0.2, within=0.001)).same_choice > 0.95
     assert certainty(rows, in_blocks(rows, 0.2, within=0.001)).same_choice < 0.9
@@ -73,11 +73,11 @@ def test_exact_ties_are_always_the_same_choice():
     assert (found.same_choice, found.plausible_loss) == (1.0, 0.0)
 
 
-def test_one_block_makes_certainty_unknown_and_says_so():
+def test_with_one_block_the_certainty_is_unknown_and_a_caveat_is_printed():
     samples = in_blocks(CLEAR, 0.02)
     (choice,) = choose(results(CLEAR, samples, blocks=1))
     assert choice.certainty is None
-    assert any("one block only" in warning for warning in choice.warnings)
+    assert any("in only one block" in warning for warning in choice.warnings)
 
 
 def test_repetitions_of_unknown_blocks_make_certainty_unknown():
@@ -87,7 +87,7 @@ def test_repetitions_of_unknown_blocks_make_certainty_unknown():
     assert choice.certainty is None
 
 
-def test_a_single_poor_case_among_many_good_ones_makes_certainty_unknown():
+def test_a_single_case_with_one_repetition_makes_certainty_unknown():
     samples = in_blocks(CLEAR, 0.02)
     samples[CLEAR[3]["case"]] = [3.0]
     assert certainty(CLEAR, samples) is None
@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same_certainty_whatever_else_was_measured():
     alone = certainty(CLOSE, samples, seed=3)
     others = matrix({"no_delay": {"x": 1.0}}, collective="alltoall")
     more = choose(results(others + CLOSE[::-1], in_blocks(others, 0.1) | samples), seed=3)
-    assert [choice.certainty for choice in more if choice.cell.collective == "reduce"] == [alone]
+    assert [choice.certainty for choice in more if choice.configuration.collective == "reduce"] == [alone]
     assert certainty(CLOSE, samples, seed=4) != alone
 
 
@@ -131,7 +131,8 @@ TWINS = {"no_delay": 0.0, "ascending": 1e-5, "last_delayed": 1e-5, "first_delaye
 
 
 def twins(differ):
-    """Cells at p=2, where each pattern has a twin with the same delays; twins differ by a share of it."""
+    """Configurations at p=2, where each pattern has a twin with the same delays; twins differ by a share of
+    it."""
     rows = []
     for size in (8, 64, 512, 4096):
         for number, name in enumerate("abc"):

@@ -1,4 +1,4 @@
-"""Choices: what is selected, what it is compared with, and what a reader is told."""
+"""Choices: what is selected, what it is compared with, and the caveats."""
 
 import pytest
 from measured import case, matrix, results
@@ -91,7 +91,7 @@ def test_an_unproved_algorithm_is_shown_with_its_score_but_never_selected():
 
 
 @pytest.mark.parametrize("status", ["wrong", "fell_back", "refused", "quarantined", "unproved"])
-def test_an_algorithm_that_a_verdict_speaks_against_is_never_selected(status):
+def test_an_algorithm_with_an_excluding_verdict_is_never_selected(status):
     verdict = Verdict(collective="reduce", algorithm="pair", p=4, bytes=8, status=status)
     choice = only(results(ROWS, verdicts=[verdict]))
     assert choice.algorithm == "lin"
@@ -109,7 +109,7 @@ def test_a_choice_that_is_wrong_for_a_legal_call_says_that_it_is_not_exported():
     assert "unless --allow-wrong-results noncommutative is given" in warning
 
 
-def test_wrong_calls_of_processes_that_the_choice_does_not_cover_are_not_said():
+def test_wrong_calls_of_processes_that_the_choice_does_not_cover_are_not_reported():
     wrong = WrongCall(kind="communicators", p=3, call="MPI_Reduce on 3 processes", result="it hangs")
     verdict = Verdict(
         collective="reduce", algorithm="pair", p=4, bytes=8, status="proved", wrong_calls=[wrong]
@@ -122,10 +122,10 @@ def test_an_algorithm_with_a_gap_is_left_out_with_the_pattern_and_the_reason():
     rows.append(case("pair", "random", None, status="quarantined", reason="hung for 60 s"))
     choice = only(results(rows))
     assert choice.algorithm == "lin"
-    assert "pair is not compared: nothing was measured under random (hung for 60 s)." in choice.warnings
+    assert "pair is not compared: it was not measured under random (hung for 60 s)." in choice.warnings
 
 
-def test_a_choice_without_a_rival_says_so():
+def test_a_choice_without_a_rival_gets_a_caveat():
     choice = only(results(matrix({"no_delay": {"a": 1.0}, "random": {"a": 1.0}})))
     assert choice.warnings[0] == "a is the only algorithm that could be compared."
 
@@ -153,13 +153,13 @@ def test_the_share_that_counts_as_good_is_the_users():
         choose(results(ROWS), within=float("nan"))
 
 
-def test_a_rough_median_of_the_choice_is_told():
+def test_a_median_of_too_few_repetitions_gets_a_caveat():
     rows = [*matrix({"no_delay": {"a": 1.0, "b": 2.0}}), case("a", "random", 1.0, status="incomplete")]
     choice = only(results([*rows, case("b", "random", 2.0)]))
     assert any("too few repetitions or blocks of a under random" in warning for warning in choice.warnings)
 
 
-def test_delays_below_the_clocks_resolution_are_told():
+def test_delays_below_the_clocks_resolution_get_a_caveat():
     choice = only(results(matrix({"no_delay": {"a": 0.0, "b": 1e-6}})))
     assert any("no_delay are below the clock's 1 ns" in warning for warning in choice.warnings)
 
@@ -167,18 +167,18 @@ def test_delays_below_the_clocks_resolution_are_told():
 def test_results_without_no_delay_still_give_a_choice():
     choice = only(results(matrix({"random": {"a": 2.0, "b": 1.0}})))
     assert (choice.algorithm, choice.no_delay_winner, choice.cost_of_no_delay_winner) == ("b", None, None)
-    assert any("without no_delay" in warning for warning in choice.warnings)
+    assert any("no_delay was not measured" in warning for warning in choice.warnings)
 
 
-def test_a_choice_from_no_delay_alone_does_not_pass_for_a_robust_one():
+def test_a_choice_from_no_delay_alone_gets_a_caveat():
     choice = only(results(matrix({"no_delay": {"a": 2.0, "b": 1.0}})))
-    assert any("says nothing about robustness" in warning for warning in choice.warnings)
+    assert any("its robustness is unknown" in warning for warning in choice.warnings)
 
 
 def test_an_unknown_scenario_is_refused_with_the_known_ones():
-    with pytest.raises(BadInput, match=r"'lu' was not measured; the known ones are ft\."):
+    with pytest.raises(BadInput, match=r"'lu' was not measured; the scenarios are ft\."):
         choose(results(ROWS), "scenario:lu")
-    with pytest.raises(BadInput, match="no scenario at all"):
+    with pytest.raises(BadInput, match="hold no scenario"):
         choose(results(ROWS[:3]), "scenario:lu")
 
 
@@ -187,12 +187,12 @@ def test_a_shape_is_not_a_scenario():
         choose(results(ROWS), "scenario:random")
 
 
-def test_a_cell_without_the_scenario_is_left_out_with_the_reason():
+def test_a_configuration_without_the_scenario_is_left_out_with_the_reason():
     elsewhere = matrix({"no_delay": {"a": 1.0}}, bytes=1024)
     selection = select(results(ROWS + elsewhere), "scenario:ft")
-    assert [choice.cell.bytes for choice in selection.choices] == [8]
-    assert [(left.cell.bytes, left.reason) for left in selection.left_out] == [
-        (1024, "scenario 'ft' was not measured here.")
+    assert [choice.configuration.bytes for choice in selection.choices] == [8]
+    assert [(left.configuration.bytes, left.reason) for left in selection.left_out] == [
+        (1024, "scenario 'ft' was not measured in this configuration.")
     ]
 
 
@@ -208,20 +208,20 @@ def test_a_cell_without_the_scenario_is_left_out_with_the_reason():
         ),
     ],
 )
-def test_a_cell_in_which_nothing_can_be_selected_says_why(rows, reason):
+def test_a_configuration_in_which_nothing_can_be_selected_says_why(rows, reason):
     selection = select(results(rows))
     assert selection.choices == []
     assert reason in selection.left_out[0].reason
 
 
-def test_only_the_collectives_asked_for_are_looked_at():
+def test_only_the_requested_collectives_are_selected():
     more = matrix({"no_delay": {"a": 1.0}}, collective="bcast")
     selection = select(results(ROWS + more), collectives=["bcast"])
-    assert [choice.cell.collective for choice in selection.choices] == ["bcast"]
+    assert [choice.configuration.collective for choice in selection.choices] == ["bcast"]
     with pytest.raises(BadInput, match="'scan' was not measured; these results hold bcast, reduce"):
         select(results(ROWS + more), collectives=["scan"])
 
 
-def test_every_cell_gets_its_own_choice():
+def test_every_configuration_gets_its_own_choice():
     large = matrix({"no_delay": {"lin": 9.0, "pair": 9.0, "bruck": 1.0}}, bytes=1024)
     assert [choice.algorithm for choice in choose(results(large + ROWS))] == ["pair", "bruck"]

@@ -1,4 +1,4 @@
-"""What measured sizes and process counts speak for: laws, and the rule at its edges."""
+"""The ranges covered by measured sizes and process counts."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.select.coverage import BEYOND, answering, boundary, process_ranges, size_ranges, turns_over
+from offbeat.select.coverage import BEYOND, boundary, covering_size, is_overtaken, process_ranges, size_ranges
 
 measured = st.sets(st.integers(0, 2**40), min_size=1, max_size=12).map(sorted)
 
@@ -20,7 +20,7 @@ def test_everything_from_the_smallest_to_the_largest_is_covered_exactly_once(val
 
 
 @given(measured)
-def test_every_measured_value_speaks_for_itself(values):
+def test_every_measured_value_covers_itself(values):
     assert all(low <= value <= high for value, (low, high) in zip(values, size_ranges(values), strict=True))
 
 
@@ -46,7 +46,7 @@ def test_beyond_the_ends_sizes_within_the_factor_are_covered_and_no_others(value
     assert values[0] == 0 or (low - 1) * BEYOND < values[0] * (1 + 1e-12)
     assert high <= values[-1] * BEYOND < high + 1
     for size in {max(low - 1, 0), low, *values, high, high + 1}:
-        assert (answering(values, size) is not None) == (low <= size <= high)
+        assert (covering_size(values, size) is not None) == (low <= size <= high)
 
 
 def test_an_end_reaches_as_far_as_to_a_neighbour_of_twice_the_size():
@@ -55,7 +55,7 @@ def test_an_end_reaches_as_far_as_to_a_neighbour_of_twice_the_size():
     assert size_ranges([1024], 2, 2) == [(512, 2048)]
 
 
-def test_a_single_process_count_speaks_for_nothing_else():
+def test_a_single_process_count_covers_nothing_else():
     assert process_ranges([4]) == [(4, 4)]
     assert process_ranges([]) == []
 
@@ -63,17 +63,17 @@ def test_a_single_process_count_speaks_for_nothing_else():
 @pytest.mark.parametrize(
     ("at_end", "before", "over"),
     [
-        ({"a": 1.0, "b": 1.5}, {"a": 1.0, "b": 2.0}, False),  # the lead shrinks, and lasts beyond the factor
-        ({"a": 1.0, "b": 1.05}, {"a": 1.0, "b": 1.6}, True),  # at this pace it is gone before that
-        ({"a": 1.0, "b": 1.05}, {"a": 1.3, "b": 1.0}, False),  # it has just begun to grow
-        ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, False),  # a tie stays one
-        ({"a": 1.0}, {"b": 1.0}, False),  # nothing in common says nothing
+        ({"a": 1.0, "b": 1.5}, {"a": 1.0, "b": 2.0}, False),  # the lead shrinks but lasts beyond the factor
+        ({"a": 1.0, "b": 1.05}, {"a": 1.0, "b": 1.6}, True),  # the lead vanishes within the factor
+        ({"a": 1.0, "b": 1.05}, {"a": 1.3, "b": 1.0}, False),  # the lead grows
+        ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, False),  # a tie remains a tie
+        ({"a": 1.0}, {"b": 1.0}, False),  # no common algorithm
     ],
 )
-def test_a_lead_that_shrinks_towards_the_end_is_evidence_that_the_ranking_turns_over(at_end, before, over):
-    assert turns_over("a", (2048, at_end), (1024, before), BEYOND) is over
-    assert turns_over("a", (512, at_end), (1024, before), BEYOND) is over
-    assert not turns_over("a", (8, at_end), (0, before), BEYOND)
+def test_a_winner_is_overtaken_if_its_lead_vanishes_within_the_factor(at_end, before, over):
+    assert is_overtaken("a", (2048, at_end), (1024, before), BEYOND) is over
+    assert is_overtaken("a", (512, at_end), (1024, before), BEYOND) is over
+    assert not is_overtaken("a", (8, at_end), (0, before), BEYOND)
 
 
 def test_the_empty_message_of_a_barrier_is_a_size_like_others():

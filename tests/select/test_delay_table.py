@@ -1,4 +1,4 @@
-"""Delay tables: what becomes of cases, and what their rows and columns say."""
+"""Delay tables: the order of rows and columns, gaps, normalisation, robustness."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from measured import case, frame, matrix
 
 from offbeat.errors import BadInput
-from offbeat.select.table import Cell, delay_tables
+from offbeat.select.table import Configuration, delay_tables
 from offbeat.study.algorithm import Algorithm, Verdict
 
 
@@ -40,14 +40,19 @@ def test_columns_follow_the_library_with_its_default_last():
     assert one_table(rows).algorithms == ["extra", "binomial", "chain", "default"]
 
 
-def test_each_cell_has_a_table_of_its_own_in_order_of_size():
+def test_each_configuration_has_a_table_of_its_own_in_order_of_size():
     rows = [case("a", "no_delay", 1.0, bytes=size, p=p) for p in (16, 4) for size in (1024, 8)]
     tables = delay_tables(frame(rows))
-    assert [(table.cell.p, table.cell.bytes) for table in tables] == [(4, 8), (4, 1024), (16, 8), (16, 1024)]
-    assert tables[0].cell == Cell("Open MPI 5.0", 4, 0, 0, "reduce", 8, "sum", "double", 0)
+    assert [(table.configuration.p, table.configuration.bytes) for table in tables] == [
+        (4, 8),
+        (4, 1024),
+        (16, 8),
+        (16, 1024),
+    ]
+    assert tables[0].configuration == Configuration("Open MPI 5.0", 4, 0, 0, "reduce", 8, "sum", "double", 0)
 
 
-def test_cases_without_a_delay_are_gaps_that_know_their_reason():
+def test_cases_without_a_delay_are_gaps_with_a_reason():
     rows = [
         case("a", "no_delay", 1.0),
         case("a", "random", None, status="quarantined", reason="hung for 60 s"),
@@ -62,7 +67,7 @@ def test_cases_without_a_delay_are_gaps_that_know_their_reason():
     np.testing.assert_array_equal(table.incomplete, [[False, True], [False, False]])
 
 
-def test_a_cell_with_nothing_measured_has_no_table():
+def test_a_configuration_with_nothing_measured_has_no_table():
     assert delay_tables(frame([case("a", "no_delay", None, status="quarantined")])) == []
     assert delay_tables(frame([case("a", "no_delay", float("nan"))])) == []
     assert delay_tables(frame([])) == []
@@ -85,23 +90,23 @@ def test_default_unproved_and_wrong_algorithms_are_no_candidates():
         "guessed": False,
         "default": False,
     }
-    assert set(table.barred) == {"wrong", "guessed"}
+    assert set(table.excluded) == {"wrong", "guessed"}
 
 
-def test_a_default_whose_algorithm_nobody_knows_is_a_reference_like_any_default():
+def test_an_unproved_default_is_a_reference_like_any_default():
     table = one_table([case("a", "no_delay", 1.0), case("default", "no_delay", 0.5, proof="unproved")])
-    assert table.barred == {}
+    assert table.excluded == {}
     assert table.candidates.tolist() == [True, False]
 
 
-def test_a_verdict_at_another_size_or_p_bars_nothing_here():
+def test_a_verdict_at_another_size_or_p_excludes_nothing():
     rows = matrix({"no_delay": {"a": 1.0}})
     elsewhere = [
         Verdict(collective="reduce", algorithm="a", p=8, bytes=8, status="wrong"),
         Verdict(collective="reduce", algorithm="a", p=4, bytes=16, status="wrong"),
         Verdict(collective="bcast", algorithm="a", p=4, bytes=8, status="wrong"),
     ]
-    assert one_table(rows, verdicts=elsewhere).barred == {}
+    assert one_table(rows, verdicts=elsewhere).excluded == {}
 
 
 def test_rows_are_normalised_by_their_fastest_candidate_so_that_a_faster_default_shows_below_one():

@@ -1,11 +1,11 @@
-"""Algorithms that cannot be told from others are left out of the selection unless the user asks for them."""
+"""Indistinguishable algorithms are not selected unless the user requests it."""
 
 from __future__ import annotations
 
 from measured import case, results
 
 from offbeat.select.choose import choose
-from offbeat.select.indistinguishable import included, sentences
+from offbeat.select.restrictions import include_indistinguishable, indistinguishable_notes
 from offbeat.study.algorithm import Verdict, proof_lines
 
 PATTERNS = ("no_delay", "ascending")
@@ -27,20 +27,21 @@ def measured():
     return results(rows, verdicts=verdicts)
 
 
-def test_they_are_shown_and_left_out_with_the_reason():
+def test_they_are_shown_and_excluded_with_the_reason():
     (choice,) = choose(measured(), bootstrap=0)
     assert choice.algorithm == "plain"
     assert any(
-        "twin (not proved: it cannot be told from another algorithm" in said for said in choice.warnings
+        "twin (not proved: what ran cannot be distinguished from another algorithm" in warning
+        for warning in choice.warnings
     )
 
 
-def test_they_are_candidates_when_the_user_asks():
-    (choice,) = choose(included(measured()), bootstrap=0)
+def test_they_are_candidates_on_request():
+    (choice,) = choose(include_indistinguishable(measured()), bootstrap=0)
     assert choice.algorithm == "twin"
 
 
-def test_only_the_indistinguishable_are_let_in():
+def test_only_indistinguishable_algorithms_become_candidates():
     """An unproved algorithm may have been ignored by the library; a wrong one is wrong."""
     verdicts = [
         Verdict(collective="reduce", algorithm=status, p=4, bytes=8, status=status)
@@ -53,17 +54,17 @@ def test_only_the_indistinguishable_are_let_in():
         for verdict, delay in zip(verdicts, (1.0, 1.0, 3.0), strict=True)
         for pattern in PATTERNS
     ]
-    (choice,) = choose(included(results(rows, verdicts=verdicts)), bootstrap=0)
+    (choice,) = choose(include_indistinguishable(results(rows, verdicts=verdicts)), bootstrap=0)
     assert choice.algorithm == "proved"
 
 
-def test_they_are_named_with_what_lets_them_in():
-    (left_out,) = sentences(measured(), are_included=False)
-    assert left_out.startswith("reduce: 2 algorithms (twin, other twin) ran without an error")
-    assert "not chosen unless --include-indistinguishable is given" in left_out
-    (let_in,) = sentences(measured(), are_included=True)
-    assert "may be chosen because of --include-indistinguishable" in let_in
+def test_they_are_named_with_the_option():
+    (excluded,) = indistinguishable_notes(measured(), are_included=False)
+    assert excluded.startswith("reduce: 2 algorithms (twin, other twin) ran without an error")
+    assert "not chosen unless --include-indistinguishable is given" in excluded
+    (included,) = indistinguishable_notes(measured(), are_included=True)
+    assert "may be chosen because of --include-indistinguishable" in included
 
 
-def test_they_are_counted_apart():
+def test_they_are_counted_separately():
     assert proof_lines(measured().verdicts) == ["reduce: 1 proved, 2 indistinguishable"]

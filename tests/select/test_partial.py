@@ -1,4 +1,4 @@
-"""An unfinished study says so wherever a choice is shown, and states no certainty where cases are missing."""
+"""Unfinished studies: progress is printed with choices; partial configurations have no certainty."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from offbeat.errors import RunFailed
 from offbeat.results.plan import Plan, PlannedCases
 from offbeat.select.choose import Selection, select
 from offbeat.select.document import encoded
-from offbeat.select.partial import unfinished
+from offbeat.select.restrictions import unfinished
+from offbeat.tuning.exportable import exportable_choices, with_progress_note
 from offbeat.tuning.plan import plan
-from offbeat.tuning.unfinished import marked, settled
 
 FAST_A = {"no_delay": {"a": 1e-5, "b": 2e-5}, "ascending": {"a": 1e-5, "b": 2e-5}}
 
@@ -32,11 +32,11 @@ def planned(size: int) -> PlannedCases:
     )
 
 
-def selection(lacking: int = 1, quarantined: bool = False) -> Selection:
-    """Of three sizes, 8 B is complete, 64 B lacks the last cases, and 512 B is not begun."""
+def selection(missing: int = 1, quarantined: bool = False) -> Selection:
+    """Of three sizes, 8 B is complete, 64 B lacks the last cases, and 512 B is not started."""
     rows = matrix(FAST_A, bytes=8)
     second = matrix(FAST_A, bytes=64)
-    rows += second[: len(second) - lacking]
+    rows += second[: len(second) - missing]
     if quarantined:
         rows.append(
             case("b", "ascending", None, bytes=64, status="quarantined", reason="it hung", repetitions=0)
@@ -46,20 +46,21 @@ def selection(lacking: int = 1, quarantined: bool = False) -> Selection:
     return select(found)
 
 
-def test_how_far_the_study_is_comes_first_and_only_complete_cells_have_a_certainty() -> None:
+def test_the_progress_comes_first_and_only_complete_configurations_have_a_certainty() -> None:
     chosen = selection()
     assert chosen.notes[0].startswith(
-        "7 of 12 cases are done, the study is not finished: 1 cell is partial and 1 cell is not begun."
+        "7 of 12 cases are done, the study is not finished: 1 configuration is partial and 1 configuration"
+        " is not started."
     )
-    whole, part = chosen.choices
-    assert (whole.not_measured, whole.certainty.same_choice) == (0, 1.0)
+    complete, part = chosen.choices
+    assert (complete.not_measured, complete.certainty.same_choice) == (0, 1.0)
     assert (part.not_measured, part.certainty) == (1, None)
-    assert part.warnings[0].startswith("partial: 1 case is not wholly measured yet (b under ascending)")
+    assert part.warnings[0].startswith("partial: 1 case is not completely measured yet (b under ascending)")
     assert msgspec.json.decode(encoded(chosen))["notes"][0] == chosen.notes[0]
 
 
-def test_a_quarantined_case_is_not_one_that_is_still_to_be_measured() -> None:
-    chosen = selection(lacking=1, quarantined=True)
+def test_a_quarantined_case_does_not_remain_to_be_measured() -> None:
+    chosen = selection(missing=1, quarantined=True)
     part = chosen.choices[1]
     assert part.not_measured == 0
     assert any("it hung" in sentence for sentence in part.warnings)
@@ -67,12 +68,12 @@ def test_a_quarantined_case_is_not_one_that_is_still_to_be_measured() -> None:
 
 
 def test_the_only_candidate_left_is_never_certain() -> None:
-    chosen = selection(lacking=1, quarantined=True)
+    chosen = selection(missing=1, quarantined=True)
     assert list(chosen.choices[1].scores) == ["a"]
     assert chosen.choices[1].certainty is None
 
 
-def test_a_finished_study_and_an_import_have_nothing_to_say() -> None:
+def test_a_finished_study_and_an_import_are_not_unfinished() -> None:
     rows = matrix(FAST_A, bytes=8)
     found = results(rows, scattered(rows, 0.01))
     for known in (None, Plan(total=4), Plan(total=4, cases=[planned(8)])):
@@ -81,25 +82,29 @@ def test_a_finished_study_and_an_import_have_nothing_to_say() -> None:
         assert select(found).choices[0].certainty.same_choice == 1.0
 
 
-def test_only_complete_cells_are_exported_and_their_rules_do_not_spread_over_the_others() -> None:
+def test_only_complete_configurations_are_exported_and_their_rules_do_not_spread_over_the_others() -> None:
     chosen = selection()
     algorithms = [
         msgspec.structs.replace(one, settings={"coll_tuned_reduce_algorithm": "1"})
         for one in results(matrix(FAST_A)).algorithms
     ]
-    made = marked(plan(settled(chosen, partial=False), algorithms), chosen, partial=False)
+    made = with_progress_note(
+        plan(exportable_choices(chosen, partial=False), algorithms), chosen, partial=False
+    )
     assert [(rule.bytes_low, rule.bytes_high) for rule in made.rules["reduce"]] == [(6, 22)]
     assert "7 of 12 cases are done" in made.notes[0]
-    assert "1 partial cell is left to the library (reduce of 64 B on p=4)" in made.notes[0]
-    every = marked(plan(settled(chosen, partial=True), algorithms), chosen, partial=True)
+    assert "1 partial configuration is left to the library (reduce of 64 B on p=4)" in made.notes[0]
+    every = with_progress_note(
+        plan(exportable_choices(chosen, partial=True), algorithms), chosen, partial=True
+    )
     assert [rule.bytes for rule in every.rules["reduce"]] == [8, 64]
     assert every.partial.startswith("PARTIAL EVIDENCE, exported with --partial: 7 of 12 cases")
     assert every.notes[0] == every.partial
 
 
-def test_where_no_cell_is_complete_nothing_is_exported() -> None:
+def test_where_no_configuration_is_complete_nothing_is_exported() -> None:
     rows = matrix(FAST_A, bytes=64)[:-1]
     found = results(rows, scattered(rows, 0.01))
     found.plan = Plan(total=4, cases=[planned(64)])
-    with pytest.raises(RunFailed, match=r"no cell is complete: 3 of 4 cases are done.*--partial"):
-        settled(select(found), partial=False)
+    with pytest.raises(RunFailed, match=r"no configuration is complete: 3 of 4 cases are done.*--partial"):
+        exportable_choices(select(found), partial=False)

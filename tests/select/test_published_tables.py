@@ -101,13 +101,15 @@ def mean_of_the_smallest_ratios(algorithm, fastest):
 
 def printed_micro_benchmark():
     """(collective, bytes) → pattern → algorithm → time, exactly as printed."""
-    cells = {}
+    configurations = {}
     with MICRO_BENCHMARK.open(newline="") as file:
         for row in csv.DictReader(file):
             if not row["pattern"].startswith("avg"):
-                cell = cells.setdefault((row["collective"], int(row["message_bytes"])), {})
-                cell.setdefault(row["pattern"], {})[row["algorithm"]] = Fraction(row["last_delay_ms"])
-    return cells
+                configuration = configurations.setdefault((row["collective"], int(row["message_bytes"])), {})
+                configuration.setdefault(row["pattern"], {})[row["algorithm"]] = Fraction(
+                    row["last_delay_ms"]
+                )
+    return configurations
 
 
 def test_the_micro_benchmarks_good_sets_hold_exactly_the_algorithms_within_five_percent(micro):
@@ -115,7 +117,7 @@ def test_the_micro_benchmarks_good_sets_hold_exactly_the_algorithms_within_five_
     choices = choose(micro)
     assert len(choices) == len(printed) == 6
     for choice in choices:
-        rows = printed[choice.cell.collective, choice.cell.bytes]
+        rows = printed[choice.configuration.collective, choice.configuration.bytes]
         assert set(choice.good) == set(rows)
         for pattern, row in rows.items():
             limit = min(row.values()) * Fraction(21, 20)
@@ -126,23 +128,27 @@ def test_the_micro_benchmarks_good_sets_hold_exactly_the_algorithms_within_five_
 def test_the_micro_benchmarks_robustness_classes_are_those_of_the_printed_times(micro):
     printed = printed_micro_benchmark()
     for table in delay_tables(micro.cases):
-        rows = printed[table.cell.collective, table.cell.bytes]
+        rows = printed[table.configuration.collective, table.configuration.bytes]
         classes = table.robustness_class()
         for i, pattern in enumerate(table.patterns):
             for j, name in enumerate(table.algorithms):
                 change = rows[pattern][name] / rows["no_delay"][name] - 1
                 expected = "same" if abs(change) <= Fraction(1, 4) else "faster" if change < 0 else "slower"
-                assert classes[i, j] == expected, (table.cell, pattern, name, float(change))
+                assert classes[i, j] == expected, (table.configuration, pattern, name, float(change))
 
 
-def cell(micro, collective, size):
+def configuration(micro, collective, size):
     selection = select(micro)
-    (choice,) = (c for c in selection.choices if (c.cell.collective, c.cell.bytes) == (collective, size))
-    return choice, selection.tables[choice.cell]
+    (choice,) = (
+        c
+        for c in selection.choices
+        if (c.configuration.collective, c.configuration.bytes) == (collective, size)
+    )
+    return choice, selection.tables[choice.configuration]
 
 
 def test_reduce_of_8_bytes_binomial_wins_without_delay_and_in_order_binary_when_the_last_is_late(micro):
-    choice, table = cell(micro, "reduce", 8)
+    choice, table = configuration(micro, "reduce", 8)
     assert choice.no_delay_winner == "Binom"
     assert choice.good["no_delay"] == ["Binom"]
     assert choice.winners["last_delayed"] == "In-Bin"
@@ -155,7 +161,7 @@ def test_reduce_of_8_bytes_binomial_wins_without_delay_and_in_order_binary_when_
 
 def test_reduce_gets_faster_under_most_patterns_rather_than_slower(micro):
     for size in (8, 1024):
-        _, table = cell(micro, "reduce", size)
+        _, table = configuration(micro, "reduce", size)
         classes = table.robustness_class()
         assert (classes == "slower").sum() == 0
         assert (classes == "faster").sum() >= 17
@@ -164,7 +170,7 @@ def test_reduce_gets_faster_under_most_patterns_rather_than_slower(micro):
 def test_alltoall_of_1_mib_pairwise_wins_without_delay_and_is_good_under_no_other_pattern(micro):
     """Of the three algorithms in the running it is the slowest there; M-Bruck takes minutes under every
     pattern."""
-    choice, table = cell(micro, "alltoall", 2**20)
+    choice, table = configuration(micro, "alltoall", 2**20)
     assert choice.no_delay_winner == "Pair"
     assert choice.algorithm == "Lin"
     order = table.algorithms
@@ -177,7 +183,7 @@ def test_alltoall_of_1_mib_pairwise_wins_without_delay_and_is_good_under_no_othe
 
 
 def test_alltoall_of_8_bytes_is_stable_under_every_pattern(micro):
-    choice, table = cell(micro, "alltoall", 8)
+    choice, table = configuration(micro, "alltoall", 8)
     assert choice.algorithm == choice.no_delay_winner
     assert (table.robustness_class() == "slower").sum() <= 1
 
@@ -185,7 +191,7 @@ def test_alltoall_of_8_bytes_is_stable_under_every_pattern(micro):
 def test_alltoall_of_1_kib_linear_with_sync_is_good_for_some_patterns_and_far_off_when_the_first_is_late(
     micro,
 ):
-    choice, table = cell(micro, "alltoall", 1024)
+    choice, table = configuration(micro, "alltoall", 1024)
     assert sum("L-Sync" in names for names in choice.good.values()) >= 3
     slow = table.normalised()[table.patterns.index("first_delayed"), table.algorithms.index("L-Sync")]
     assert slow > 10

@@ -40,7 +40,7 @@ def test_rows_are_shapes_then_scenarios_then_replays():
     assert rules.scenarios(table) == ["ft-mean", "ft-calls"]
 
 
-def test_averages_without_scenarios_know_nothing_of_replays():
+def test_averages_without_scenarios_ignore_replays():
     for rule in ("average", "worst", "no_delay"):
         alone = rules.parse(rule).scores(table_of(SHAPES))
         assert rules.parse(rule).scores(table_of(SHAPES + MEAN + CALLS)) == alone
@@ -50,7 +50,7 @@ def test_a_replay_can_be_chosen_for_by_its_name():
     (choice,) = choose(results(SHAPES + CALLS), "scenario:ft-calls")
     assert choice.algorithm == "b"
     assert choice.scores == {"a": 2.0, "b": 1.0}
-    with pytest.raises(BadInput, match="the known ones are ft-mean, ft-calls"):
+    with pytest.raises(BadInput, match="the scenarios are ft-mean, ft-calls"):
         choose(results(SHAPES + MEAN + CALLS), "scenario:ft")
 
 
@@ -58,7 +58,7 @@ def included(rows):
     return rules.parse("average", include_scenarios=True).scores(table_of(rows))
 
 
-def test_what_was_recorded_from_the_same_calls_counts_once_and_the_replay_is_it():
+def test_what_was_recorded_from_the_same_calls_counts_once_as_the_replay():
     assert included(SHAPES + MEAN + CALLS) == included(SHAPES + CALLS)
     assert included(SHAPES + CALLS)["a"] == pytest.approx((1 + 1 + 2) / 3)
     assert included(SHAPES + MEAN)["a"] == pytest.approx((1 + 1 + 3) / 3)
@@ -82,14 +82,14 @@ def test_several_scenarios_of_the_same_calls_all_count_where_no_replay_is():
     assert included(SHAPES + MEAN + typical)["a"] == pytest.approx((1 + 1 + 3 + 5) / 4)
 
 
-def test_a_selection_says_what_does_not_count():
+def test_superseded_rows_are_named():
     (choice,) = choose(results(SHAPES + MEAN + CALLS), include_scenarios=True)
-    assert "ft-mean does not count beside ft-calls, a replay of the same calls." in choice.warnings
+    assert "ft-mean is not averaged: ft-calls is a replay of the same calls." in choice.warnings
     (choice,) = choose(results(SHAPES + MEAN + CALLS))
-    assert not any("does not count" in sentence for sentence in choice.warnings)
+    assert not any("is not averaged" in sentence for sentence in choice.warnings)
 
 
-def test_results_without_sources_are_read_as_ever():
+def test_results_without_sources_are_read():
     rows = [{name: value for name, value in one.items() if name != "source"} for one in SHAPES + MEAN]
     assert table_of(rows).sources == ["", "", ""]
 
@@ -124,14 +124,14 @@ def test_a_replay_that_is_repeated_is_as_certain_as_its_noise_allows():
     assert certainty(clear, {a: calls, b: calls}).same_choice > 0.99
 
 
-def test_calls_that_time_did_not_allow_are_told_with_the_choice():
+def test_calls_that_were_not_measured_get_a_caveat():
     partial = [one | {"status": "incomplete"} if one["algorithm"] == "a" else one for one in CALLS]
     (choice,) = choose(results(SHAPES + partial), "scenario:ft-calls")
-    assert any("not every call of ft-calls could be measured of a:" in one for one in choice.warnings)
+    assert any("a could not be measured in every call of ft-calls:" in one for one in choice.warnings)
 
 
-def warned(samples, calls, rule="scenario:ft-calls", **study):
-    """What is said of a choice; ``samples`` maps names of algorithms to d̂ of repetitions."""
+def caveats(samples, calls, rule="scenario:ft-calls", **study):
+    """The caveats of a choice; ``samples`` maps names of algorithms to d̂ of repetitions."""
     found = results(SHAPES + CALLS, {one["case"]: samples[one["algorithm"]] for one in CALLS})
     numbers = [number for one in CALLS for number in calls[: len(samples[one["algorithm"]])]]
     found.repetitions = found.repetitions.with_columns(pl.Series("call", numbers, dtype=pl.Int64))
@@ -140,56 +140,59 @@ def warned(samples, calls, rule="scenario:ft-calls", **study):
     return choice.warnings
 
 
-def stands_out(samples, calls, rule="scenario:ft-calls"):
-    return [one for one in warned(samples, calls, rule) if one.startswith("single calls of ft-calls weigh")]
+def outliers(samples, calls, rule="scenario:ft-calls"):
+    every = caveats(samples, calls, rule)
+    return [one for one in every if one.startswith("single calls of ft-calls dominate")]
 
 
 EVEN = [1e-3] * 40
 ONCE = list(range(40))
 
 
-def test_a_call_that_the_machine_may_have_interrupted_is_said_with_its_weight():
+def test_a_call_that_may_have_been_interrupted_gets_a_caveat_with_its_share():
     interrupted = [*EVEN[:17], 39e-3, *EVEN[18:]]
-    (said,) = stands_out({"a": EVEN, "b": interrupted}, ONCE)
-    assert "in the mean of b (49% of all: call 17, 39 ms):" in said
-    assert "Nothing is left out" in said
-    assert not stands_out({"a": EVEN, "b": interrupted}, ONCE, "average")
+    (caveat,) = outliers({"a": EVEN, "b": interrupted}, ONCE)
+    assert "the mean of b (49% of all: call 17, 39 ms):" in caveat
+    assert "All calls are included" in caveat
+    assert not outliers({"a": EVEN, "b": interrupted}, ONCE, "average")
 
 
-def test_a_call_that_takes_long_with_every_algorithm_is_what_the_program_did():
+def test_a_call_that_takes_long_with_every_algorithm_is_no_outlier():
     long = [*EVEN[:17], 39e-3, *EVEN[18:]]
-    assert not stands_out({"a": long, "b": long}, ONCE)
+    assert not outliers({"a": long, "b": long}, ONCE)
 
 
-def test_a_call_that_took_long_each_of_three_times_is_the_algorithms():
+def test_a_call_that_took_long_in_each_of_three_repetitions_is_no_outlier():
     long = [*EVEN[:17], 39e-3, *EVEN[18:]]
-    assert stands_out({"a": EVEN * 2, "b": long * 2}, ONCE * 2)
-    assert not stands_out({"a": EVEN * 3, "b": long * 3}, ONCE * 3)
-    assert not stands_out({"a": EVEN * 3, "b": long + EVEN * 2}, ONCE * 3)
+    assert outliers({"a": EVEN * 2, "b": long * 2}, ONCE * 2)
+    assert not outliers({"a": EVEN * 3, "b": long * 3}, ONCE * 3)
+    assert not outliers({"a": EVEN * 3, "b": long + EVEN * 2}, ONCE * 3)
 
 
-def test_a_call_that_was_interrupted_in_two_of_three_repetitions_is_said():
+def test_a_call_that_was_interrupted_in_two_of_three_repetitions_gets_a_caveat():
     long = [*EVEN[:17], 39e-3, *EVEN[18:]]
-    (said,) = stands_out({"a": EVEN * 3, "b": long * 2 + EVEN}, ONCE * 3)
-    assert "in the mean of b (49% of all: call 17, 39 ms):" in said
+    (caveat,) = outliers({"a": EVEN * 3, "b": long * 2 + EVEN}, ONCE * 3)
+    assert "the mean of b (49% of all: call 17, 39 ms):" in caveat
 
 
-def test_a_mean_that_is_known_less_well_than_asked_for_is_said():
+def test_a_mean_with_a_wider_interval_than_requested_gets_a_caveat():
     wide = [one | {"last_delay_low_s": 1.0, "last_delay_high_s": 3.0} for one in CALLS]
     found = results(SHAPES + wide)
     for study, said in (({"repetitions": {"confidence_width": 0.1}}, True), ({}, False)):
         found.study = study
         (choice,) = choose(found, "scenario:ft-calls")
-        sentences = [one for one in choice.warnings if "known less well than the ±10% asked for" in one]
+        sentences = [one for one in choice.warnings if "requested ±10%" in one]
         assert bool(sentences) == said
-        assert not said or "of b ±50%, a ±25%;" in sentences[0]
+        assert not said or "for b ±50%, a ±25%;" in sentences[0]
 
 
-def test_simulated_replays_are_exact_and_nothing_is_said_of_their_intervals():
+def test_simulated_replays_are_exact_and_their_intervals_get_no_caveat():
     wide = [one | {"last_delay_low_s": 1.0, "last_delay_high_s": 3.0} for one in CALLS]
     found = results(SHAPES + wide)
     found.study, found.provenance = {"repetitions": {"confidence_width": 0.1}}, {"deterministic": True}
-    assert not any("known less well" in one for one in choose(found, "scenario:ft-calls")[0].warnings)
+    assert not any(
+        "wider than the requested" in one for one in choose(found, "scenario:ft-calls")[0].warnings
+    )
 
 
 KINDS = st.lists(

@@ -89,7 +89,7 @@ def test_collectives_can_be_picked(micro):
     ("arguments", "sentence"),
     [
         (["--rule", "median"], "rule 'median' is unknown; the rules are average"),
-        (["--rule", "scenario:lu"], "scenario 'lu' was not measured; the known ones are ft_scenario"),
+        (["--rule", "scenario:lu"], "scenario 'lu' was not measured; the scenarios are ft_scenario"),
         (["--within", "much"], "'much' is not a share"),
         (["--collective", "bcast"], "collective 'bcast' was not measured; these results hold alltoall"),
         (["--json", "/dev/null/selection.json"], "cannot write"),

@@ -13,8 +13,8 @@ from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.select import document
 from offbeat.select.choose import select
+from offbeat.select.details import Grid
 from offbeat.select.document import SelectionDocument
-from offbeat.select.grid import Grid
 from offbeat.select.render import rendered
 
 
@@ -51,20 +51,20 @@ def large():
     return select(results(rows, scattered(rows, 0.02)), bootstrap=20)
 
 
-def test_the_selection_names_cell_winner_choice_certainty_and_costs():
+def test_the_selection_names_configuration_winner_choice_certainty_and_costs():
     text = printed(select(results(published(FT_SCENARIO))), width=120)
     (line,) = (line for line in text.splitlines() if "32 KiB  " in line)
     assert words(line) == "alltoall 1024 (32×32) 32 KiB Lin = L-Sync Pair unknown – – +99% –"
     assert "Lin ties with L-Sync under no_delay" in text
 
 
-def test_a_table_too_wide_for_the_pipe_is_grouped_with_nothing_lost():
+def test_a_table_too_wide_for_the_terminal_is_grouped():
     text = printed(select(results(published(FT_SCENARIO))), width=80)
     assert "alltoall, p=1024 (32×32)" in text
     assert "32 KiB Lin = L-Sync Pair unknown – – +99% –" in words(text)
 
 
-def test_cells_that_differ_only_in_operation_or_library_can_be_told_apart():
+def test_configurations_that_differ_only_in_operation_or_library_are_distinguished():
     rows = [case("a", "no_delay", 1.0, op=op, library=lib) for op in ("sum", "max") for lib in ("X 1", "Y 2")]
     lines = [
         words(line) for line in printed(select(results(rows)), width=120).splitlines() if " 8 B " in line
@@ -97,20 +97,20 @@ def test_details_show_delays_winners_robustness_and_relative_delays():
     assert "▸Pair" in text
 
 
-def test_robustness_is_told_by_sign_and_mark_without_colour():
+def test_robustness_is_shown_by_sign_and_mark_without_colour():
     text = words(printed(select(results(published(MICRO_BENCHMARK)), collectives=["reduce"]), details=True))
     assert "last_delayed -0.53 ▼ +0.12 = +0.02 = -0.08 = +0.00 = -0.67 ▼ -0.53 ▼" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_forty_algorithms_under_twelve_patterns_fit_every_width_with_nothing_cut(large, width):
+def test_forty_algorithms_under_twelve_patterns_fit_every_width_uncut(large, width):
     text = printed(large, width, details=True)
     assert max(len(line) for line in text.splitlines()) <= width + text.count(
         "\N{COMBINING CIRCUMFLEX ACCENT}"
     )
     assert "…" not in text
     flat = words(text)
-    for pattern in large.tables[large.choices[0].cell].patterns:
+    for pattern in large.tables[large.choices[0].configuration].patterns:
         assert pattern in flat
 
 
@@ -119,7 +119,9 @@ def test_references_are_marked_and_explained(large):
     assert "default†" in text
     assert "algorithm8†" in text
     assert "† for reference, never selected" in text
-    assert "every cell: shown but never selected: algorithm8 (not proved to have run)." in words(text)
+    assert "every configuration: shown but never selected: algorithm8 (not proved to have run)." in words(
+        text
+    )
 
 
 def test_gaps_and_rough_medians_are_marked_and_explained():
@@ -131,7 +133,7 @@ def test_gaps_and_rough_medians_are_marked_and_explained():
     assert "* too few valid repetitions; – not measured" in text
 
 
-def test_a_matrix_is_turned_round_only_where_that_takes_fewer_tables():
+def test_a_matrix_is_transposed_only_if_that_takes_fewer_tables():
     rows = matrix(
         {"no_delay": {f"a{i:02}": 1.0 for i in range(30)}, "random": {f"a{i:02}": 1.0 for i in range(30)}}
     )
@@ -147,11 +149,11 @@ def test_blocks_of_columns_hold_every_column_once():
         assert [j for block in grid.blocks(width) for j in block] == list(range(50))
 
 
-def test_the_same_warning_in_many_cells_is_printed_once():
+def test_the_same_warning_in_many_configurations_is_printed_once():
     rows = [row for size in (1, 2, 4, 8, 16) for row in matrix({"random": {"a": 1.0, "b": 2.0}}, bytes=size)]
     text = words(printed(select(results(rows))))
-    assert text.count("without no_delay") == 1
-    assert "every cell: without no_delay" in text
+    assert text.count("no_delay was not measured") == 1
+    assert "every configuration: no_delay was not measured" in text
 
 
 def test_what_reading_the_results_left_out_is_told():
@@ -160,7 +162,7 @@ def test_what_reading_the_results_left_out_is_told():
     assert "2 cases are left out" in printed(select(measured))
 
 
-def test_left_out_cells_are_listed_with_the_reason():
+def test_left_out_configurations_are_listed_with_the_reason():
     rows = [*matrix({"no_delay": {"a": 1.0}}), case("guess", "no_delay", 1.0, bytes=16, proof="unproved")]
     text = words(printed(select(results(rows))))
     assert "reduce of 16 B on p=4: nothing selected: no algorithm is proved to have run" in text
@@ -171,7 +173,9 @@ def test_the_json_document_holds_the_whole_selection_and_reads_back(large):
     plain = json.loads(raw)
     assert plain["schema_version"] == document.SCHEMA_VERSION
     assert (plain["rule"], plain["within"], plain["seed"], plain["bootstrap"]) == ("average", 0.05, 1, 20)
-    assert [cell["choice"]["algorithm"] for cell in plain["cells"]] == [c.algorithm for c in large.choices]
+    assert [configuration["choice"]["algorithm"] for configuration in plain["cells"]] == [
+        c.algorithm for c in large.choices
+    ]
     row = plain["cells"][0]["patterns"][0]
     assert (row["pattern"], row["kind"], len(row["delays"])) == ("no_delay", "shape", 40)
     assert row["winner"] == plain["cells"][0]["choice"]["no_delay_winner"]

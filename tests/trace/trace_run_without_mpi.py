@@ -12,7 +12,7 @@ STARTS = """
 from pathlib import Path
 from types import SimpleNamespace
 from offbeat.cli import trace
-from offbeat.cli.ending import ending
+from offbeat.cli.process import reporting_errors
 from offbeat.trace import run as launch
 
 def prepare(words, folder, *_):
@@ -25,7 +25,7 @@ def tracer(installation, echo):
 launch.find_installation = lambda wanted, words: SimpleNamespace(version_text="MPI 5")
 launch.tracer_library = tracer
 launch.prepare = prepare
-with ending():
+with reporting_errors():
     trace.app()
 """
 """A program whose words are those of ``offbeat trace``."""

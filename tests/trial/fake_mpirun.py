@@ -13,7 +13,7 @@ for _room in ("predict", "tuning", "trace"):
     sys.path.append(str(Path(__file__).parents[1] / _room))
 
 import results_factory  # noqa: E402
-from made_plans import installation  # noqa: E402
+from plan_factory import installation  # noqa: E402
 
 from offbeat.mpi.installation import Installation  # noqa: E402
 

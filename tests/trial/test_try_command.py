@@ -23,7 +23,7 @@ from offbeat.results.read import read_study
 from offbeat.study.algorithm import Algorithm
 from offbeat.trial import wording
 from offbeat.trial.comparison import compare
-from offbeat.tuning import simulated
+from offbeat.tuning import write
 
 WORDS = ["--", "./mpirun", "-n", "4", "./app"]
 
@@ -275,7 +275,7 @@ def test_simulated_choices_are_reported_to_be_simulated(
 ) -> None:
     settings = {"coll_tuned_alltoall_algorithm": "1"}
     known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
-    monkeypatch.setattr(simulated, "named", lambda installation, wanted: known)
+    monkeypatch.setattr(write, "named", lambda installation, wanted: known)
     delays: results_factory.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
     library = {"name": "sim-openmpi on paper", "family": "openmpi", "simulated": True}
     results_factory.results(world.folder / "simulated", results_factory.rows(delays), library)

@@ -1,8 +1,8 @@
-"""How MPICH walks a selection tree: independent of the code that makes trees, for the tests.
+"""How MPICH walks a selection tree: independent of the code that creates trees, for the tests.
 
-After MPICH's src/mpi/coll/src/csel.c: conditions on the communicator are decided when it is made, as far as
-they stand above all others; a branch once entered is never left; below the first other condition
-``comm_size<N`` acts like ``comm_size<=N``. Whatever makes the library stop raises :class:`Stopped`.
+After MPICH's src/mpi/coll/src/csel.c: conditions on the communicator are evaluated when it is created, if
+they are above all others; there is no backtracking; below the first other condition ``comm_size<N`` acts like
+``comm_size<=N``. Errors that make the library abort raise :class:`Stopped`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``offbeat export``: from a result directory to files, or to a sentence."""
+"""``offbeat export``: from a result directory to tuning files, or to an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import trace_factory as factory
-from made_plans import algorithms, installation
+from plan_factory import algorithms, installation
 
 from offbeat.cli import app
 from offbeat.mpi import find
@@ -107,34 +107,34 @@ def export(*words: object, monkeypatch: pytest.MonkeyPatch) -> int:
     return int(ended.value.code or 0)
 
 
-def test_it_writes_the_files_of_the_measured_library_and_says_how_to_use_them(
+def test_it_writes_the_files_of_the_measured_library_and_prints_their_use(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
     path = measured.absolute() / "tuning" / "openmpi.rules"
     assert "46 1 4 0 # way1\n256 2 4 0 # way2\n1449 0 0 0" in path.read_text(encoding="utf-8")
     out = capsys.readouterr().out
-    assert "2 measured cells of reduce, for openmpi-5.0.11:" in out
+    assert "2 rules for reduce, written for openmpi-5.0.11:" in out
     assert f"--mca coll_tuned_dynamic_rules_filename {path} -n P ./application" in out
 
 
-def test_how_far_the_end_sizes_speak_for_others_can_be_chosen_and_stands_in_the_file(
+def test_the_range_of_the_end_sizes_can_be_chosen_and_is_in_the_file(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = measured / "tuning" / "openmpi.rules"
-    for factor, lines, said in (
+    for factor, lines, extent in (
         ("1", "64 1 4 0 # way1\n256 2 4 0 # way2\n1025 0 0 0", "neither below the smallest"),
         ("2", "32 1 4 0 # way1\n256 2 4 0 # way2\n2049 0 0 0", "divided by 2 to the largest times 2"),
     ):
         assert export(measured, "--rule", "no_delay", "--beyond", factor, monkeypatch=monkeypatch) == 0
         text = path.read_text(encoding="utf-8")
         assert lines in text
-        assert said in text
+        assert extent in text
     assert export(measured, "--rule", "no_delay", "--beyond", "0.5", monkeypatch=monkeypatch) == 2
     assert "--beyond" in capsys.readouterr().err
 
 
-def test_with_a_trace_it_says_which_calls_the_file_acts_on(
+def test_with_a_trace_it_prints_which_calls_the_file_affects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured = study(tmp_path / "results", [row("way1", 1536 * 1024, 1e-6), row("way2", 1536 * 1024, 2e-6)])
@@ -158,7 +158,7 @@ def test_with_a_trace_it_says_which_calls_the_file_acts_on(
     )
 
 
-def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
+def test_verify_also_prints_which_calls_of_a_trace_the_file_affects(
     measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = factory.files(4)
@@ -166,9 +166,9 @@ def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
         one.call(1, 501, function="MPI_Reduce", root=0, bytes=100)
     factory.write(tmp_path / "t", files)
     assert export(measured, "--rule", "no_delay", monkeypatch=monkeypatch) == 0
-    seen = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
+    proved = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
     monkeypatch.setattr(
-        prove_files, "prove_files", lambda *_: seen
+        prove_files, "prove_files", lambda *_: proved
     )  # what the library runs is proved elsewhere
     monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
     with pytest.raises(SystemExit) as ended:
@@ -177,7 +177,7 @@ def test_verify_says_as_well_which_calls_of_a_trace_the_file_acts_on(
     assert "The file affects 1 of 1 collective call" in capsys.readouterr().out
 
 
-def test_where_the_lead_is_about_to_end_the_last_size_speaks_for_itself_alone(
+def test_if_the_winner_is_overtaken_the_last_size_covers_only_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [
@@ -207,7 +207,7 @@ def test_another_family_than_the_measured_one_is_refused(
 ) -> None:
     assert export(measured, "--rule", "no_delay", "--mpi", "intelmpi-2021.18.1", monkeypatch=monkeypatch) == 2
     assert (
-        "were measured with Open MPI 5.0.11: algorithms of one library say nothing" in capsys.readouterr().err
+        "were measured with Open MPI 5.0.11: tuning of one library does not apply" in capsys.readouterr().err
     )
     assert not (measured / "tuning").exists()
 
@@ -223,7 +223,7 @@ def test_a_measured_library_that_is_gone_must_be_named(
     )
 
 
-def test_nothing_selected_is_a_failure_that_says_where_to_look(
+def test_an_empty_selection_is_a_failure_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory = study(tmp_path / "results", [row("default", 64, 1e-6)])
@@ -232,12 +232,12 @@ def test_nothing_selected_is_a_failure_that_says_where_to_look(
     assert not (directory / "tuning").exists()
 
 
-def test_measurements_made_elsewhere_are_refused(
+def test_imported_measurements_without_settings_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import_csv(REFERENCE / "hydra-ft-scenario.csv", tmp_path / "imported")
     assert export(tmp_path / "imported", monkeypatch=monkeypatch) == 2
-    assert "it was measured elsewhere" in capsys.readouterr().err
+    assert "were imported without settings" in capsys.readouterr().err
     assert not (tmp_path / "imported" / "tuning").exists()
 
 
@@ -249,7 +249,7 @@ def test_unknown_words_are_refused_and_nothing_is_written(
     assert not (measured / "tuning").exists()
 
 
-def test_another_version_than_the_measured_one_is_said(
+def test_another_version_than_the_measured_one_gets_a_note(
     measured: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(HERE, "openmpi-4.1.4", installation("openmpi", (4, 1, 4)))
@@ -268,7 +268,7 @@ def test_files_that_could_hold_nothing_are_not_left_behind(
     directory = study(tmp_path / "results", [row("way1", 64, 1e-6)], [limited])
     assert export(directory, "--rule", "no_delay", monkeypatch=monkeypatch) == 1
     assert (
-        "nothing of the selection can be said in the tuning files of openmpi-5.0.11"
+        "the tuning files of openmpi-5.0.11 cannot express any choice of the selection"
         in capsys.readouterr().err
     )
     assert not list((directory / "tuning").iterdir())

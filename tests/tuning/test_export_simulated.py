@@ -1,4 +1,5 @@
-"""Tuning files from a simulated study: the library is asked for its settings, and the user is cautioned."""
+"""Tuning files from a simulated study: the target library is queried for its settings, and a caveat is
+printed."""
 
 from __future__ import annotations
 
@@ -54,28 +55,30 @@ def test_rules_name_the_simulated_choices_by_the_librarys_settings(simulated):
     installation = real_installation(f"{family}5")
     results = read_study(directory)
     choices = choose(results, bootstrap=0)
-    made, used = plan_for(results, choices, str(installation.prefix), KINDS)
+    tuning_plan, used = plan_for(results, choices, str(installation.prefix), KINDS)
     assert used.identity == installation.identity
     safe, _ = plan_for(results, choices, str(installation.prefix))
-    assert not safe.insisted and len(made.insisted) == (1 if family == "openmpi" else 0)
-    chosen = {(one.cell.collective, one.cell.bytes): one.algorithm for one in choices}
+    assert not safe.insisted and len(tuning_plan.insisted) == (1 if family == "openmpi" else 0)
+    chosen = {(one.configuration.collective, one.configuration.bytes): one.algorithm for one in choices}
     ruled = {
-        (rule.collective, rule.bytes): rule.algorithm.name for own in made.rules.values() for rule in own
+        (rule.collective, rule.bytes): rule.algorithm.name
+        for own in tuning_plan.rules.values()
+        for rule in own
     }
     assert ruled
     assert ruled.items() <= chosen.items()
-    assert all(rule.settings for own in made.rules.values() for rule in own)
+    assert all(rule.settings for own in tuning_plan.rules.values() for rule in own)
 
 
-def test_open_mpis_file_says_that_it_comes_from_a_simulation(tmp_path, simulated):
+def test_open_mpis_file_names_the_simulation(tmp_path, simulated):
     family, directory = simulated
     results = read_study(directory)
     wanted = str(real_installation(f"{family}5").prefix)
-    made, installation = plan_for(results, choose(results, bootstrap=0), wanted)
-    assert made.origin == f"simulations (sim-{family} on paper)"
-    write(made, installation, tmp_path)
+    tuning_plan, installation = plan_for(results, choose(results, bootstrap=0), wanted)
+    assert tuning_plan.origin == f"simulations (sim-{family} on paper)"
+    write(tuning_plan, installation, tmp_path)
     if family == "openmpi":  # MPICH's files have no place for it
-        assert f"from {made.origin}" in (tmp_path / openmpi.FILE_NAME).read_text()
+        assert f"from {tuning_plan.origin}" in (tmp_path / openmpi.FILE_NAME).read_text()
 
 
 def test_another_family_than_the_simulated_one_is_refused(simulated):
@@ -91,7 +94,7 @@ def test_the_names_of_simgrid_are_no_librarys(tmp_path):
     offbeat("run", tmp_path / "study.toml", "--family", "simgrid", "-o", tmp_path / "results")
     done = offbeat("export", tmp_path / "results", check=False)
     assert done.returncode == 2
-    assert "no MPI library has under these names" in done.stderr
+    assert "which no MPI library has" in done.stderr
 
 
 def test_what_the_library_lacks_is_left_to_it_with_a_note(simulated):
@@ -101,11 +104,11 @@ def test_what_the_library_lacks_is_left_to_it_with_a_note(simulated):
     results = read_study(directory)
     choices = choose(results, bootstrap=0)
     odd = [msgspec.structs.replace(choices[0], algorithm="of_another_version"), *choices[1:]]
-    made, _ = plan_for(results, odd, str(real_installation(f"{family}5").prefix))
-    assert any("left to the library" in note and "of_another_version" in note for note in made.notes)
+    tuning_plan, _ = plan_for(results, odd, str(real_installation(f"{family}5").prefix))
+    assert any("left to the library" in note and "of_another_version" in note for note in tuning_plan.notes)
 
 
-def test_obedience_cannot_be_proved_from_a_simulation_and_verify_says_so(simulated):
+def test_files_from_a_simulation_cannot_be_verified(simulated):
     family, directory = simulated
     installation = real_installation(f"{family}5")
     offbeat("export", directory, "--mpi", installation.prefix)

@@ -1,4 +1,4 @@
-"""Intel MPI's variables, read the way Intel MPI reads them."""
+"""Intel MPI's variables, evaluated as Intel MPI does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from made_plans import chosen, installation, made_plan, planned, telling_calls
+from plan_factory import chosen, create_plan, installation, planned, telling_calls
 
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import Algorithm
@@ -33,8 +33,8 @@ def decided(environment: dict[str, str], collective: str, p: int, size: int) -> 
     return value.rpartition(";")[2].partition(":")[0]
 
 
-def written(made: TuningPlan, folder: Path) -> TuningFiles:
-    return intelmpi.write(made, installation("intelmpi", (2021, 18, 1)), folder)
+def written(tuning_plan: TuningPlan, folder: Path) -> TuningFiles:
+    return intelmpi.write(tuning_plan, installation("intelmpi", (2021, 18, 1)), folder)
 
 
 def preset(rule: Rule | None) -> str:
@@ -42,61 +42,63 @@ def preset(rule: Rule | None) -> str:
 
 
 @settings(deadline=None, max_examples=60)
-@given(cells=chosen([name for name in COLLECTIVES if name not in (*WITHOUT_SIZES, "reduce_scatter")]))
-def test_a_call_gets_what_the_plan_says_and_the_librarys_decision_everywhere_else(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+@given(
+    configurations=chosen([name for name in COLLECTIVES if name not in (*WITHOUT_SIZES, "reduce_scatter")])
+)
+def test_calls_use_the_plan_or_else_the_librarys_default(
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("intelmpi", cells)
-    files = written(made, tmp_path_factory.mktemp("env"))
-    for collective in made.rules:
-        for p, size in telling_calls(made, collective):
-            expected = preset(planned(made, collective, p, size))
+    tuning_plan = create_plan("intelmpi", configurations)
+    files = written(tuning_plan, tmp_path_factory.mktemp("env"))
+    for collective in tuning_plan.rules:
+        for p, size in telling_calls(tuning_plan, collective):
+            expected = preset(planned(tuning_plan, collective, p, size))
             assert decided(files.environment_for(p), collective, p, size) == expected, (p, size)
 
 
 @settings(deadline=None, max_examples=30)
-@given(cells=chosen(["reduce_scatter"]))
+@given(configurations=chosen(["reduce_scatter"]))
 def test_reduce_scatter_is_compared_by_the_sum_of_all_processes(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("intelmpi", cells)
-    files = written(made, tmp_path_factory.mktemp("env"))
-    for p in {rule.p for rule in made.rules["reduce_scatter"]}:
-        for _, size in telling_calls(made, "reduce_scatter"):
-            expected = preset(planned(made, "reduce_scatter", p, size))
+    tuning_plan = create_plan("intelmpi", configurations)
+    files = written(tuning_plan, tmp_path_factory.mktemp("env"))
+    for p in {rule.p for rule in tuning_plan.rules["reduce_scatter"]}:
+        for _, size in telling_calls(tuning_plan, "reduce_scatter"):
+            expected = preset(planned(tuning_plan, "reduce_scatter", p, size))
             assert decided(files.environment_for(p), "reduce_scatter", p, size) == expected
 
 
 @settings(deadline=None, max_examples=30)
-@given(cells=chosen(list(WITHOUT_SIZES)))
-def test_collectives_whose_size_is_not_looked_at_get_one_preset(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+@given(configurations=chosen(list(WITHOUT_SIZES)))
+def test_collectives_whose_size_is_ignored_get_one_preset(
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("intelmpi", cells)
-    files = written(made, tmp_path_factory.mktemp("env"))
-    for collective in made.rules:
+    tuning_plan = create_plan("intelmpi", configurations)
+    files = written(tuning_plan, tmp_path_factory.mktemp("env"))
+    for collective in tuning_plan.rules:
         assert collective in files.every_size
-        stands = {rule.p: preset(rule) for rule in files.rules}
-        for p, number in stands.items():
+        chosen = {rule.p: preset(rule) for rule in files.rules}
+        for p, number in chosen.items():
             assert files.environment_for(p)[f"I_MPI_ADJUST_{collective.upper()}"] == number
 
 
 def test_entries_ascend_without_a_gap_and_leave_the_rest_to_preset_0(tmp_path: Path) -> None:
-    cells = {
+    configurations = {
         ("reduce", 4, 64): "way1",
         ("reduce", 4, 256): "default",
         ("reduce", 4, 1024): "way2",
         ("reduce", 4, 4096): "way2",
     }
-    files = written(made_plan("intelmpi", cells), tmp_path)
+    files = written(create_plan("intelmpi", configurations), tmp_path)
     assert files.environment_for(4) == {
         "I_MPI_ADJUST_REDUCE": "0:0-63;1:64-127;0:128-511;2:512-4096;0:4097-2147483647"
     }
 
 
 def test_each_range_of_processes_has_a_file_that_a_shell_can_source(tmp_path: Path) -> None:
-    cells = {("bcast", 4, 64): "way1", ("bcast", 16, 64): "way2"}
-    files = written(made_plan("intelmpi", cells, "2021.18.1"), tmp_path)
+    configurations = {("bcast", 4, 64): "way1", ("bcast", 16, 64): "way2"}
+    files = written(create_plan("intelmpi", configurations, "2021.18.1"), tmp_path)
     assert [path.name for path in files.files] == ["intelmpi-p4-7.env", "intelmpi-p8-16.env"]
     assert files.files[0].read_text(encoding="utf-8") == (
         """\
@@ -116,8 +118,8 @@ export I_MPI_ADJUST_BCAST='0:0-63;1:64-64;0:65-2147483647'
     )
 
 
-def test_a_launch_can_be_told_by_file_or_by_options(tmp_path: Path) -> None:
-    files = written(made_plan("intelmpi", {("barrier", 4, 0): "way3"}), tmp_path)
+def test_a_launch_uses_the_settings_by_file_or_by_options(tmp_path: Path) -> None:
+    files = written(create_plan("intelmpi", {("barrier", 4, 0): "way3"}), tmp_path)
     assert files.usage == [
         "# 4 processes",
         f". {tmp_path / 'intelmpi-p4.env'} && mpiexec -n 4 ./application",
@@ -127,7 +129,7 @@ def test_a_launch_can_be_told_by_file_or_by_options(tmp_path: Path) -> None:
 
 
 def test_the_files_say_that_other_sizes_are_not_exactly_the_default(tmp_path: Path) -> None:
-    files = written(made_plan("intelmpi", {("bcast", 4, 64): "way1"}), tmp_path)
+    files = written(create_plan("intelmpi", {("bcast", 4, 64): "way1"}), tmp_path)
     assert not files.exact_default
     assert any("preset 0" in note and "no longer reads its own tuning file" in note for note in files.notes)
 
@@ -136,12 +138,12 @@ def test_further_variables_stand_in_the_file_too(tmp_path: Path) -> None:
     value = {"I_MPI_ADJUST_REDUCE": "7", "I_MPI_ADJUST_REDUCE_NODE_KNOMIAL_RADIX": "4"}
     algorithm = Algorithm(collective="reduce", name="preset_7(radix=4)", settings=value)
     fields = {"p": 4, "p_low": 4, "p_high": 4, "bytes": 64, "bytes_low": 64, "bytes_high": 64}
-    made = TuningPlan(
+    tuning_plan = TuningPlan(
         family="intelmpi",
         version="2021.18.1",
         rules={"reduce": [Rule(collective="reduce", algorithm=algorithm, **fields)]},
     )
-    files = written(made, tmp_path)
+    files = written(tuning_plan, tmp_path)
     assert files.environment_for(4)["I_MPI_ADJUST_REDUCE_NODE_KNOMIAL_RADIX"] == "4"
     assert "export I_MPI_ADJUST_REDUCE_NODE_KNOMIAL_RADIX=4" in files.files[0].read_text(encoding="utf-8")
 
@@ -149,10 +151,10 @@ def test_further_variables_stand_in_the_file_too(tmp_path: Path) -> None:
 def test_settings_without_a_preset_are_refused_by_name(tmp_path: Path) -> None:
     algorithm = Algorithm(collective="reduce", name="odd", settings={"I_MPI_ADJUST_BCAST": "1"})
     fields = {"p": 4, "p_low": 4, "p_high": 4, "bytes": 64, "bytes_low": 64, "bytes_high": 64}
-    made = TuningPlan(
+    tuning_plan = TuningPlan(
         family="intelmpi",
         version="",
         rules={"reduce": [Rule(collective="reduce", algorithm=algorithm, **fields)]},
     )
     with pytest.raises(BadInput, match="reduce's algorithm odd have no preset number"):
-        written(made, tmp_path)
+        written(tuning_plan, tmp_path)

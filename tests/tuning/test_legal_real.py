@@ -1,4 +1,4 @@
-"""Exported files and legal programs, with the real Open MPI: its known traps stay closed."""
+"""Exported files do not break legal calls of the real Open MPI."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def binomial(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study(folder, real_installation("openmpi4"), {"reduce": "binomial"}, ["linear"])
 
 
-def test_a_choice_that_breaks_legal_programs_is_said_and_not_exported(binomial: Path) -> None:
+def test_a_choice_that_is_wrong_for_a_legal_call_is_not_exported(binomial: Path) -> None:
     verdicts = {verdict.algorithm: verdict for verdict in read_study(binomial).verdicts}
     assert {call.kind for call in verdicts["binomial"].wrong_calls} == {"noncommutative"}
     assert {call.p for call in verdicts["binomial"].wrong_calls} == {2, 3, 4}
@@ -92,10 +92,10 @@ def test_who_insists_gets_it_with_a_warning_in_the_file_and_a_verify_that_fails(
     words = ["--allow-wrong-results", "noncommutative", "--output", folder]
     exported = offbeat("export", binomial, *words)
     assert exported.returncode == 0, exported.stderr
-    said = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
-    assert f"# {said}" in (folder / "openmpi.rules").read_text(encoding="utf-8")
-    assert said in exported.stdout
-    assert said in (folder / "tuning.json").read_text(encoding="utf-8")
+    warning = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
+    assert f"# {warning}" in (folder / "openmpi.rules").read_text(encoding="utf-8")
+    assert warning in exported.stdout
+    assert warning in (folder / "tuning.json").read_text(encoding="utf-8")
     verified = offbeat("verify", binomial, "--tuning", folder)
     assert verified.returncode == 1
     assert "break" in verified.stderr and "with an operation that is not commutative" in verified.stderr

@@ -1,9 +1,9 @@
-"""Cells in which the library's own decision does better are left to it."""
+"""Configurations in which the library's default scores better are left to it."""
 
 from __future__ import annotations
 
 from offbeat.select.choose import Choice
-from offbeat.select.table import Cell
+from offbeat.select.table import Configuration
 from offbeat.study.algorithm import Algorithm
 from offbeat.tuning.plan import plan
 
@@ -11,11 +11,11 @@ BINOMIAL = Algorithm(collective="reduce", name="binomial", settings={"coll_tuned
 
 
 def choice(size: int, cost_of_default: float | None) -> Choice:
-    cell = Cell(
+    configuration = Configuration(
         library="x", p=4, nodes=0, ppn=0, collective="reduce", bytes=size, op="sum", datatype="double", root=0
     )
     return Choice(
-        cell=cell,
+        configuration=configuration,
         rule="average",
         algorithm="binomial",
         no_delay_winner="binomial",
@@ -29,25 +29,25 @@ def choice(size: int, cost_of_default: float | None) -> Choice:
     )
 
 
-def test_a_cell_that_the_library_decides_clearly_better_gets_no_rule_and_a_sentence() -> None:
-    made = plan([choice(8, 0.3), choice(1024, -0.54)], [BINOMIAL])
-    assert [rule.bytes for rule in made.rules["reduce"]] == [8]
-    assert "54% better" in made.notes[0] and "1 KiB" in made.notes[0]
+def test_a_configuration_that_the_library_decides_clearly_better_gets_no_rule_and_a_sentence() -> None:
+    tuning_plan = plan([choice(8, 0.3), choice(1024, -0.54)], [BINOMIAL])
+    assert [rule.bytes for rule in tuning_plan.rules["reduce"]] == [8]
+    assert "54% better" in tuning_plan.notes[0] and "1 KiB" in tuning_plan.notes[0]
 
 
 def test_noise_and_an_unmeasured_default_do_not_stand_in_the_way() -> None:
-    made = plan([choice(8, -0.04), choice(1024, None)], [BINOMIAL])
-    assert [rule.bytes for rule in made.rules["reduce"]] == [8, 1024]
-    assert made.notes == []
+    tuning_plan = plan([choice(8, -0.04), choice(1024, None)], [BINOMIAL])
+    assert [rule.bytes for rule in tuning_plan.rules["reduce"]] == [8, 1024]
+    assert tuning_plan.notes == []
 
 
-def test_neighbouring_sizes_do_not_spread_over_a_cell_that_is_left_to_the_library() -> None:
-    made = plan([choice(8, 0.3), choice(1024, -0.54), choice(2**20, 0.2)], [BINOMIAL])
-    small, large = made.rules["reduce"]
+def test_neighbouring_sizes_do_not_spread_over_a_configuration_that_is_left_to_the_library() -> None:
+    tuning_plan = plan([choice(8, 0.3), choice(1024, -0.54), choice(2**20, 0.2)], [BINOMIAL])
+    small, large = tuning_plan.rules["reduce"]
     assert small.bytes_high < 1024 < large.bytes_low
     assert (small.bytes, large.bytes) == (8, 2**20)
 
 
 def test_nothing_is_written_where_the_library_decides_better_everywhere() -> None:
-    made = plan([choice(8, -0.3), choice(1024, -0.54)], [BINOMIAL])
-    assert made.rules == {} and len(made.notes) == 2
+    tuning_plan = plan([choice(8, -0.3), choice(1024, -0.54)], [BINOMIAL])
+    assert tuning_plan.rules == {} and len(tuning_plan.notes) == 2

@@ -1,4 +1,4 @@
-"""MPICH's selection trees, walked the way MPICH walks them."""
+"""MPICH's selection trees, evaluated as MPICH does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_plans import chosen, installation, made_plan, planned, telling_calls
 from mpich_walk import Call, Stopped, walk
+from plan_factory import chosen, create_plan, installation, planned, telling_calls
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
@@ -18,8 +18,7 @@ from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import COLLECTIVES
 from offbeat.tuning import mpich
 from offbeat.tuning.mpich_algorithms import SIZE_CONDITION
-from offbeat.tuning.mpich_library import read
-from offbeat.tuning.mpich_tree import faults
+from offbeat.tuning.mpich_tree import faults, read
 from offbeat.tuning.plan import Rule, TuningPlan
 
 EVERY_SIZE = [name for name in COLLECTIVES if not SIZE_CONDITION.get(name)]
@@ -120,41 +119,42 @@ SITUATIONS = [
 
 @settings(deadline=None, max_examples=60)
 @given(
-    cells=chosen(list(SIZE_CONDITION)[:4] + list(SIZE_CONDITION)[8:12]), situation=st.sampled_from(SITUATIONS)
+    configurations=chosen(list(SIZE_CONDITION)[:4] + list(SIZE_CONDITION)[8:12]),
+    situation=st.sampled_from(SITUATIONS),
 )
-def test_a_call_gets_what_the_plan_says_and_what_it_got_before_everywhere_else(
+def test_calls_use_the_plan_or_else_the_default_tree(
     tmp_path_factory: pytest.TempPathFactory,
-    cells: dict[tuple[str, int, int], str],
+    configurations: dict[tuple[str, int, int], str],
     situation: dict[str, bool],
 ) -> None:
     folder = tmp_path_factory.mktemp("trees")
-    made = made_plan("mpich", cells)
-    (tree, *_) = trees(mpich.write(made, installed(folder), folder))
-    for collective in made.rules:
-        for p, size in telling_calls(made, collective):
+    tuning_plan = create_plan("mpich", configurations)
+    (tree, *_) = trees(mpich.write(tuning_plan, installed(folder), folder))
+    for collective in tuning_plan.rules:
+        for p, size in telling_calls(tuning_plan, collective):
             call = Call(collective, p, size, **situation)
-            rule = planned(made, collective, p, size)
+            rule = planned(tuning_plan, collective, p, size)
             before = walk(GENERAL, call)
             expected = wanted(collective, rule) if rule and not call.inter else before
             assert walk(tree, call) == expected, call
 
 
 @settings(deadline=None, max_examples=40)
-@given(cells=chosen(EVERY_SIZE), situation=st.sampled_from(SITUATIONS[:2]))
-def test_collectives_whose_size_cannot_be_looked_at_get_one_algorithm_for_all_sizes(
+@given(configurations=chosen(EVERY_SIZE), situation=st.sampled_from(SITUATIONS[:2]))
+def test_collectives_whose_size_cannot_be_read_get_one_algorithm_for_all_sizes(
     tmp_path_factory: pytest.TempPathFactory,
-    cells: dict[tuple[str, int, int], str],
+    configurations: dict[tuple[str, int, int], str],
     situation: dict[str, bool],
 ) -> None:
     folder = tmp_path_factory.mktemp("trees")
-    made = made_plan("mpich", cells)
-    files = mpich.write(made, installed(folder), folder)
-    for collective in made.rules:
+    tuning_plan = create_plan("mpich", configurations)
+    files = mpich.write(tuning_plan, installed(folder), folder)
+    for collective in tuning_plan.rules:
         assert collective in files.every_size
-        stands = {rule.p: rule for rule in files.rules}
-        for p, size in telling_calls(made, collective):
+        chosen = {rule.p: rule for rule in files.rules}
+        for p, size in telling_calls(tuning_plan, collective):
             call = Call(collective, p, size, **situation)
-            rule = next((rule for rule in stands.values() if rule.p_low <= p <= rule.p_high), None)
+            rule = next((rule for rule in chosen.values() if rule.p_low <= p <= rule.p_high), None)
             expected = wanted(collective, rule) if rule else walk(GENERAL, call)
             assert walk(trees(files)[0], call) == expected
 
@@ -162,14 +162,14 @@ def test_collectives_whose_size_cannot_be_looked_at_get_one_algorithm_for_all_si
 def test_collectives_that_were_not_measured_keep_their_trees_and_all_are_named(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
-    (tree, *_) = trees(mpich.write(made_plan("mpich", {("alltoall", 4, 64): "way1"}), mpich_here, tmp_path))
+    (tree, *_) = trees(mpich.write(create_plan("mpich", {("alltoall", 4, 64): "way1"}), mpich_here, tmp_path))
     assert list(tree) == list(GENERAL)
     assert {key for key in tree if tree[key] != GENERAL[key]} == {"collective=alltoall"}
 
 
-def test_the_device_passes_on_the_tuned_cells_only(tmp_path: Path, mpich_here: Installation) -> None:
+def test_the_device_passes_on_the_tuned_configurations_only(tmp_path: Path, mpich_here: Installation) -> None:
     files = mpich.write(
-        made_plan("mpich", {("reduce", 4, 64): "way1", ("reduce", 4, 512): "way2"}), mpich_here, tmp_path
+        create_plan("mpich", {("reduce", 4, 64): "way1", ("reduce", 4, 512): "way2"}), mpich_here, tmp_path
     )
     assert list(files.environment) == [mpich.GENERAL_VARIABLE, mpich.COMPOSITION_VARIABLE]
     device = trees(files)[1]
@@ -183,12 +183,12 @@ def test_the_device_passes_on_the_tuned_cells_only(tmp_path: Path, mpich_here: I
 def test_a_collective_that_the_device_never_divides_needs_no_second_file(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
-    files = mpich.write(made_plan("mpich", {("alltoall", 4, 64): "way1"}), mpich_here, tmp_path)
+    files = mpich.write(create_plan("mpich", {("alltoall", 4, 64): "way1"}), mpich_here, tmp_path)
     assert [path.name for path in files.files] == ["mpich-algorithms.json"]
     assert list(files.environment) == [mpich.GENERAL_VARIABLE]
 
 
-def test_a_device_that_cannot_pass_cells_on_is_switched_off_for_the_collective_and_that_is_said(
+def test_a_device_that_cannot_pass_configurations_on_is_switched_off_for_the_collective_with_a_note(
     tmp_path: Path,
 ) -> None:
     other = {
@@ -198,7 +198,7 @@ def test_a_device_that_cannot_pass_cells_on_is_switched_off_for_the_collective_a
         }
     }
     files = mpich.write(
-        made_plan("mpich", {("reduce", 4, 64): "way1"}), installed(tmp_path, compositions=other), tmp_path
+        create_plan("mpich", {("reduce", 4, 64): "way1"}), installed(tmp_path, compositions=other), tmp_path
     )
     assert files.environment["MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE"] == "0"
     assert any(
@@ -208,7 +208,7 @@ def test_a_device_that_cannot_pass_cells_on_is_switched_off_for_the_collective_a
 
 def test_a_library_without_a_device_that_divides_needs_one_file(tmp_path: Path) -> None:
     here = installed(tmp_path, compositions=None)
-    files = mpich.write(made_plan("mpich", {("reduce", 4, 64): "way1"}), here, tmp_path)
+    files = mpich.write(create_plan("mpich", {("reduce", 4, 64): "way1"}), here, tmp_path)
     assert len(files.files) == 1
 
 
@@ -305,8 +305,8 @@ def test_algorithms_seen_to_need_commutative_operations_are_guarded_or_left_out(
 
 def test_parameters_are_written_out_with_their_defaults(tmp_path: Path, mpich_here: Installation) -> None:
     value = forced("bcast", "tree") | {"MPIR_CVAR_BCAST_TREE_KVAL": "5"}
-    made = one("bcast", "tree", value, environment={"MPIR_CVAR_BCAST_TREE_TYPE": "knomial_1"})
-    found = walk(trees(mpich.write(made, mpich_here, tmp_path))[0], Call("bcast", 4, 100)).split(";")
+    tuning_plan = one("bcast", "tree", value, environment={"MPIR_CVAR_BCAST_TREE_TYPE": "knomial_1"})
+    found = walk(trees(mpich.write(tuning_plan, mpich_here, tmp_path))[0], Call("bcast", 4, 100)).split(";")
     assert found[:4] == ["MPIR_Bcast_intra_tree", "tree_type=knomial_1", "k=5", "is_non_blocking=1"]
 
 
@@ -316,7 +316,7 @@ def test_other_variables_go_beside_the_file(tmp_path: Path, mpich_here: Installa
     assert files.environment["MPIR_CVAR_ALLTOALL_THROTTLE"] == "4"
 
 
-def test_a_collective_through_its_nonblocking_sibling_tunes_both_trees_and_says_so(
+def test_a_collective_by_its_nonblocking_variant_tunes_both_trees_with_a_note(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
     value = forced("reduce", "nb") | forced("ireduce", "tsp_tree")
@@ -328,7 +328,7 @@ def test_a_collective_through_its_nonblocking_sibling_tunes_both_trees_and_says_
         assert walk(tree, call) == walk(GENERAL, call)
     other = Call("reduce", 4, 100, commutative=False)
     assert walk(tree, other) == walk(GENERAL, other)
-    assert any("MPI_Ireduce itself uses the same algorithm" in note for note in files.notes)
+    assert any("MPI_Ireduce uses the same algorithm" in note for note in files.notes)
 
 
 def test_a_nonblocking_algorithm_that_a_tree_cannot_be_trusted_with_is_set_by_its_variable(
@@ -352,8 +352,8 @@ def test_nonblocking_algorithms_that_exclude_each_other_are_not_mixed(
         algorithm = Algorithm(collective="alltoall", name=f"nb({inner})", settings=value)
         fields = {"p": 4, "p_low": 4, "p_high": 4, "bytes": size, "bytes_low": size, "bytes_high": size}
         rules.append(Rule(collective="alltoall", algorithm=algorithm, **fields))
-    made = TuningPlan(family="mpich", version="5.0.2", rules={"alltoall": rules})
-    files = mpich.write(made, mpich_here, tmp_path)
+    tuning_plan = TuningPlan(family="mpich", version="5.0.2", rules={"alltoall": rules})
+    files = mpich.write(tuning_plan, mpich_here, tmp_path)
     assert files.environment["MPIR_CVAR_IALLTOALL_INTRA_ALGORITHM"] == "tsp_scattered"
     assert [rule.bytes for rule in files.rules] == [64, 512]
     assert any("alltoall of 4 KiB on p=4 is left to the library's default" in note for note in files.notes)
@@ -368,11 +368,11 @@ def test_an_algorithm_that_the_library_does_not_know_is_left_out_and_named(
     assert any("brand_new is not among the algorithms" in note for note in files.notes)
 
 
-def test_sizes_beyond_what_a_condition_can_say_stay_the_librarys(
+def test_sizes_beyond_the_range_of_a_condition_are_left_to_the_library(
     tmp_path: Path, mpich_here: Installation
 ) -> None:
-    made = made_plan("mpich", {("allgather", 8, 2**20): "way1", ("allgather", 8, 2**30): "way2"})
-    (tree,) = trees(mpich.write(made, mpich_here, tmp_path))
+    tuning_plan = create_plan("mpich", {("allgather", 8, 2**20): "way1", ("allgather", 8, 2**30): "way2"})
+    (tree,) = trees(mpich.write(tuning_plan, mpich_here, tmp_path))
     assert walk(tree, Call("allgather", 8, 2**20)) == "MPIR_Allgather_intra_way1"
     assert walk(tree, Call("allgather", 8, 2**30)) == walk(GENERAL, Call("allgather", 8, 2**30))
 
@@ -403,7 +403,7 @@ def test_a_library_without_trees_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "missing.so")
 
 
-def test_the_walker_knows_what_stops_the_library() -> None:
+def test_the_walker_detects_trees_that_abort_the_library() -> None:
     for tree, call in (
         (
             {"collective=scan": {"avg_msg_size<=4": leaf("x"), "avg_msg_size=any": leaf("x")}},
@@ -420,7 +420,7 @@ def test_the_trees_of_a_real_library_are_found_and_tuned(
     mpi_installation: Installation, tmp_path: Path
 ) -> None:
     if mpi_installation.family != "mpich":
-        with pytest.raises(BadInput, match="does not hold MPICH's default selection"):
+        with pytest.raises(BadInput, match="does not contain MPICH's default selection"):
             read(mpi_installation.library)
         return
     embedded = read(mpi_installation.library)

@@ -8,6 +8,6 @@ from one_environment import everywhere, expect_the_same
 from tuned_study import Tuned
 
 
-def test_what_was_proved_is_what_is_measured_verified_and_used(tuned: Tuned, tmp_path: Path) -> None:
+def test_proof_measurement_verification_and_use_run_the_same_algorithm(tuned: Tuned, tmp_path: Path) -> None:
     rule = tuned.plan.rules["reduce"][0]
     expect_the_same(everywhere(tuned.results, rule, tuned.files, tuned.installation, tmp_path))

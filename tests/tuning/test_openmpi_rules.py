@@ -1,4 +1,4 @@
-"""Open MPI's rules files, read the way Open MPI reads them."""
+"""Open MPI's rules files, evaluated as Open MPI does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_plans import chosen, installation, made_plan, planned, telling_calls
+from plan_factory import chosen, create_plan, installation, planned, telling_calls
 
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import Algorithm
@@ -71,14 +71,14 @@ def decided(table: Table, collective: str, p: int, size: int) -> list[int]:
     return max((row for row in rows if row[0] <= wanted), key=lambda row: row[0])[1]
 
 
-def written(made: TuningPlan, folder: Path, version: int = 1) -> str:
-    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), folder, version)
+def written(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> str:
+    files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), folder, version)
     return files.files[0].read_text(encoding="utf-8")
 
 
-def obeyed(made: TuningPlan, folder: Path, version: int = 1) -> Table:
+def obeyed(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> Table:
     """What Open MPI makes of a plan's file."""
-    return read(written(made, folder, version))
+    return read(written(tuning_plan, folder, version))
 
 
 def number(rule: Rule | None) -> int:
@@ -86,46 +86,48 @@ def number(rule: Rule | None) -> int:
 
 
 @settings(deadline=None, max_examples=60)
-@given(cells=chosen([*PER_PROCESS, *TOTAL]), version=st.sampled_from([1, 2]))
-def test_a_call_gets_what_the_plan_says_and_the_librarys_own_decision_everywhere_else(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str], version: int
+@given(configurations=chosen([*PER_PROCESS, *TOTAL]), version=st.sampled_from([1, 2]))
+def test_calls_use_the_plan_or_else_the_librarys_default(
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str], version: int
 ) -> None:
-    made = made_plan("openmpi", cells)
-    table = obeyed(made, tmp_path_factory.mktemp("rules"), version)
-    for collective in made.rules:
-        for p, size in telling_calls(made, collective):
-            assert decided(table, collective, p, size)[0] == number(planned(made, collective, p, size)), (
+    tuning_plan = create_plan("openmpi", configurations)
+    table = obeyed(tuning_plan, tmp_path_factory.mktemp("rules"), version)
+    for collective in tuning_plan.rules:
+        for p, size in telling_calls(tuning_plan, collective):
+            assert decided(table, collective, p, size)[0] == number(
+                planned(tuning_plan, collective, p, size)
+            ), (
                 p,
                 size,
             )
 
 
 @settings(deadline=None, max_examples=60)
-@given(cells=chosen(EVERY_SIZE))
+@given(configurations=chosen(EVERY_SIZE))
 def test_collectives_that_must_not_depend_on_the_size_have_one_line_for_all_sizes(
-    tmp_path_factory: pytest.TempPathFactory, cells: dict[tuple[str, int, int], str]
+    tmp_path_factory: pytest.TempPathFactory, configurations: dict[tuple[str, int, int], str]
 ) -> None:
-    made = made_plan("openmpi", cells)
-    table = obeyed(made, tmp_path_factory.mktemp("rules"))
-    for collective, rules in made.rules.items():
+    tuning_plan = create_plan("openmpi", configurations)
+    table = obeyed(tuning_plan, tmp_path_factory.mktemp("rules"))
+    for collective, rules in tuning_plan.rules.items():
         assert all(len(rows) == 1 for _, rows in table[COLLECTIVE_IDS[collective]])
         spans = {(rule.p_low, rule.p_high) for rule in rules}
-        for p, size in telling_calls(made, collective):
+        for p, size in telling_calls(tuning_plan, collective):
             tuned = any(low <= p <= high for low, high in spans)
             assert (decided(table, collective, p, size)[0] != 0) == tuned
 
 
 def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
-    made = made_plan(
+    tuning_plan = create_plan(
         "openmpi",
         {("reduce", 4, 64): "way3", ("reduce", 4, 1024): "way2", ("alltoall", 4, 16): "way1"},
         "5.0.11",
     )
-    assert written(made, tmp_path) == (
+    assert written(tuning_plan, tmp_path) == (
         """\
 # Written by offbeat from measurements with Open MPI 5.0.11.
 # Rules hold up to the geometric mean of neighbouring sizes, neither below the smallest nor above the largest.
-# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size.
+# Each size line: message size, algorithm (0: the library's default), fan-in/out, segment size.
 2 # collectives
 
 3 # alltoall
@@ -160,9 +162,9 @@ def test_the_file_is_what_open_mpi_expects(tmp_path: Path) -> None:
     )
 
 
-def test_a_launch_can_be_told_by_options_or_by_environment(tmp_path: Path) -> None:
+def test_a_launch_uses_the_files_by_options_or_by_environment(tmp_path: Path) -> None:
     files = openmpi.write(
-        made_plan("openmpi", {("bcast", 4, 64): "way1"}), installation("openmpi", (4, 1, 4)), tmp_path
+        create_plan("openmpi", {("bcast", 4, 64): "way1"}), installation("openmpi", (4, 1, 4)), tmp_path
     )
     path = str(tmp_path / "openmpi.rules")
     assert files.environment == {
@@ -214,8 +216,8 @@ def test_without_a_fan_out_the_one_that_open_mpi_forces_algorithms_with_is_writt
 def test_a_limit_of_requests_needs_format_2_and_is_otherwise_left_out_and_named(tmp_path: Path) -> None:
     limited = rule("reduce", "binary(requests=2)", {"": "4", "_max_requests": "2"})
     assert decided(obeyed(plan_of(limited), tmp_path, 2), "reduce", 4, 64) == [4, 4, 0, 2]
-    made = plan_of(limited, rule("bcast", "binomial", {"": "6"}))
-    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    tuning_plan = plan_of(limited, rule("bcast", "binomial", {"": "6"}))
+    files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     assert [entry.collective for entry in files.rules] == ["bcast"]
     assert any("left to the library's default: binary(requests=2)" in note for note in files.notes)
 
@@ -249,7 +251,7 @@ def test_a_parameter_that_the_file_has_no_place_for_goes_beside_it(tmp_path: Pat
     assert files.environment["OMPI_MCA_coll_tuned_bcast_algorithm_knomial_radix"] == "8"
 
 
-def test_of_contradicting_parameters_the_most_chosen_stands_and_the_others_are_left_to_the_library(
+def test_of_contradicting_parameters_the_most_chosen_is_used(
     tmp_path: Path,
 ) -> None:
     sized = [
@@ -271,7 +273,7 @@ def test_sizes_that_chose_differently_where_one_must_do_are_named(tmp_path: Path
     assert [entry.algorithm.name for entry in files.rules] == ["b"]
     assert files.every_size == ["gather"]
     (note,) = [note for note in files.notes if note.startswith("gather")]
-    assert "hangs or computes wrongly" in note
+    assert "hangs or computes wrong results" in note
     assert "b (chosen at 64 B, 512 B) is used for every size; other sizes chose a" in note
 
 
@@ -281,13 +283,13 @@ def test_of_equally_many_sizes_the_largest_decides(tmp_path: Path) -> None:
     assert [entry.algorithm.name for entry in files.rules] == ["b"]
 
 
-def test_what_the_user_insisted_on_stands_in_the_header(tmp_path: Path) -> None:
-    made = plan_of(rule("reduce", "binomial", {"": "5"}))
-    said = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
-    made = msgspec.structs.replace(made, insisted=[said])
-    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+def test_wrong_algorithms_that_were_requested_are_named_in_the_header(tmp_path: Path) -> None:
+    tuning_plan = plan_of(rule("reduce", "binomial", {"": "5"}))
+    warning = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
+    tuning_plan = msgspec.structs.replace(tuning_plan, insisted=[warning])
+    files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     lines = files.files[0].read_text(encoding="utf-8").splitlines()
-    assert f"# {said}" in lines[:4]
+    assert f"# {warning}" in lines[:4]
 
 
 def han_component(path: Path, collective: str, p: int, size: int) -> str:
@@ -314,15 +316,15 @@ def han_component(path: Path, collective: str, p: int, size: int) -> str:
     return found
 
 
-def test_on_several_nodes_han_keeps_what_the_file_does_not_decide(tmp_path: Path) -> None:
-    made = plan_of(
+def test_on_several_nodes_han_decides_calls_without_a_rule(tmp_path: Path) -> None:
+    tuning_plan = plan_of(
         rule("reduce", "linear", {"": "1"}, 64),
         rule("allgather", "ring", {"": "4"}, 64),
         rule("gather", "binomial", {"": "2"}, 64),
         rule("alltoall", "pairwise", {"": "2"}, 64),
         several_nodes=True,
     )
-    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     assert files.environment["OMPI_MCA_coll_han_use_dynamic_file_rules"] == "1"
     path = Path(files.environment["OMPI_MCA_coll_han_dynamic_rules_filename"])
     assert path in files.files and "OMPI_MCA_coll_han_priority" not in files.environment
@@ -350,14 +352,14 @@ def han_rule(collective: str, name: str, number: int, size: int, **other: object
 
 
 def test_algorithms_of_han_stand_in_its_file_and_not_in_that_of_tuned(tmp_path: Path) -> None:
-    made = plan_of(
+    tuning_plan = plan_of(
         han_rule("reduce", "han_simple", 2, 64),
         rule("reduce", "linear", {"": "1"}, 65),
         han_rule("reduce", "han_reproducible", 3, 66),
         han_rule("barrier", "han_simple", 1, 0),
         several_nodes=True,
     )
-    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     path = Path(files.environment["OMPI_MCA_coll_han_dynamic_rules_filename"])
     wanted = {63: "han", 64: "han @2", 65: "tuned", 66: "han @3", 67: "han"}
     assert {size: han_component(path, "reduce", 4, size) for size in wanted} == wanted
@@ -365,64 +367,68 @@ def test_algorithms_of_han_stand_in_its_file_and_not_in_that_of_tuned(tmp_path: 
     table = read((tmp_path / openmpi.FILE_NAME).read_text(encoding="utf-8"))
     assert set(table) == {COLLECTIVE_IDS["reduce"]}
     assert [decided(table, "reduce", 4, size)[0] for size in (64, 65, 66)] == [0, 1, 0]
-    assert files.rules == [entry for own in made.rules.values() for entry in own]
+    assert files.rules == [entry for own in tuning_plan.rules.values() for entry in own]
 
 
 def test_the_segment_size_of_han_is_a_variable_of_the_launch(tmp_path: Path) -> None:
     by_segments = han_rule("reduce", "han_intra(segment=8192)", 1, 64)
     settings = by_segments.settings | {"coll_han_reduce_segsize": "8192"}
     algorithm = msgspec.structs.replace(by_segments.algorithm, settings=settings)
-    made = plan_of(msgspec.structs.replace(by_segments, algorithm=algorithm), several_nodes=True)
-    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    tuning_plan = plan_of(msgspec.structs.replace(by_segments, algorithm=algorithm), several_nodes=True)
+    files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     assert files.environment["OMPI_MCA_coll_han_reduce_segsize"] == "8192"
     assert han_component(files.files[0], "reduce", 4, 64) == "han @1"
-    assert "coll_han_reduce_segsize=8192 acts on all calls that han divides, at every size." in files.notes
+    assert "coll_han_reduce_segsize=8192 applies to all calls that han divides, at every size." in files.notes
 
 
 def test_where_only_algorithms_of_han_were_chosen_tuned_gets_no_file(tmp_path: Path) -> None:
-    made = plan_of(han_rule("allgather", "han_simple", 2, 64), several_nodes=True)
-    files = openmpi.write(made, installation("openmpi", (5, 0, 11)), tmp_path)
+    tuning_plan = plan_of(han_rule("allgather", "han_simple", 2, 64), several_nodes=True)
+    files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     assert [path.name for path in files.files] == ["openmpi-han.rules"]
     assert not any("tuned" in key for key in files.environment)
     assert files.not_in_place == [], "han takes the size of calls with MPI_IN_PLACE from what is received"
 
 
 def test_algorithms_of_han_are_refused_for_open_mpi_4_and_without_a_number(tmp_path: Path) -> None:
-    made = plan_of(han_rule("reduce", "han_simple", 2, 64), several_nodes=True)
+    tuning_plan = plan_of(han_rule("reduce", "han_simple", 2, 64), several_nodes=True)
     with pytest.raises(BadInput, match=r"han_simple, chosen for reduce, .* openmpi-4.1.4 never uses"):
-        openmpi.write(made, installation("openmpi", (4, 1, 4)), tmp_path)
+        openmpi.write(tuning_plan, installation("openmpi", (4, 1, 4)), tmp_path)
     nameless = Algorithm(
         collective="reduce", name="han_simple", settings={"coll_han_use_reduce_algorithm": "simple"}
     )
-    odd = plan_of(msgspec.structs.replace(made.rules["reduce"][0], algorithm=nameless), several_nodes=True)
+    odd = plan_of(
+        msgspec.structs.replace(tuning_plan.rules["reduce"][0], algorithm=nameless), several_nodes=True
+    )
     with pytest.raises(BadInput, match="no number under coll_han_use_reduce_algorithm"):
         openmpi.write(odd, installation("openmpi", (5, 0, 11)), tmp_path)
 
 
 def test_files_for_one_node_and_for_open_mpi_4_say_nothing_of_han(tmp_path: Path) -> None:
-    made = plan_of(rule("reduce", "linear", {"": "1"}), several_nodes=True)
-    four = openmpi.write(made, installation("openmpi", (4, 1, 4)), tmp_path)
+    tuning_plan = plan_of(rule("reduce", "linear", {"": "1"}), several_nodes=True)
+    four = openmpi.write(tuning_plan, installation("openmpi", (4, 1, 4)), tmp_path)
     assert not any("han" in key for key in four.environment)
     one_node = openmpi.write(
         plan_of(rule("reduce", "linear", {"": "1"})), installation("openmpi", (5, 0, 11)), tmp_path
     )
     assert not any("han" in key for key in one_node.environment)
-    assert any("acts on communicators inside one node only" in note for note in one_node.notes)
+    assert any("applies only to communicators inside one node" in note for note in one_node.notes)
 
 
 def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_elsewhere(
     tmp_path: Path,
 ) -> None:
-    cells = {("alltoall", p, size): f"way{1 + (size > 100)}" for p in (512, 4096) for size in (64, 1024)}
-    made = made_plan("openmpi", cells)
-    table = obeyed(made, tmp_path)
+    configurations = {
+        ("alltoall", p, size): f"way{1 + (size > 100)}" for p in (512, 4096) for size in (64, 1024)
+    }
+    tuning_plan = create_plan("openmpi", configurations)
+    table = obeyed(tuning_plan, tmp_path)
     assert len(table[COLLECTIVE_IDS["alltoall"]]) < 100
     for p in (512, 4096):
         for size in (63, 64, 255, 256, 1024, 1025):
-            assert decided(table, "alltoall", p, size)[0] == number(planned(made, "alltoall", p, size))
+            assert decided(table, "alltoall", p, size)[0] == number(planned(tuning_plan, "alltoall", p, size))
     for p in range(512, 4097, 7):
         for size in (64, 240, 270, 1024):
-            assert decided(table, "alltoall", p, size)[0] == number(planned(made, "alltoall", p, size))
+            assert decided(table, "alltoall", p, size)[0] == number(planned(tuning_plan, "alltoall", p, size))
         assert decided(table, "alltoall", p, 61)[0] == 0
         assert decided(table, "alltoall", p, 1060)[0] == 0
 
@@ -430,4 +436,4 @@ def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(BadInput, match=r"cannot write the tuning file .*--output"):
-        written(made_plan("openmpi", {("bcast", 4, 64): "way1"}), tmp_path / "file")
+        written(create_plan("openmpi", {("bcast", 4, 64): "way1"}), tmp_path / "file")

@@ -1,9 +1,9 @@
-"""The plan: what was chosen, spread to neighbours by the stated ranges, and nothing else."""
+"""The plan: choices extended to their ranges, and no others."""
 
 from __future__ import annotations
 
 import pytest
-from made_plans import algorithms, choice, made_plan, planned
+from plan_factory import algorithms, choice, create_plan, planned
 
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import Algorithm, Verdict
@@ -12,82 +12,82 @@ from offbeat.tuning.plan import plan
 OPENMPI = {"family": "openmpi", "version": [5, 0, 11]}
 
 
-def test_each_measured_cell_speaks_for_its_range_and_nothing_lies_outside_the_measured_ones() -> None:
-    made = made_plan(
+def test_each_measured_configuration_covers_its_range_and_no_other() -> None:
+    tuning_plan = create_plan(
         "openmpi", {("reduce", 4, 64): "way1", ("reduce", 4, 1024): "way2", ("reduce", 16, 64): "way3"}
     )
-    first, second, third = made.rules["reduce"]
+    first, second, third = tuning_plan.rules["reduce"]
     assert (first.p_low, first.p_high, first.bytes_low, first.bytes_high) == (4, 7, 64, 255)
     assert (second.p_low, second.p_high, second.bytes_low, second.bytes_high) == (4, 7, 256, 1024)
     assert (third.p_low, third.p_high, third.bytes_low, third.bytes_high) == (8, 16, 64, 64)
     outside = [(3, 64), (17, 64), (4, 63), (4, 1025), (16, 65)]
-    assert [planned(made, "reduce", p, size) for p, size in outside] == [None] * 5
+    assert [planned(tuning_plan, "reduce", p, size) for p, size in outside] == [None] * 5
 
 
-def test_cells_where_the_default_is_best_are_left_alone_but_bound_their_neighbours() -> None:
-    made = made_plan(
+def test_configurations_where_the_default_is_best_are_left_alone_but_bound_their_neighbours() -> None:
+    tuning_plan = create_plan(
         "openmpi", {("bcast", 4, 64): "default", ("bcast", 4, 256): "way1", ("bcast", 4, 1024): "default"}
     )
-    (rule,) = made.rules["bcast"]
+    (rule,) = tuning_plan.rules["bcast"]
     assert (rule.bytes_low, rule.bytes_high) == (128, 511)
 
 
 def test_a_plan_without_any_choice_is_empty() -> None:
     assert plan([], []).rules == {}
-    assert made_plan("openmpi", {("bcast", 4, 64): "default"}).rules == {}
+    assert create_plan("openmpi", {("bcast", 4, 64): "default"}).rules == {}
 
 
 def test_collectives_come_in_the_order_of_the_studies_and_rules_by_processes_and_size() -> None:
-    cells = {
+    configurations = {
         ("scan", 4, 8): "way1",
         ("reduce", 8, 64): "way1",
         ("reduce", 4, 64): "way2",
         ("reduce", 4, 8): "way1",
     }
-    made = made_plan("openmpi", cells)
-    assert list(made.rules) == ["reduce", "scan"]
-    assert [(rule.p, rule.bytes) for rule in made.rules["reduce"]] == [(4, 8), (4, 64), (8, 64)]
+    tuning_plan = create_plan("openmpi", configurations)
+    assert list(tuning_plan.rules) == ["reduce", "scan"]
+    assert [(rule.p, rule.bytes) for rule in tuning_plan.rules["reduce"]] == [(4, 8), (4, 64), (8, 64)]
 
 
-def test_measurements_made_elsewhere_are_refused_with_what_to_do() -> None:
+def test_imported_measurements_without_settings_are_refused() -> None:
     imported = [Algorithm(collective="alltoall", name="Pairwise")]
     with pytest.raises(
-        BadInput, match=r"no settings are known for Pairwise.*measured elsewhere.*offbeat run"
+        BadInput, match=r"no settings are known for Pairwise.*imported without settings.*offbeat run"
     ):
         plan([choice("alltoall", 4, 64, "Pairwise")], imported)
     with pytest.raises(BadInput, match="no settings are known for Pairwise"):
         plan([choice("alltoall", 4, 64, "Pairwise")], [])
 
 
-def test_cells_that_a_file_cannot_tell_apart_go_by_the_most_choices_and_are_named() -> None:
+def test_configurations_that_a_file_cannot_tell_apart_go_by_the_most_choices_and_are_named() -> None:
     choices = [
         choice("reduce", 4, 64, "way1", op="sum"),
         choice("reduce", 4, 64, "way2", op="max"),
         choice("reduce", 4, 64, "way2", op="min"),
     ]
-    made = plan(choices, algorithms("openmpi", "reduce"))
-    assert [rule.algorithm.name for rule in made.rules["reduce"]] == ["way2"]
-    assert "reduce of 64 B on p=4" in made.notes[0]
-    assert "way2, chosen most often, not way1" in made.notes[0]
+    tuning_plan = plan(choices, algorithms("openmpi", "reduce"))
+    assert [rule.algorithm.name for rule in tuning_plan.rules["reduce"]] == ["way2"]
+    assert "reduce of 64 B on p=4" in tuning_plan.notes[0]
+    assert "way2, chosen most often, not way1" in tuning_plan.notes[0]
 
 
-def test_of_equally_many_choices_the_better_score_stands() -> None:
+def test_of_equally_many_choices_the_better_score_wins() -> None:
     scores = {"way1": 1.3, "way2": 1.0}
     choices = [
         choice("reduce", 4, 64, "way1", op="sum", scores={"way1": 1.0, "way2": 1.1}),
         choice("reduce", 4, 64, "way2", op="max", scores=scores),
     ]
-    made = plan(choices, algorithms("openmpi", "reduce"))
-    assert [rule.algorithm.name for rule in made.rules["reduce"]] == ["way2"]
+    tuning_plan = plan(choices, algorithms("openmpi", "reduce"))
+    assert [rule.algorithm.name for rule in tuning_plan.rules["reduce"]] == ["way2"]
 
 
-def test_algorithms_that_need_commutative_operations_are_marked_wherever_that_was_seen() -> None:
-    seen = Verdict(
+def test_algorithms_that_need_commutative_operations_are_marked() -> None:
+    verdict = Verdict(
         collective="reduce", algorithm="way1", p=2, bytes=8, status="proved", commutative_only=True
     )
     choices = [choice("reduce", 4, 64, "way1"), choice("reduce", 4, 1024, "way2")]
-    made = plan(choices, algorithms("openmpi", "reduce"), verdicts=[seen])
-    assert [rule.commutative_only for rule in made.rules["reduce"]] == [True, False]
+    tuning_plan = plan(choices, algorithms("openmpi", "reduce"), verdicts=[verdict])
+    assert [rule.commutative_only for rule in tuning_plan.rules["reduce"]] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -105,27 +105,29 @@ def test_open_mpi_algorithms_that_need_certain_numbers_of_processes_keep_to_the_
 ) -> None:
     settings = {f"coll_tuned_{collective}_algorithm": "3"}
     known = [Algorithm(collective=collective, name=name, settings=settings)]
-    made = plan([choice(collective, 4, 64, name), choice(collective, 16, 64, name)], known)
-    assert [(rule.p_low, rule.p_high) for rule in made.rules[collective]] == spans
+    tuning_plan = plan([choice(collective, 4, 64, name), choice(collective, 16, 64, name)], known)
+    assert [(rule.p_low, rule.p_high) for rule in tuning_plan.rules[collective]] == spans
 
 
-def test_what_the_study_set_besides_belongs_to_the_settings_of_its_own_collective_only() -> None:
+def test_variables_of_the_study_are_settings_of_their_own_collective_only() -> None:
     settings = {"MPIR_CVAR_REDUCE_INTRA_ALGORITHM": "nb", "MPIR_CVAR_IREDUCE_INTRA_ALGORITHM": "tsp_tree"}
     known = [Algorithm(collective="reduce", name="nb(tsp_tree)", settings=settings)]
     environment = {"MPIR_CVAR_IREDUCE_TREE_KVAL": "4", "MPIR_CVAR_REDUCE_SCATTER_X": "1", "HOME": "/"}
-    made = plan([choice("reduce", 4, 64, "nb(tsp_tree)")], known, environment=environment)
-    assert made.rules["reduce"][0].settings == settings | {"MPIR_CVAR_IREDUCE_TREE_KVAL": "4"}
+    tuning_plan = plan([choice("reduce", 4, 64, "nb(tsp_tree)")], known, environment=environment)
+    assert tuning_plan.rules["reduce"][0].settings == settings | {"MPIR_CVAR_IREDUCE_TREE_KVAL": "4"}
 
 
 def test_open_mpi_settings_of_the_environment_read_like_the_algorithms() -> None:
     environment = {"OMPI_MCA_coll_tuned_reduce_algorithm_chain_fanout": "8"}
-    made = plan([choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce"), environment=environment)
-    assert made.rules["reduce"][0].settings["coll_tuned_reduce_algorithm_chain_fanout"] == "8"
+    tuning_plan = plan(
+        [choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce"), environment=environment
+    )
+    assert tuning_plan.rules["reduce"][0].settings["coll_tuned_reduce_algorithm_chain_fanout"] == "8"
 
 
 def test_the_library_is_named_as_its_users_know_it() -> None:
-    made = plan([choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce"), library=OPENMPI)
-    assert (made.family, made.library) == ("openmpi", "Open MPI 5.0.11")
+    tuning_plan = plan([choice("reduce", 4, 64, "way1")], algorithms("openmpi", "reduce"), library=OPENMPI)
+    assert (tuning_plan.family, tuning_plan.library) == ("openmpi", "Open MPI 5.0.11")
 
 
 def test_settings_of_several_libraries_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""How proofs read: in a table of 80 columns, and in one sentence."""
+"""Proofs as a table of 80 columns, and in one sentence."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.console import Console
 from test_verify import BINOMIAL, CHAIN, case
 
 from offbeat.study.algorithm import DEFAULT
-from offbeat.tuning.proofs import Proofs, disobeyed, legend, summary, table
-from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, NOT_TOLD, OBEYED, Proof
+from offbeat.tuning.proofs import Proofs, failed_rules, legend, summary, table
+from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, INDISTINGUISHABLE, OBEYED, Proof
 
 
 def shown(*proofs: Proof) -> str:
@@ -26,7 +26,7 @@ def proof(outcome: str = OBEYED, **more: Any) -> Proof:
     )
 
 
-def test_what_was_seen_does_not_repeat_the_collective() -> None:
+def test_the_observed_function_omits_the_collective() -> None:
     assert shown(proof()).splitlines()[1].split()[-1] == "chain"
 
 
@@ -36,33 +36,33 @@ def test_functions_of_another_collective_keep_their_name() -> None:
 
 
 @pytest.mark.parametrize("why", ["[/tmp/x] died", "[vm:17] *** error", "[red]"])
-def test_a_reason_is_shown_as_it_is(why: str) -> None:
+def test_a_reason_is_shown_literally(why: str) -> None:
     assert why in shown(proof(FAILED, why=why))
 
 
-def test_the_summary_counts_what_differs_outside_of_the_tuned_sizes() -> None:
+def test_the_summary_counts_probes_outside_the_tuned_sizes() -> None:
     obeyed, differs = proof(), proof(DIFFERS, expected=DEFAULT, evidence=BINOMIAL)
     assert summary(Proofs(library="mpi-1", proofs=[obeyed])) == "mpi-1: 1 of 1 rule verified."
     both = summary(Proofs(library="mpi-1", proofs=[obeyed, differs]))
     assert both == (
         "mpi-1: 1 of 1 rule verified;"
-        " outside the tuned sizes the library's own decision stands in 0 of 1 cell."
+        " outside the tuned sizes the library's default runs in 0 of 1 configuration."
     )
 
 
-def test_rules_that_cannot_be_told_from_others_are_counted_apart() -> None:
-    told, not_told = proof(), proof(NOT_TOLD, expected="ring", also=["tree"])
-    proofs = Proofs(library="mpi-1", proofs=[told, not_told])
-    assert summary(proofs) == "mpi-1: 1 of 2 rules verified, 1 not distinguishable."
+def test_indistinguishable_rules_are_counted_separately() -> None:
+    verified, ambiguous = proof(), proof(INDISTINGUISHABLE, expected="ring", also=["tree"])
+    proofs = Proofs(library="mpi-1", proofs=[verified, ambiguous])
+    assert summary(proofs) == "mpi-1: 1 of 2 rules verified, 1 indistinguishable."
     assert "proofs.json" in legend(proofs.proofs)[0]
-    assert proofs.all_obeyed and disobeyed(proofs) == []
+    assert proofs.all_obeyed and failed_rules(proofs) == []
 
 
-def test_a_rule_that_is_disobeyed_anywhere_is_named_with_the_place() -> None:
+def test_a_rule_with_a_failed_probe_is_named_with_the_probe() -> None:
     edge = proof(DISOBEYED, at="lower edge", measured_bytes=2048)
     proofs = Proofs(library="mpi-1", proofs=[proof(measured_bytes=2048), edge])
     assert summary(proofs) == "mpi-1: 0 of 1 rule verified."
-    assert disobeyed(proofs) == [
+    assert failed_rules(proofs) == [
         "reduce on p=4, rule 'chain' measured at 2 KiB: disobeyed at 64 B (lower edge)"
     ]
 

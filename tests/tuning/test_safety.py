@@ -1,4 +1,4 @@
-"""An exported file breaks no legal program, unless the user insists."""
+"""Exported files break no legal call, unless the user requests it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from made_plans import algorithms, choice
+from plan_factory import algorithms, choice
 
 from offbeat.select.choose import Choice
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
@@ -40,24 +40,24 @@ def planned(
     return plan(choices, known, verdicts=verdicts, library={"family": family}, **more)
 
 
-def rules(made: TuningPlan) -> list[str]:
-    return [rule.algorithm.name for own in made.rules.values() for rule in own]
+def rules(tuning_plan: TuningPlan) -> list[str]:
+    return [rule.algorithm.name for own in tuning_plan.rules.values() for rule in own]
 
 
-def test_the_best_algorithm_that_is_right_for_every_call_stands_in_the_place_of_a_wrong_one() -> None:
-    made = planned([chosen()], wrong())
-    assert rules(made) == ["way3"] and not made.insisted
-    (note,) = made.notes
+def test_the_best_algorithm_that_is_right_for_every_call_replaces_a_wrong_one() -> None:
+    tuning_plan = planned([chosen()], wrong())
+    assert rules(tuning_plan) == ["way3"] and not tuning_plan.insisted
+    (note,) = tuning_plan.notes
     assert note == (
         "reduce by way1 is not exported: it is wrong for MPI_IN_PLACE (MPI_Reduce on 4 processes: 3 elements"
-        " are wrong). In its place: way3 for reduce of 8 B on p=4, +10.0%. --allow-wrong-results in-place"
-        " exports it nevertheless."
+        " are wrong). Instead: way3 for reduce of 8 B on p=4, +10.0%. --allow-wrong-results in-place"
+        " exports it anyway."
     )
 
 
 def test_the_next_best_is_wrong_for_another_call_and_left_out_too() -> None:
-    made = planned([chosen()], wrong(), wrong("roots", algorithm="way3"))
-    assert rules(made) == ["way2"]
+    tuning_plan = planned([chosen()], wrong(), wrong("roots", algorithm="way3"))
+    assert rules(tuning_plan) == ["way2"]
 
 
 def test_without_any_right_algorithm_and_where_it_is_better_the_library_decides() -> None:
@@ -66,12 +66,14 @@ def test_without_any_right_algorithm_and_where_it_is_better_the_library_decides(
     assert rules(planned([better], wrong())) == []
 
 
-def test_what_the_user_insists_on_is_exported_and_said() -> None:
-    made = planned([chosen()], wrong(), allowed=["in-place"])
-    assert rules(made) == ["way1"] and not made.notes
-    (said,) = made.insisted
-    assert said.startswith("WRONG RESULTS: reduce by way1 is wrong for MPI_IN_PLACE; for instance MPI_Reduce")
-    assert "because of --allow-wrong-results in-place" in said
+def test_a_requested_wrong_algorithm_is_exported_with_a_warning() -> None:
+    tuning_plan = planned([chosen()], wrong(), allowed=["in-place"])
+    assert rules(tuning_plan) == ["way1"] and not tuning_plan.notes
+    (warning,) = tuning_plan.insisted
+    assert warning.startswith(
+        "WRONG RESULTS: reduce by way1 is wrong for MPI_IN_PLACE; for instance MPI_Reduce"
+    )
+    assert "because of --allow-wrong-results in-place" in warning
 
 
 def test_insisting_on_one_kind_of_call_does_not_allow_another() -> None:

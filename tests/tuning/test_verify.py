@@ -1,4 +1,4 @@
-"""What ``offbeat verify`` makes of what it sees, with a library that is a dictionary of answers."""
+"""Outcomes of ``offbeat verify``, with a fake library that answers from a dictionary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from made_plans import installation, made_plan
+from plan_factory import create_plan, installation
 
 from offbeat.engines.launches import LaunchSpec
 from offbeat.errors import BadInput
@@ -17,11 +17,9 @@ from offbeat.mpi.openmpi import OpenMpiSteering
 from offbeat.results.read import Results
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import SCHEMA_VERSION, Manifest
-from offbeat.tuning.probes import Probe, probes
+from offbeat.tuning.files import SCHEMA_VERSION, Manifest, TuningFiles
 from offbeat.tuning.prove_files import prove_files
-from offbeat.tuning.verify import DISOBEYED, FAILED, OBEYED, UNSEEN, Proof, Verifier
+from offbeat.tuning.verify import DISOBEYED, FAILED, OBEYED, UNSEEN, Probe, Proof, Verifier, probes
 
 BINOMIAL = "functions:ompi_coll_base_reduce_intra_binomial"
 CHAIN = "functions:ompi_coll_base_reduce_intra_chain"
@@ -46,14 +44,14 @@ def case(size: int, algorithm: str = "") -> Case:
 
 
 def tuning(sizes: dict[int, str]) -> TuningFiles:
-    made = made_plan("openmpi", {("reduce", 4, size): name for size, name in sizes.items()})
+    tuning_plan = create_plan("openmpi", {("reduce", 4, size): name for size, name in sizes.items()})
     return TuningFiles(
         files=[],
         environment={"TUNED": "yes"},
         launch_options=[],
         usage=[],
         notes=[],
-        rules=[rule for rules in made.rules.values() for rule in rules],
+        rules=[rule for rules in tuning_plan.rules.values() for rule in rules],
     )
 
 
@@ -70,7 +68,7 @@ class OneLibrary:
         def ask(verb: str, **_: object) -> dict[str, object]:
             if isinstance(answers, Exception):
                 raise answers
-            return answers if verb == "check" else seen(answers["ran"])
+            return answers if verb == "check" else observed(answers["ran"])
 
         return SimpleNamespace(ask=ask)
 
@@ -78,7 +76,7 @@ class OneLibrary:
         self.dropped += 1
 
 
-def seen(evidence: str) -> dict[str, object]:
+def observed(evidence: str) -> dict[str, object]:
     """The driver's answer to observe, or to fingerprint where nothing else shows."""
     names = evidence.removeprefix("functions:") if evidence.startswith("functions:") else ""
     late = [None, *([[0, 0, 1, 2, 3]] if evidence.startswith("late:") else [])]
@@ -135,24 +133,24 @@ def test_evidence_of_two_kinds_in_one_installation_is_something_else_that_ran() 
     assert proved(DEFAULT, "", SOUND | {"ran": "late:"}, is_measured=False).outcome == DISOBEYED
 
 
-def test_an_untuned_launch_that_fails_is_told_apart_from_a_tuned_one() -> None:
+def test_an_untuned_launch_that_fails_is_distinguished_from_a_tuned_one() -> None:
     proof = proved(DEFAULT, "", SOUND | {"ran": CHAIN}, DriverLost("hung: no answer"))
     assert (proof.outcome, proof.why) == (UNSEEN, "without the files: hung: no answer")
     assert proved(DEFAULT, "", SOUND | {"ran": CHAIN}).outcome == OBEYED
 
 
-def test_measured_sizes_that_are_left_to_the_library_are_looked_at_too() -> None:
+def test_measured_sizes_that_are_left_to_the_library_are_probed() -> None:
     sizes = {64: "way1", 2048: DEFAULT, 65536: "way2"}
     rows = [
         {name: getattr(case(size), name) for name in Case.__struct_fields__} | {"algorithm": "way1"}
         for size in sizes
     ]
-    looked_at = probes(tuning(sizes), pl.DataFrame(rows), [])
-    left = [probe.case.bytes for probe in looked_at if probe.expected == DEFAULT]
+    all_probes = probes(tuning(sizes), pl.DataFrame(rows), [])
+    left = [probe.case.bytes for probe in all_probes if probe.expected == DEFAULT]
     assert left == [56, 2048, 65544]
 
 
-def test_measurements_made_elsewhere_cannot_be_verified_and_say_so(tmp_path: Path) -> None:
+def test_imported_measurements_cannot_be_verified(tmp_path: Path) -> None:
     imported = Verdict(collective="reduce", algorithm="way1", p=4, bytes=64, status="proved")
     results = SimpleNamespace(
         directory=tmp_path, provenance={"library": "hydra"}, verdicts=[imported], study={"engine": "import"}
@@ -164,11 +162,11 @@ def test_measurements_made_elsewhere_cannot_be_verified_and_say_so(tmp_path: Pat
         mpirun="/nowhere/mpirun",
         tuning=tuning({64: "way1"}),
     )
-    with pytest.raises(BadInput, match="measurements were made elsewhere"):
+    with pytest.raises(BadInput, match="measurements were imported"):
         prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
 
 
-def test_a_launcher_that_is_gone_is_named_with_what_helps(tmp_path: Path) -> None:
+def test_a_missing_launcher_is_named_with_a_remedy(tmp_path: Path) -> None:
     results = SimpleNamespace(directory=tmp_path, verdicts=[verdict_of(BINOMIAL)], provenance={})
     (tmp_path / "rules").write_bytes(b"")
     manifest = Manifest(
@@ -178,7 +176,7 @@ def test_a_launcher_that_is_gone_is_named_with_what_helps(tmp_path: Path) -> Non
         mpirun=str(tmp_path / "gone"),
         tuning=tuning({64: "way1"}),
     )
-    with pytest.raises(BadInput, match=r"gone is gone, the launcher of openmpi-1\.2\.3 .* with --mpi"):
+    with pytest.raises(BadInput, match=r"gone is missing, the launcher of openmpi-1\.2\.3 .* with --mpi"):
         prove_files(as_results(results), manifest, "", tmp_path, None)  # type: ignore[arg-type]
 
 
@@ -188,5 +186,5 @@ def verdict_of(evidence: str) -> Verdict:
     )
 
 
-def as_results(made: Any) -> Results:
-    return made  # type: ignore[no-any-return]
+def as_results(value: Any) -> Results:
+    return value  # type: ignore[no-any-return]

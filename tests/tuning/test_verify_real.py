@@ -1,4 +1,4 @@
-"""Each real library obeys the tuning files written for it, and tampered files are found out."""
+"""Each real library obeys its tuning files, and modified files are detected."""
 
 from __future__ import annotations
 

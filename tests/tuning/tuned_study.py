@@ -1,4 +1,4 @@
-"""A measured study of each real library, with tuning files for choices that the test makes itself."""
+"""A measured study of each real library, with tuning files for choices that the test defines."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import pytest
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import Choice, choose
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import write_manifest
+from offbeat.tuning.files import TuningFiles, write_manifest
 from offbeat.tuning.plan import TuningPlan
 from offbeat.tuning.write import plan_for, write
 
@@ -95,7 +94,7 @@ def tuned(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFacto
         ("allgather", 64): few["allgather"][0],
     }
     choices = [
-        chosen(choice, results, wanted[choice.cell.collective, choice.cell.bytes])
+        chosen(choice, results, wanted[choice.configuration.collective, choice.configuration.bytes])
         for choice in choose(results, bootstrap=0)
     ]
     assert len(choices) == len(wanted)
@@ -112,7 +111,7 @@ def chosen(choice: Choice, results: Results, word: str) -> Choice:
     name = next(
         algorithm.name
         for algorithm in results.algorithms
-        if algorithm.collective == choice.cell.collective
+        if algorithm.collective == choice.configuration.collective
         and (algorithm.name == word or number in algorithm.settings.values())
     )
     return msgspec.structs.replace(choice, algorithm=name, cost_of_default=None)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint
 from offbeat.calibrate.pieces import Piece, fit_pieces
-from offbeat.platform.message_times import MessagePath, message_s, concurrent_message_s, message_paths
+from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
 from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
 
 LARGEST_OVERHEAD = 0.9

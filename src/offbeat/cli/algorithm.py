@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import algorithms, collectives
-from offbeat.cli.output import Json, is_wanted, stdout, write_json
+from offbeat.cli.output import Json, prints_text, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
@@ -49,7 +49,7 @@ def list_algorithms(
     from offbeat.algorithm import find, tables
 
     entries = find.listed(collective, family)
-    if is_wanted(json):
+    if prints_text(json):
         stdout().print(tables.catalogue_table(entries))
     write_json(json, lambda: f"{tables.catalogue_json(entries)}\n".encode())
 
@@ -116,7 +116,7 @@ def show_algorithm(
     )
     console = Console(highlight=False, soft_wrap=True)
     write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
-    if is_wanted(json):
+    if prints_text(json):
         unicode = console.encoding.lower().startswith("utf")
         lines = draw.draw_messages(shown.messages, width=console.width, unicode=unicode)
         if shown.exits:
@@ -170,7 +170,7 @@ def check_algorithms(
         console=Console(stderr=True),
     )
     write_json(json, lambda: f"{tables.outcomes_json(outcomes)}\n".encode())
-    if is_wanted(json):
+    if prints_text(json):
         stdout().print(tables.outcomes_table(outcomes))
     if check.wrong(outcomes):
         raise RunFailed(tables.summary(outcomes))

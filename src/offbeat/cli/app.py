@@ -1,7 +1,7 @@
-"""The ``offbeat`` command: loads the verb that is asked for, and turns failures into exit statuses.
+"""The ``offbeat`` command: loads the requested verb and turns failures into exit statuses.
 
-Only the module of that verb is imported, and verbs import what they work with inside their functions, so that
-``--help``, ``--version`` and shell completion start at once.
+Only the module of that verb is imported, and verbs import their dependencies inside their functions, so that
+``--help``, ``--version`` and shell completion are fast.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import offbeat
-from offbeat.cli.ending import ending
-from offbeat.cli.memory import settle_memory
-from offbeat.cli.surroundings import check_names, settle
+from offbeat.cli.process import adapt_to_memory_limit, check_encoding, repair_streams, reporting_errors
 
 VERBS = {
     "doctor": "Find MPI installations, build the native parts, and try one.",
@@ -24,14 +22,14 @@ VERBS = {
     "pattern": "Make, show and check arrival patterns.",
     "platform": "List, show, write and calibrate simulated machines.",
     "algorithm": "List, draw and prove the algorithms of the simulator.",
-    "clock": "Check how well processes start together here.",
+    "clock": "Check how well processes start together on this machine.",
     "trace": "Record a program's collectives; see where the time goes.",
-    "run": "Measure or simulate a study, or continue it.",
-    "status": "Show how far a study is.",
+    "run": "Measure or simulate a study, or resume it.",
+    "status": "Show the progress of a study.",
     "results": "Exchange results with other tools.",
     "select": "Choose algorithms that stay good across arrival patterns.",
     "export": "Write tuning files for the MPI library.",
-    "verify": "Prove that the library obeys its tuning files.",
+    "verify": "Verify that the library obeys its tuning files.",
     "predict": "Predict a traced program's run time with each algorithm.",
     "try": "Run a program with the default and two choices, in turn.",
     "report": "Write tables and pictures of a study as one HTML file.",
@@ -45,7 +43,7 @@ Each is a module beside this one with a ``command`` (one verb) or an ``app`` (a 
 """
 
 _MODULES = {"try": "trial"}
-"""The modules of verbs that cannot be the names of one in Python."""
+"""Modules of verbs whose names are Python keywords."""
 
 
 def load(verb: str) -> Any:
@@ -55,9 +53,9 @@ def load(verb: str) -> Any:
         group = typer.main.get_group(module.app)
         group.name = verb
         return group
-    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name=verb, context_settings=getattr(module, "CONTEXT", None))(module.command)
-    return typer.main.get_command(alone)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name=verb, context_settings=getattr(module, "CONTEXT", None))(module.command)
+    return typer.main.get_command(single)
 
 
 class Verbs(TyperGroup):
@@ -68,11 +66,11 @@ class Verbs(TyperGroup):
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A verb as ``--help`` and completion list it: its name and its line; nothing is imported."""
+        """A verb as listed by ``--help`` and completion: its name and its line, without importing it."""
         return TyperCommand(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
-        """The verb to run; for unknown names the error names verbs that are spelt alike."""
+        """The verb to run; for unknown names the error suggests similar verbs."""
         if args and args[0] in VERBS:
             return args[0], load(args[0]), args[1:]
         self.commands = {verb: self.get_command(ctx, verb) for verb in VERBS}  # for the suggestions
@@ -94,8 +92,8 @@ def build() -> typer.Typer:
     return app
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"offbeat {offbeat.__version__}")
         raise typer.Exit
 
@@ -111,8 +109,8 @@ def _options(
 
 def main() -> None:
     """Entry point of the ``offbeat`` script: exit status 2 for bad input, 1 for a failed run."""
-    settle()
-    with ending():
-        settle_memory()
-        check_names(sys.argv[1:])
+    repair_streams()
+    with reporting_errors():
+        adapt_to_memory_limit()
+        check_encoding(sys.argv[1:])
         build()()

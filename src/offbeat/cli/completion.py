@@ -1,6 +1,6 @@
-"""What the shell completes behind options and arguments: names of collectives, algorithms and directories.
+"""Shell completion of options and arguments: names of collectives, algorithms and directories.
 
-Nothing is imported that takes long, and nothing is launched: a Tab must answer at once.
+Slow imports and launches are avoided, so that completion is immediate.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from pathlib import Path
 
 
 def result_directories(incomplete: str) -> Iterator[str]:
-    """Folders that hold results of a study or an import, and folders on the way to them."""
+    """Folders that hold results of a study or an import, and their parent folders."""
     return _folders(incomplete, "provenance.json")
 
 
 def trace_directories(incomplete: str) -> Iterator[str]:
-    """Folders that hold a trace, and folders on the way to them."""
+    """Folders that hold a trace, and their parent folders."""
     return _folders(incomplete, "*.trace")
 
 
@@ -33,22 +33,22 @@ def algorithms(incomplete: str) -> list[str]:
         return [f"{name}/" for name in collectives(incomplete)]
     if collective not in collectives(collective):
         return []
-    from offbeat.algorithm.find import listed  # the simulator; a tenth of a second
+    from offbeat.algorithm.find import listed  # loads the simulator, about 0.1 s
 
     names = dict.fromkeys(f"{entry.collective}/{entry.name}" for entry in listed(collective, ""))
     return [name for name in names if name.startswith(incomplete)]
 
 
-def words(*known: str) -> Callable[[str], list[str]]:
-    """A completion among fixed words."""
+def one_of(*values: str) -> Callable[[str], list[str]]:
+    """A completion with fixed values."""
 
     def complete(incomplete: str) -> list[str]:
-        return [word for word in known if word.startswith(incomplete)]
+        return [value for value in values if value.startswith(incomplete)]
 
     return complete
 
 
-def _folders(incomplete: str, holds: str) -> Iterator[str]:
+def _folders(incomplete: str, content: str) -> Iterator[str]:
     parent, _, start = incomplete.rpartition("/")
     base = parent + "/" if "/" in incomplete else ""
     try:
@@ -59,7 +59,7 @@ def _folders(incomplete: str, holds: str) -> Iterator[str]:
         if not entry.name.startswith(start) or (entry.name.startswith(".") and not start.startswith(".")):
             continue
         try:
-            if any(entry.glob(holds)):
+            if any(entry.glob(content)):
                 yield f"{base}{entry.name}"
             elif any(inner.is_dir() for inner in entry.iterdir()):
                 yield f"{base}{entry.name}/"

@@ -1,4 +1,4 @@
-"""``offbeat doctor``: which MPI installations there are, and whether one works here."""
+"""``offbeat doctor``: list the MPI installations and test whether they work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import counted
 
@@ -25,7 +25,7 @@ def command(
         str,
         typer.Option(
             "--mpi",
-            help="The installation to try: 'auto', a name from the table, or an installation's folder.",
+            help="The installation to test: 'auto', a name from the table, or an installation's folder.",
         ),
     ] = "auto",
     hostfile: Annotated[
@@ -35,13 +35,13 @@ def command(
             help="Also check each of these nodes; in a batch job its nodes are checked without this option.",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Try every installation that is found.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Test every installation that is found.")] = False,
     json: Json = "",
     algorithms: Annotated[
         bool, typer.Option("--algorithms", help="List the library's algorithms of each collective instead.")
     ] = False,
 ) -> None:
-    """Find MPI installations, build the native parts, run two processes, and say what will not work here."""
+    """Find MPI installations, build the native parts, run two processes, and list limitations."""
     from rich.console import Console
 
     from offbeat.engines.open import list_algorithms
@@ -49,7 +49,7 @@ def command(
     from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
 
     if every and mpi != "auto":
-        raise BadInput(f"--all tries every installation, and --mpi {mpi} names one: give one of the two")
+        raise BadInput(f"--all tests every installation, and --mpi {mpi} names one: give one of the two")
     if every and algorithms:
         raise BadInput("--algorithms lists those of one installation: name it with --mpi instead of --all")
     if algorithms:
@@ -66,7 +66,7 @@ def command(
             for entry in tried
         ],
     )
-    if is_wanted(json):
+    if prints_text(json):
         _show(diagnosis)
     write_json(json, lambda: encoded(diagnosis))
     if not tried:
@@ -75,17 +75,19 @@ def command(
         raise typer.Exit(1)
 
 
-def _show_algorithms(found: dict[str, list[Algorithm]], json: str) -> None:
+def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> None:
     from offbeat.table import FittedTable
 
-    write_json(json, lambda: encoded(found))
-    if not is_wanted(json):
+    write_json(json, lambda: encoded(by_collective))
+    if not prints_text(json):
         return
-    table = FittedTable(["collective", "algorithms, as a study names them"], texts=(0, 1))
-    for collective, entries in found.items():
+    table = FittedTable(["collective", "algorithms by the names used in studies"], texts=(0, 1))
+    for collective, entries in by_collective.items():
         table.add_row(collective, ", ".join(entry.name for entry in entries))
     stdout().print(table)
-    by_nodes = {entry.name: None for entries in found.values() for entry in entries if entry.hierarchical}
+    by_nodes = {
+        entry.name: None for entries in by_collective.values() for entry in entries if entry.hierarchical
+    }
     if by_nodes:
         stdout().print(
             f"{', '.join(by_nodes)}: candidates on several nodes with several processes each, which"
@@ -104,9 +106,9 @@ def _show(diagnosis: Diagnosis) -> None:
     limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
     failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
     if failed:
-        console.print(f"\nNothing can be measured here with {' and '.join(failed)}: see above.")
+        console.print(f"\nNothing can be measured with {' and '.join(failed)}: see above.")
     if limits or not diagnosis.examined:
-        console.print("\nWhat will not work here:")
+        console.print("\nLimitations:")
     elif not failed:
         console.print("\nAll checks passed.")
     if not diagnosis.examined:
@@ -145,17 +147,14 @@ def _show_node(console: Console, node: Node) -> None:
         " oversubscribed and not bound"
     )
     console.print(
-        f"  governor {cores.governor or 'unknown'}; the kernel's clock source:"
-        f" {node.kernel_clock or 'unknown'}"
+        f"  governor {cores.governor or 'unknown'}; kernel clock source: {node.kernel_clock or 'unknown'}"
     )
     job = node.allocation
     if job:
         left = "" if job.time_left_s is None else f", {job.time_left_s / 60:.0f} minutes left"
         console.print(f"  {job.system} job {job.job}: {job.nodes} nodes, {job.cores} cores{left}")
     if node.modules:
-        console.print(
-            f"  modules that can be loaded (module load NAME): {', '.join(node.modules)}", markup=False
-        )
+        console.print(f"  available modules (module load NAME): {', '.join(node.modules)}", markup=False)
 
 
 def _show_tried(console: Console, entry: TriedInstallation) -> None:

@@ -1,4 +1,4 @@
-"""``offbeat export``: write the tuning files that make the MPI library use what was selected."""
+"""``offbeat export``: write the tuning files that make the MPI library use the selected algorithms."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(
             min=1,
             max=2,
             help="Open MPI's file format: 1, or 2 for 5.0.7 and later, which also holds limits of "
-            "requests at once.",
+            "concurrent requests.",
         ),
     ] = None,
     mpi: Annotated[
@@ -56,23 +56,21 @@ def command(
         list[Kind] | None,
         typer.Option(
             "--allow-wrong-results",
-            help="Export algorithms although they are wrong for legal calls of this kind; may be given"
-            " several times. The file repeats it.",
+            help="Export algorithms even if they are wrong for legal calls of this kind; may be given"
+            " several times. The files contain a warning.",
         ),
     ] = None,
     partial: Annotated[
         bool,
-        typer.Option(
-            "--partial", help="Export choices of an unfinished study as well; the files say that they are."
-        ),
+        typer.Option("--partial", help="Also export choices of partial configurations; the files say so."),
     ] = False,
     beyond: Annotated[
         float | None,
         typer.Option(
             min=1.0,
             max=1024.0,
-            help="The smallest and the largest measured size speak for sizes up to so many times smaller and"
-            " larger; 1: for themselves alone. [default: the square root of 2]",
+            help="The smallest and the largest measured size cover sizes smaller and larger by up to this"
+            " factor; 1: no others. [default: the square root of 2]",
             metavar="FACTOR",
         ),
     ] = None,
@@ -87,50 +85,51 @@ def command(
     from offbeat.results.read import read_study
     from offbeat.select.choose import select
     from offbeat.select.coverage import BEYOND
-    from offbeat.select.indistinguishable import included, sentences
     from offbeat.select.reliability import reliability
+    from offbeat.select.restrictions import include_indistinguishable as with_indistinguishable
+    from offbeat.select.restrictions import indistinguishable_notes
     from offbeat.trace.read import open_trace
-    from offbeat.tuning.manifest import write_manifest
-    from offbeat.tuning.unfinished import marked, settled
+    from offbeat.tuning.exportable import exportable_choices, with_progress_note
+    from offbeat.tuning.files import write_manifest
     from offbeat.tuning.write import environment_notes, plan_for, write
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     results = read_study(directory)
     selection = select(
-        included(results) if include_indistinguishable else results,
+        with_indistinguishable(results) if include_indistinguishable else results,
         rule,
         bootstrap=0,
         include_scenarios=include_scenarios,
     )
-    made, installation = plan_for(
+    plan, installation = plan_for(
         results,
-        settled(selection, partial=partial),
+        exportable_choices(selection, partial=partial),
         mpi,
         allowed=[kind.value for kind in allowed or []],
         beyond=beyond or BEYOND,
     )
-    made = marked(made, selection, partial=partial)
+    plan = with_progress_note(plan, selection, partial=partial)
     folder = output or directory / "tuning"
-    files = write(made, installation, folder, format_version)
+    files = write(plan, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
     console = Console(highlight=False, soft_wrap=True)
     collectives = ", ".join(dict.fromkeys(rule.collective for rule in files.rules))
     console.print(
-        f"{counted(len(files.rules), 'measured cell')} of {collectives}, for {installation.name}:",
+        f"{counted(len(files.rules), 'rule')} for {collectives}, written for {installation.name}:",
         markup=False,
     )
     for path in files.files:
         console.print(f"  {path}", markup=False)
     for notice in reliability(results):
-        console.print(f"Warning: {notice.what} {notice.mend}".strip(), markup=False)
+        console.print(f"Warning: {notice.what} {notice.remedy}".strip(), markup=False)
     console.print("Use them with one of", markup=False)
     for line in files.usage:
         console.print(f"  {line}", markup=False)
-    console.print(made.extent, markup=False)
+    console.print(plan.extent, markup=False)
     if summary is not None:
         console.print(f"The file {calls_affected_by_files(files, summary).sentence}.", markup=False)
     for sentence in files.insisted:
         console.print(f"Warning: {sentence}", markup=False)
-    unclear = sentences(results, are_included=include_indistinguishable)
-    notes = [*files.notes, *unclear, *environment_notes(results)]
+    ambiguous = indistinguishable_notes(results, are_included=include_indistinguishable)
+    notes = [*files.notes, *ambiguous, *environment_notes(results)]
     print_notes(console, notes, everything=all_notes, word="Note")

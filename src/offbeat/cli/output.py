@@ -1,4 +1,4 @@
-"""What verbs have in common where they print: ``--json``, ``--notes``, and standard output."""
+"""Options and functions for output that verbs share: ``--json``, ``--notes``, standard output."""
 
 from __future__ import annotations
 
@@ -22,52 +22,50 @@ Json = Annotated[
         metavar="FILE",
     ),
 ]
-"""The same option of every verb that has numbers to tell; empty where it is not given."""
+"""The option of every verb that prints numbers; empty if it is not given."""
 
-AllNotes = Annotated[
-    bool, typer.Option("--notes", help="Print all notes, not only the ten that matter most.")
-]
+AllNotes = Annotated[bool, typer.Option("--notes", help="Print all notes, not only the ten most important.")]
 
 
 def stdout() -> Console:
-    """Standard output: text is plain, and sentences are not broken."""
+    """Standard output without highlighting and line breaks."""
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=True)
 
 
-def is_wanted(json: str) -> bool:
-    """Whether the text is printed: unless JSON takes its place."""
+def prints_text(json: str) -> bool:
+    """Whether the text is printed: unless JSON is printed instead."""
     return json != "-"
 
 
-def write_json(json: str, made: Callable[[], bytes]) -> None:
-    """Make a JSON document and write it where ``--json`` says; nothing if it was not given.
+def write_json(json: str, document: Callable[[], bytes]) -> None:
+    """Create a JSON document and write it to the file of ``--json``; do nothing if that was not given.
 
     Raises BadInput for a file that cannot be written, RunFailed for a full disk.
     """
     if json == "-":
-        sys.stdout.write(made().decode())
+        sys.stdout.write(document().decode())
     elif json:
         try:
-            write_atomically(Path(json), made())
+            write_atomically(Path(json), document())
         except OSError as error:
             raise write_error(Path(json), error) from error
 
 
-def encoded(document: Any) -> bytes:
+def encoded(value: Any) -> bytes:
     """A structure, or a dictionary of them, as indented JSON; paths become text."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(document, enc_hook=str), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2) + b"\n"
 
 
 def print_notes(console: Console, notes: Iterable[str], *, everything: bool, word: str = "note") -> None:
-    """Print notes with their word in front: ten of them, and how many more there are."""
+    """Print notes with ``word`` in front: at most ten, and the number of the others."""
     from offbeat.table import limit_notes
 
-    shown, rest = limit_notes(notes, everything=everything)
-    for note in shown:
+    printed, rest = limit_notes(notes, everything=everything)
+    for note in printed:
         console.print(f"{word}: {note}", markup=False)
     if rest:
         console.print(rest, markup=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.completion import words
+from offbeat.cli.completion import one_of
 from offbeat.errors import BadInput
 from offbeat.pattern import SHAPE_NAMES
 from offbeat.units import counted, format_time, parse_time
@@ -37,7 +37,7 @@ def make_pattern(
     shape: Annotated[
         str,
         typer.Argument(
-            help=f"The shape: {', '.join(SHAPE_NAMES)}.", metavar="SHAPE", autocompletion=words(*SHAPE_NAMES)
+            help=f"The shape: {', '.join(SHAPE_NAMES)}.", metavar="SHAPE", autocompletion=one_of(*SHAPE_NAMES)
         ),
     ],
     p: Processes,

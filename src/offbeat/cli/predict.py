@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.trace_options import (
     Collective,
     Communicator,
@@ -90,7 +90,7 @@ def command(
     )
     first = opened.headers[0]
     prediction = predict(opened, summary_of_trace(opened), measurements(measured, first.library), request)
-    if is_wanted(json):
+    if prints_text(json):
         _print(prediction, all_notes=all_notes)
     write_json(json, lambda: document.encoded(prediction))
     if pictures is not None:

@@ -27,7 +27,7 @@ def command(
         ),
     ] = None,
     no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Write the HTML file alone, without pictures beside it.")
+        bool, typer.Option("--no-pictures", help="Write only the HTML file, without pictures.")
     ] = False,
 ) -> None:
     """Write the report: one HTML file that opens without a network, and its pictures as files."""

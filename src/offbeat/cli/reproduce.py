@@ -1,4 +1,4 @@
-"""``offbeat reproduce``: figures of the paper, simulated anew."""
+"""``offbeat reproduce``: simulate figures of the paper."""
 
 from __future__ import annotations
 
@@ -47,34 +47,34 @@ def figure_4(
     p: Annotated[int, typer.Option("--p", min=2, help="Number of processes.")] = 1024,
     executor: Annotated[
         str | None,
-        typer.Option(help="Where it is computed: local (this machine's cores), mpi4py or dask."),
+        typer.Option(help="The executor: local (this machine's cores), mpi4py or dask."),
     ] = None,
     stop_before_limit: Annotated[
         float,
-        typer.Option(help="Minutes before the batch job's time limit at which nothing further is begun."),
+        typer.Option(help="Minutes before the batch job's time limit after which no new work is started."),
     ] = 5.0,
 ) -> None:
     """The best algorithm for each arrival pattern and message size, on 32 × 32 simulated processes.
 
-    An ordinary study: killed or out of time, the same command resumes it.
+    The figure is an ordinary study: after an interruption, the same command resumes it.
     """
     from rich.console import Console
 
     from offbeat.engines.progress import RunProgress
     from offbeat.engines.run import time_limit
     from offbeat.reproduce import figure4
-    from offbeat.reproduce.make import make
+    from offbeat.reproduce.figure4 import reproduce
 
-    wanted = figure4.part(collective or [], factor or [], size or [], algorithm or [], platform, p)
+    part = figure4.selected_part(collective or [], factor or [], size or [], algorithm or [], platform, p)
     with RunProgress(doing="simulate") as progress:
-        made = make(wanted, output, progress, executor, time_limit(stop_before_limit))
+        outcome = reproduce(part, output, progress, executor, time_limit(stop_before_limit))
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{made.done} of {made.total} cases done; results in {output}", markup=False)
-    if made.done < made.total:
+    console.print(f"{outcome.done} of {outcome.total} cases done in {output}.", markup=False)
+    if outcome.done < outcome.total:
         console.print("Stopped before the job's time limit; the same command resumes.")
         raise typer.Exit(1)
-    for path in made.pictures:
+    for path in outcome.pictures:
         if path.suffix == ".png":
             console.print(f"  {path} (and .pdf, .svg)", markup=False)
-    for claim in made.claims:
+    for claim in outcome.claims:
         console.print(f"- {claim}", markup=False)

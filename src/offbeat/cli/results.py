@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import result_directories, words
+from offbeat.cli.completion import one_of, result_directories
 from offbeat.errors import BadInput
 from offbeat.units import counted
 
@@ -27,7 +27,7 @@ def export_results(
             "--format",
             help="csv, or json, which holds the study and the provenance too.",
             metavar="csv|json",
-            autocompletion=words("csv", "json"),
+            autocompletion=one_of("csv", "json"),
         ),
     ] = "csv",
     table: Annotated[
@@ -40,7 +40,7 @@ def export_results(
     """Write the results of a study as CSV or JSON; times are in seconds, sizes in bytes."""
     from offbeat.results.export import export_csv, export_file, export_json
     from offbeat.results.read import read_study
-    from offbeat.select.partial import unfinished
+    from offbeat.select.restrictions import unfinished
 
     if form not in ("csv", "json"):
         raise BadInput(f"--format {form}: known are csv and json")

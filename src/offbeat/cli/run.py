@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import words
-from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, write_json
+from offbeat.cli.completion import one_of
+from offbeat.cli.output import AllNotes, Json, encoded, prints_text, write_json
 from offbeat.errors import BadInput, RunFailed
 
 
@@ -34,7 +34,7 @@ def command(
         typer.Option(
             help="What measures, instead of the study's: mpi (this machine's library), sim (offbeat's"
             " simulator) or smpi (SimGrid's).",
-            autocompletion=words("mpi", "sim", "smpi"),
+            autocompletion=one_of("mpi", "sim", "smpi"),
         ),
     ] = None,
     platform: Annotated[
@@ -104,8 +104,8 @@ def command(
         finally:
             used.close()
     for notice in reliability(read_study(directory)):
-        progress.warn(f"{notice.what} {notice.mend}".strip())
-    if is_wanted(json):
+        progress.warn(f"{notice.what} {notice.remedy}".strip())
+    if prints_text(json):
         print(closing_message(outcome, progress.counts, directory))
     write_json(json, lambda: encoded(summary(outcome, progress.counts, directory, progress.warnings)))
     if outcome.unproved:

@@ -37,13 +37,13 @@ def command(
         str, typer.Option("--partition", "--queue", help="Partition (Slurm) or queue (PBS) of the job.")
     ] = "",
     nodes: Annotated[
-        int, typer.Option("--nodes", help="Number of nodes of the job; what the study needs if not given.")
+        int, typer.Option("--nodes", help="Number of nodes of the job; as the study requires if not given.")
     ] = 0,
     ppn: Annotated[
-        int, typer.Option("--ppn", help="Processes per node of the job; what the study needs if not given.")
+        int, typer.Option("--ppn", help="Processes per node of the job; as the study requires if not given.")
     ] = 0,
 ) -> None:
-    """Write a job script that runs a study and, submitted again, goes on with it."""
+    """Write a job script that runs a study and, submitted again, resumes it."""
     from offbeat.atomic_write import write_new
     from offbeat.study.load import load
     from offbeat.study.script import SCHEDULERS, JobOptions, parse_time_limit

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import collectives
-from offbeat.cli.output import AllNotes, Json, is_wanted, write_json
+from offbeat.cli.output import AllNotes, Json, prints_text, write_json
 from offbeat.cli.selection_options import (
     IncludeIndistinguishable,
     IncludeScenarios,
@@ -25,7 +25,8 @@ def command(
     within: Annotated[
         str,
         typer.Option(
-            help="How much slower than the fastest still counts as good: a percentage.", metavar="SHARE"
+            help="The largest slowdown against the fastest that counts as good: a percentage.",
+            metavar="SHARE",
         ),
     ] = "5%",
     collective: Annotated[
@@ -37,7 +38,10 @@ def command(
         ),
     ] = None,
     with_details: Annotated[
-        bool, typer.Option("--details", help="Show the measured tables of every cell before the selection.")
+        bool,
+        typer.Option(
+            "--details", help="Show the measured tables of every configuration before the selection."
+        ),
     ] = False,
     json: Json = "",
     all_notes: AllNotes = False,
@@ -46,7 +50,7 @@ def command(
         typer.Option(
             min=0,
             max=100_000,
-            help="Simulated repetitions of the study behind the certainty of each choice; 0 leaves it out.",
+            help="Simulated repetitions of the study for the certainty of each choice; 0 omits it.",
         ),
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated repetitions.")] = 1,
@@ -57,12 +61,13 @@ def command(
     from offbeat.results.read import read_study
     from offbeat.select import document, wording
     from offbeat.select.choose import select
-    from offbeat.select.indistinguishable import included, sentences
     from offbeat.select.render import rendered
+    from offbeat.select.restrictions import include_indistinguishable as with_indistinguishable
+    from offbeat.select.restrictions import indistinguishable_notes
 
     results = read_study(directory)
     selection = select(
-        included(results) if include_indistinguishable else results,
+        with_indistinguishable(results) if include_indistinguishable else results,
         rule,
         within=wording.parse_share(within),
         bootstrap=bootstrap,
@@ -71,9 +76,9 @@ def command(
         collectives=collective or [],
     )
     console = Console(highlight=False)
-    if is_wanted(json):
+    if prints_text(json):
         console.print(rendered(selection, console, with_details, all_notes=all_notes))
-        for sentence in sentences(results, are_included=include_indistinguishable):
+        for sentence in indistinguishable_notes(results, are_included=include_indistinguishable):
             console.print(f"Note: {sentence}", markup=False, soft_wrap=True)
     write_json(json, lambda: document.encoded(selection))
     if not selection.choices:

@@ -1,4 +1,4 @@
-"""What the verbs that select have in common on the command line."""
+"""Command line options of the verbs that select."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import result_directories, words
+from offbeat.cli.completion import one_of, result_directories
 
 ResultDirectory = Annotated[
     Path,
@@ -22,20 +22,20 @@ Rule = Annotated[
         help="What makes an algorithm the choice: 'average' or 'worst' of the last delay relative to each"
         " pattern's fastest, 'scenario:NAME' for one scenario or replay, or 'no_delay'.",
         metavar="average|worst|scenario:NAME|no_delay",
-        autocompletion=words("average", "worst", "scenario:", "no_delay"),
+        autocompletion=one_of("average", "worst", "scenario:", "no_delay"),
     ),
 ]
 
 IncludeScenarios = Annotated[
     bool,
-    typer.Option("--include-scenarios", help="Let 'average' and 'worst' look at scenarios and replays too."),
+    typer.Option("--include-scenarios", help="Include scenarios and replays in 'average' and 'worst'."),
 ]
 
 IncludeIndistinguishable = Annotated[
     bool,
     typer.Option(
         "--include-indistinguishable",
-        help="Also choose algorithms that were set and computed right, but that nothing seen during the call"
-        " told from another algorithm.",
+        help="Also choose algorithms that ran without an error, but cannot be distinguished from another"
+        " algorithm.",
     ),
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 
 if TYPE_CHECKING:
     from offbeat.results.status import Status
@@ -31,7 +31,7 @@ def command(
     from offbeat.results.status import read_status
 
     status = read_status(directory, check=check)
-    if is_wanted(json):
+    if prints_text(json):
         _print(status)
     write_json(json, lambda: encoded(status))
 

@@ -33,7 +33,7 @@ def command(
     trace = open_trace(directory)
     path = output or directory.absolute().with_name(f"{directory.absolute().name}{suffix}")
     with ReadProgress("writing") as progress:
-        write(trace, path, ranks=ranks_of(ranks, trace), on_progress=progress.update)
+        write(trace, path, ranks=ranks_of(ranks, trace), on_progress=progress.show_records)
     console = Console(highlight=False, soft_wrap=True)
     for note in trace.notes:
         console.print(f"note: {note}", markup=False)

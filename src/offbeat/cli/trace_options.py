@@ -40,7 +40,7 @@ def summary_of_trace(trace: Trace) -> Summary:
     from offbeat.trace.summary import summarise
 
     with ReadProgress("reading the trace") as progress:
-        return summarise(trace, on_progress=progress.update)
+        return summarise(trace, on_progress=progress.show_records)
 
 
 def size_of(text: str) -> int | None:

@@ -153,7 +153,7 @@ def _arrivals(trace: Trace, row: CallSiteStats) -> Arrivals:
     from offbeat.trace.progress import ReadProgress
 
     with ReadProgress("reading arrivals") as progress:
-        return collect(trace, row, on_progress=progress.update)
+        return collect(trace, row, on_progress=progress.show_records)
 
 
 def _write_patterns(patterns: list[pattern_file.Pattern], output: Path, *, in_folder: bool) -> None:

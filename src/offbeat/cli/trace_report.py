@@ -32,7 +32,7 @@ def command(
     trace = open_trace(directory)
     summary = summary_of_trace(trace)
     with ReadProgress("reading arrivals") as progress:
-        sampled = samples(trace, drawn_rows(summary), on_progress=progress.update)
+        sampled = samples(trace, drawn_rows(summary), on_progress=progress.show_records)
     path = output or directory.absolute().with_name(f"{directory.absolute().name}.html")
     write_page(trace, summary, sampled, path, pictures)
     console = Console(highlight=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import AllNotes, Json, is_wanted, print_notes, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout, write_json
 from offbeat.cli.trace_options import Directory, summary_of_trace
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def command(
     from offbeat.trace.summary import as_plain
 
     summary = summary_of_trace(open_trace(directory))
-    if is_wanted(json):
+    if prints_text(json):
         _print(summary, rows, apart=apart, all_notes=all_notes)
     write_json(json, lambda: msgspec.json.encode(as_plain(summary)) + b"\n")
     if pictures is not None:
         _draw(summary, pictures)
-        if is_wanted(json):
+        if prints_text(json):
             stdout().print(f"pictures: {pictures}", markup=False)
 
 

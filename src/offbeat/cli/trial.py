@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offbeat.cli.output import AllNotes, Json, encoded, is_wanted, print_notes, stdout, write_json
+from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text, stdout, write_json
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summary_of_trace
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
@@ -111,7 +111,7 @@ def command(
     )
     check_processes(choices, process_count(arguments))
     console = stdout()
-    if is_wanted(json):
+    if prints_text(json):
         for line in wording.tried_lines(choices):
             console.print(line, markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)
@@ -119,7 +119,7 @@ def command(
     with journal.open_journal(output, settings) as trial_journal:
         tried = list(write_tuning_files(choices, installation, output / journal.TUNING))
         reaches = _reaches(tried, traced)
-        if is_wanted(json):
+        if prints_text(json):
             _say_reaches(console, reaches, traced)
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
@@ -127,9 +127,9 @@ def command(
         left = len(list(missing(trial_journal, names, rounds, seed)))
         with TrialProgress(rounds * len(names) - left, rounds * len(names)) as progress:
             used = launch.Command(argv=arguments, installation=installation)
-            run_all(trial_journal, used, tried, rounds, seed, pattern, progress.update)
+            run_all(trial_journal, used, tried, rounds, seed, pattern, progress.finished)
         times_s = times(trial_journal, names)
-    if is_wanted(json):
+    if prints_text(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
         _report(
             console, choices, times_s, expected, without_effect, is_wall=pattern is None, all_notes=all_notes
@@ -214,7 +214,9 @@ def _report(
         return
     console.print()
     print_notes(console, expected.notes, everything=all_notes)
-    console.print(FittedTable(wording.expectation_headings(expected), wording.expectation_rows(expected, times_s)))
+    console.print(
+        FittedTable(wording.expectation_headings(expected), wording.expectation_rows(expected, times_s))
+    )
     if is_wall:
         console.print(
             "Measured times are of the whole command, including its start; expected times are from MPI_Init"
@@ -248,8 +250,7 @@ def _document(
 
 def _name_verify(console: Console, results: Results, tried: Sequence[TriedChoice], output: Path) -> None:
     """Print the commands that verify the tuning files; impossible for files from simulations."""
-    from offbeat.tuning.simulated import is_simulated
-    from offbeat.tuning.write import measured_library
+    from offbeat.tuning.write import is_simulated, measured_library
 
     if is_simulated(measured_library(results.provenance)):
         return

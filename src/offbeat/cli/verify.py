@@ -1,4 +1,4 @@
-"""``offbeat verify``: prove that the library obeys its tuning files."""
+"""``offbeat verify``: verify that the library obeys its tuning files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import result_directories
-from offbeat.cli.output import Json, encoded, is_wanted, stdout, write_json
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.cli.trace_options import TraceOption
 from offbeat.errors import RunFailed
 from offbeat.units import counted
@@ -34,47 +34,49 @@ def command(
     trace: TraceOption = None,
     json: Json = "",
 ) -> None:
-    """Prove, cell by cell, which algorithm runs with the tuning files, and that they break no legal call."""
+    """Prove, configuration by configuration, which algorithm runs with the tuning files, and that they break
+    no legal call."""
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.engines.progress import RunProgress
     from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.results.read import read_study
     from offbeat.trace.read import open_trace
-    from offbeat.tuning.manifest import read_manifest
-    from offbeat.tuning.proofs import disobeyed, legend, table, write_proofs
+    from offbeat.tuning.files import read_manifest
+    from offbeat.tuning.proofs import failed_rules, legend, table, write_proofs
     from offbeat.tuning.proofs import summary as summary_of
     from offbeat.tuning.prove_files import prove_files
-    from offbeat.tuning.verify_calls import sentences, write_tried
+    from offbeat.tuning.verify_calls import summary_lines, write_tried
 
     folder = tuning or directory / "tuning"
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
-    with RunProgress(doing="look at") as progress:
+    with RunProgress(doing="verify") as progress:
         manifest = read_manifest(folder)
         proofs, tried = prove_files(read_study(directory), manifest, mpi, folder, progress)
     write_proofs(proofs, folder)
     write_tried(tried, folder)
-    if is_wanted(json):
+    if prints_text(json):
         console = stdout()
         console.print(table(proofs.proofs))
-        said = [*legend(proofs.proofs), summary_of(proofs)]
+        lines = [*legend(proofs.proofs), summary_of(proofs)]
         if summary is not None:
-            said.append(f"The file {calls_affected_by_files(manifest.tuning, summary).sentence}.")
-        for sentence in [*said, *disobeyed(proofs), *manifest.tuning.insisted, *sentences(tried)]:
+            lines.append(f"The file {calls_affected_by_files(manifest.tuning, summary).sentence}.")
+        for sentence in [*lines, *failed_rules(proofs), *manifest.tuning.insisted, *summary_lines(tried)]:
             console.print(sentence, markup=False)
     write_json(json, lambda: encoded(proofs))
     if proofs.changed_files:
         raise RunFailed(
-            f"{', '.join(proofs.changed_files)} changed since 'offbeat export' wrote it; write the files anew"
+            f"{', '.join(proofs.changed_files)} changed since 'offbeat export' wrote it; write the files"
+            " again"
             " with 'offbeat export'"
         )
     if not proofs.all_obeyed:
         raise RunFailed(
-            f"{proofs.library} was not shown to obey the tuning files in {folder} everywhere;"
-            " the table above says where, and what ran instead"
+            f"{proofs.library} was not proved to obey all rules of the tuning files in {folder};"
+            " the table above shows which, and what ran instead"
         )
     if tried.broken:
         raise RunFailed(
             f"the tuning files in {folder} break {counted(len(tried.broken), 'legal call')} that"
-            f" {tried.library} gets right without them: {tried.broken[0].call}:"
-            f" {tried.broken[0].with_files}. 'offbeat export' writes files without what is known to be wrong"
+            f" {tried.library} computes correctly without them: {tried.broken[0].call}:"
+            f" {tried.broken[0].with_files}. 'offbeat export' omits algorithms that are known to be wrong"
         )

@@ -22,10 +22,10 @@ from offbeat.clock.summary import Ratios, Summary
 from offbeat.clock.tables import latency_grid, left_out, proofs, tables
 from offbeat.clock.verdict import sentence
 from offbeat.errors import BadInput
-from offbeat.report.alone import environment, style
 from offbeat.report.figures import grid_figure
 from offbeat.report.grids import Grid
-from offbeat.report.pictures import Album, Link, Shown
+from offbeat.report.pictures import Album, EmbeddedFigure, Link
+from offbeat.report.standalone_page import environment, style
 from offbeat.units import format_size
 
 
@@ -86,9 +86,9 @@ def _page(check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: 
     return environment("offbeat.clock").get_template("clock.html.j2").render(content)
 
 
-def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[Shown]]:
+def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[EmbeddedFigure]]:
     subject = f"{machine.library}, {machine.p} processes on {_hosts(machine)}"
-    made: dict[str, list[Shown]] = {"skew": [], "sync": [], "accuracy": []}
+    made: dict[str, list[EmbeddedFigure]] = {"skew": [], "sync": [], "accuracy": []}
     if found.skews:
         made["skew"] = [
             _shown(album, draw.skew_figure(found.skews, subject), "skew", "Exit skew of each start"),
@@ -109,8 +109,8 @@ def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[
     return made
 
 
-def _shown(album: Album, figure: Figure, name: str, alt: str) -> Shown:
-    return album.shown(figure, name, f"{alt}; the table has its numbers")
+def _shown(album: Album, figure: Figure, name: str, alt: str) -> EmbeddedFigure:
+    return album.embed(figure, name, f"{alt}; the table has its numbers")
 
 
 def _behind(ratios: Ratios, found: Summary, album: Album) -> list[Behind]:

@@ -15,7 +15,6 @@ from msgspec import Struct
 from rich.console import Console
 
 import offbeat
-from offbeat.progress_bar import ProgressBar
 from offbeat.clock import check_plan
 from offbeat.clock.check_plan import BARRIER, CheckSettings, Step
 from offbeat.clock.directory import Check, CheckDirectory
@@ -27,6 +26,7 @@ from offbeat.mpi import allocation, cores, launch
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
+from offbeat.progress_bar import ProgressBar
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
 BUSY_LOAD = 0.5

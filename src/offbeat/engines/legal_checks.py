@@ -11,9 +11,8 @@ from offbeat.engines.legal_calls import LegalCall, few_sizes, legal_calls
 from offbeat.engines.verdicts import Observation
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
 from offbeat.study import evidence
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall
 from offbeat.study.case import Case
-from offbeat.study.algorithm import WrongCall
 
 Forcing = Callable[[Algorithm, Case], tuple[LaunchSpec, list[str]]]
 """Algorithm and case → the launch in which it is forced, and the arguments of the driver's ``force`` in

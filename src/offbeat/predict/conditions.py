@@ -98,9 +98,9 @@ def conditions(
     known = [table.patterns[row] for row, kind in enumerate(table.kinds) if kind != "shape"]
     if requested and requested not in [*known, *(table.shapes[table.patterns.index(name)] for name in known)]:
         there = f"there are {', '.join(known)}" if known else "the results have none"
-        raise BadInput(f"--scenario {requested} was not measured with {table.cell}; {there}")
+        raise BadInput(f"--scenario {requested} was not measured with {table.configuration}; {there}")
     if not found:
-        raise BadInput(f"{table.cell} was measured under no pattern that a prediction can use")
+        raise BadInput(f"{table.configuration} was measured under no pattern that a prediction can use")
     return found, notes
 
 

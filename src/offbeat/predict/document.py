@@ -61,7 +61,7 @@ def _part(part: Part) -> dict[str, Any]:
         "share_of_ranks": calls.share,
         "last_delay_s": calls.last_delay_s,
         "skew_s": calls.skew_s,
-        "cell": part.table.cell,
+        "cell": part.table.configuration,
         "patterns": {name: one.pattern for name, one in part.conditions.items()},
     }
 

@@ -67,7 +67,7 @@ def _titles(figure: Figure, prediction: Prediction, has_runs: bool, height: floa
     more = f" and {len(prediction.parts) - 2} more" if len(prediction.parts) > 2 else ""
     about = f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes: {words}{more}"
     figure.text(0.02, 1 - 0.42 / height, _cut(about), fontsize=_POINTS, color=MUTED, parse_math=False)
-    library = _cut(prediction.parts[0].table.cell.library)
+    library = _cut(prediction.parts[0].table.configuration.library)
     figure.text(
         0.02, 1 - 0.6 / height, f"algorithms: {library}", fontsize=_POINTS, color=MUTED, parse_math=False
     )

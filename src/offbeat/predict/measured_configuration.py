@@ -13,8 +13,8 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.mpi.probe import FAMILIES, UnknownLibrary, read_library_version
 from offbeat.predict.recorded import TracedCalls
-from offbeat.select.coverage import answering, size_ranges
-from offbeat.select.table import Cell, DelayTable, delay_tables
+from offbeat.select.coverage import covering_size, size_ranges
+from offbeat.select.table import Configuration, DelayTable, delay_tables
 from offbeat.trace.tables import library_name
 from offbeat.units import format_size, format_time
 
@@ -61,22 +61,22 @@ def measurements(results: Results, library: str) -> Measurements:
 def configuration_for(calls: TracedCalls, source: Measurements) -> MeasuredConfiguration:
     """The configuration that represents some calls. Raises :class:`BadInput` without one."""
     where = source.results.directory
-    same = [table for table in source.tables if table.cell.collective == calls.collective]
+    same = [table for table in source.tables if table.configuration.collective == calls.collective]
     if not same:
-        available = ", ".join(dict.fromkeys(table.cell.collective for table in source.tables))
+        available = ", ".join(dict.fromkeys(table.configuration.collective for table in source.tables))
         raise BadInput(
             f"{calls.description}: {where} has no measurements of {calls.collective}, but of {available};"
             " measure it, or choose other calls of the trace with --collective"
         )
-    fitting = [table for table in same if table.cell.p == calls.processes]
+    fitting = [table for table in same if table.configuration.p == calls.processes]
     if not fitting:
-        available = ", ".join(str(p) for p in sorted({table.cell.p for table in same}))
+        available = ", ".join(str(p) for p in sorted({table.configuration.p for table in same}))
         raise BadInput(
             f"{calls.description} ran on {calls.processes} processes, and {where} has {calls.collective} on"
             f" p = {available}: the time of an algorithm depends on p; measure it with p = {calls.processes}"
         )
-    sizes = sorted({table.cell.bytes for table in fitting})
-    measured_bytes = answering(sizes, calls.size_bytes)
+    sizes = sorted({table.configuration.bytes for table in fitting})
+    measured_bytes = covering_size(sizes, calls.size_bytes)
     if measured_bytes is None:
         available = ", ".join(format_size(size) for size in sizes)
         low, high = size_ranges(sizes)[0][0], size_ranges(sizes)[-1][1]
@@ -91,7 +91,7 @@ def configuration_for(calls: TracedCalls, source: Measurements) -> MeasuredConfi
             f" than a factor of {FARTHEST:g}, which is too much to predict the time; measure it with"
             f" {format_size(calls.size_bytes)}"
         )
-    matching = [table for table in fitting if table.cell.bytes == measured_bytes]
+    matching = [table for table in fitting if table.configuration.bytes == measured_bytes]
     notes = [*_size_notes(calls, measured_bytes, sizes), *_ambiguity_note(matching, where)]
     return MeasuredConfiguration(table=matching[0], notes=[*notes, *_skew_note(calls, matching[0], source)])
 
@@ -101,7 +101,7 @@ def _size_notes(calls: TracedCalls, measured_bytes: int, sizes: list[int]) -> li
     if calls.least_bytes == calls.most_bytes == measured_bytes:
         return []
     notes = [f"{calls.collective} of {format_size(measured_bytes)} represents calls of {calls.size}"]
-    if any(answering(sizes, size) is None for size in (calls.least_bytes, calls.most_bytes)):
+    if any(covering_size(sizes, size) is None for size in (calls.least_bytes, calls.most_bytes)):
         notes.append(f"some of the sizes of {calls.description} are not covered by a measured size")
     return notes
 
@@ -110,7 +110,7 @@ def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
     """A note on the differences if several configurations match. Raises :class:`BadInput` for several
     libraries.
     """
-    first, others = matching[0].cell, [table.cell for table in matching[1:]]
+    first, others = matching[0].configuration, [table.configuration for table in matching[1:]]
     if not others:
         return []
     libraries = dict.fromkeys(cell.library for cell in (first, *others))
@@ -119,12 +119,16 @@ def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
             f"{where} has {first.collective} of {format_size(first.bytes)} on p = {first.p} for several"
             f" machines or libraries: {', '.join(libraries)}; give results of one of them"
         )
-    names = [name for name in Cell.__struct_fields__ if any(_differs(cell, name, first) for cell in others)]
+    names = [
+        name
+        for name in Configuration.__struct_fields__
+        if any(_differs(cell, name, first) for cell in others)
+    ]
     used = ", ".join(f"{name} {getattr(first, name)}" for name in names)
     return [f"{first.collective} was measured in {len(matching)} ways; the first is used: {used}"]
 
 
-def _differs(cell: Cell, name: str, first: Cell) -> bool:
+def _differs(cell: Configuration, name: str, first: Configuration) -> bool:
     return bool(getattr(cell, name) != getattr(first, name))
 
 

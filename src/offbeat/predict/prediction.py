@@ -99,7 +99,7 @@ def common(parts: Sequence[Part]) -> list[str]:
     """The conditions that all parts have. Raises :class:`BadInput` without any."""
     names = [name for name in NAMES if all(name in part.conditions for part in parts)]
     if not names:
-        cells = ", ".join(str(part.table.cell) for part in parts)
+        cells = ", ".join(str(part.table.configuration) for part in parts)
         raise BadInput(f"{cells} were measured under different kinds of patterns; predict them separately")
     return names
 
@@ -152,14 +152,14 @@ def by_algorithm(
     table = part.table
     if ran and ran not in table.algorithms:
         raise BadInput(
-            f"--ran {ran} was not measured for {table.cell}; there are {', '.join(table.algorithms)}"
+            f"--ran {ran} was not measured for {table.configuration}; there are {', '.join(table.algorithms)}"
         )
     expected = [
         ExpectedRun(
             name=name,
             algorithms=[name],
             run_s=run_times(recorded, [part], [name]),
-            barred="the library's own decision" if name == DEFAULT else table.barred.get(name, ""),
+            barred="the library's own decision" if name == DEFAULT else table.excluded.get(name, ""),
         )
         for name in table.algorithms
     ]
@@ -204,12 +204,12 @@ def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[C
     """The choices of a rule; for a condition, in the configurations of these parts."""
     if rule not in ("scenario", "replay"):
         return choose(source.results, rule, bootstrap=0)
-    patterns = {part.table.cell: part.conditions[rule].pattern for part in parts}
+    patterns = {part.table.configuration: part.conditions[rule].pattern for part in parts}
     return [
         one
         for pattern in dict.fromkeys(patterns.values())
         for one in choose(source.results, f"scenario:{pattern}", bootstrap=0)
-        if patterns.get(one.cell) == pattern
+        if patterns.get(one.configuration) == pattern
     ]
 
 
@@ -224,8 +224,8 @@ def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part]
     except RunFailed:  # every decision is left to the library
         return lambda part: DEFAULT
     except BadInput:
-        algorithm_of = {one.cell: one.algorithm for one in chosen}
-        return lambda part: algorithm_of.get(part.table.cell, DEFAULT)
+        algorithm_of = {one.configuration: one.algorithm for one in chosen}
+        return lambda part: algorithm_of.get(part.table.configuration, DEFAULT)
 
     def algorithm(part: Part) -> str:
         calls = part.calls

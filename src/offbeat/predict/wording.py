@@ -50,7 +50,7 @@ def head(prediction: Prediction) -> list[str]:
         f" ({spent / run.spent_s if run.spent_s > 0 else 0.0:.1%} of the time in collectives):",
     ]
     for part in prediction.parts:
-        calls, cell = part.calls, part.table.cell
+        calls, cell = part.calls, part.table.configuration
         lines.append(
             f"  {calls.description}: {counted(calls.number, 'call')}, d̂ {format_time(calls.last_delay_s)}"
             f" ({calls.total_s / run.run_s:.1%}); measured as {cell} ({cell.library})"
@@ -193,7 +193,7 @@ def _legend(prediction: Prediction) -> list[str]:
         return legend
     for one in prediction.expected:
         words = [
-            f"{part.table.cell} {name if name != DEFAULT else 'left to the library'}"
+            f"{part.table.configuration} {name if name != DEFAULT else 'left to the library'}"
             for part, name in zip(prediction.parts, one.algorithms, strict=True)
         ]
         legend.append(f"{one.name}: {'; '.join(dict.fromkeys(words))}")

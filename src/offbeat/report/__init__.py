@@ -1,1 +1,1 @@
-"""The report: tables and pictures of a study in one HTML file."""
+"""The HTML report of a study, its figures, and their files."""

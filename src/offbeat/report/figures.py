@@ -1,7 +1,7 @@
-"""Pictures of a report: one function a picture, each returning a matplotlib figure of a stated size.
+"""Figures of a report as matplotlib figures.
 
-Tables are laid out in inches from measured text, so that four algorithms and forty are equally readable: the
-picture grows, the type stays.
+Tables are laid out in inches from measured text: with more algorithms the figure grows and the type size
+stays the same.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from offbeat.report.sheet import Sheet, width_of, wrapped
 from offbeat.select import wording
 
 _MARGIN, _LINE = 0.15, 0.2
-_BAR, _COST_ROW = 3.2, 0.28
+_BAR, _PENALTY_ROW = 3.2, 0.28
 _BARS = 128
 
 
-class Drawn(Struct, frozen=True, kw_only=True):
+class PatternPlot(Struct, frozen=True, kw_only=True):
     """A pattern to draw: its label, a remark, and the delay of each rank in any unit.
 
-    ``band`` is between which delays most calls of a replay lie, of which ``delays`` is the mean.
+    For a replay ``delays`` is the mean over the calls, and ``band`` the range of most calls.
     """
 
     label: str
@@ -41,20 +41,20 @@ class Drawn(Struct, frozen=True, kw_only=True):
     band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
-class Cost(Struct, frozen=True, kw_only=True):
-    """What a choice that ignores arrival patterns costs in one cell; ``share`` is 0.1 for 10% longer."""
+class Penalty(Struct, frozen=True, kw_only=True):
+    """The penalty of ignoring arrival patterns in one configuration; ``share`` is 0.1 for 10% slower."""
 
-    cell: str
+    configuration: str
     selected: str
     no_delay_winner: str
     share: float
 
 
 class _Layout(Struct, frozen=True, kw_only=True):
-    """Where the parts of a grid stand, in inches."""
+    """The positions of the parts of a grid, in inches."""
 
     points: float
-    upright: bool
+    vertical: bool
     label: float
     column: float
     row: float
@@ -88,22 +88,22 @@ def grid_figure(grid: Grid) -> Figure:
 
 
 def _points(grid: Grid) -> float:
-    return 8.0 if grid.crowded else 9.0
+    return 8.0 if grid.is_wide else 9.0
 
 
 def _layout(grid: Grid, inner: float, caption_lines: int, legend_lines: int) -> _Layout:
     points = _points(grid)
-    upright = grid.crowded
+    vertical = grid.is_wide
     row = 0.40 if any(square.small for row in grid.rows for square in row.squares) else 0.30
     if any(row_.heading.remark for row_ in grid.rows):
         row = max(row, 0.36)
-    head = _head_height(grid.columns, points, upright=upright)
+    head = _head_height(grid.columns, points, vertical=vertical)
     titles = max(width_of(grid.title, 11, bold=True), width_of(grid.subject, 9))
     top = _MARGIN + 0.5
     body = len(grid.rows) * row + (0.08 if _first_summary(grid) else 0)
     return _Layout(
         points=points,
-        upright=upright,
+        vertical=vertical,
         label=_label_width(grid, points),
         column=_column_width(grid, points),
         row=row,
@@ -121,17 +121,17 @@ def _label_width(grid: Grid, points: float) -> float:
 
 
 def _column_width(grid: Grid, points: float) -> float:
-    """Wide enough for every square, and for the headings unless they stand upright."""
+    """The width for every square, and for the headings unless they are vertical."""
     squares = [square for row in grid.rows for square in row.squares]
-    widths = [width_of(_face(square), points) for square in squares]
+    widths = [width_of(_square_text(square), points) for square in squares]
     widths += [width_of(square.small, points - 1.5) for square in squares]
-    if not grid.crowded:
+    if not grid.is_wide:
         widths += [width_of(line, points) for column in grid.columns for line in _name_lines(column.name)]
         widths += [width_of(line, points - 2) for column in grid.columns for line in _remark_lines(column)]
     return max([*widths, 0.42]) + 0.12
 
 
-def _face(square: Square) -> str:
+def _square_text(square: Square) -> str:
     return f"{square.text} {square.mark}".rstrip()
 
 
@@ -146,18 +146,19 @@ def _remark_lines(heading: Heading) -> list[str]:
     return [part for part in heading.remark.split(", ") if part]
 
 
-def _head_height(columns: Sequence[Heading], points: float, *, upright: bool) -> float:
-    if upright:
+def _head_height(columns: Sequence[Heading], points: float, *, vertical: bool) -> float:
+    if vertical:
         return (
-            max(width_of(line, points, bold=True) for column in columns for line in _upright(column)) + 0.12
+            max(width_of(line, points, bold=True) for column in columns for line in _vertical_lines(column))
+            + 0.12
         )
     names = max((len(_name_lines(column.name)) for column in columns), default=1)
     remarks = max((len(_remark_lines(column)) for column in columns), default=0)
     return names * 0.16 + remarks * 0.13 + 0.1
 
 
-def _upright(column: Heading) -> list[str]:
-    """The lines of a heading that stands upright: the name, its parameters, the remark."""
+def _vertical_lines(column: Heading) -> list[str]:
+    """The lines of a vertical heading: the name, its parameters, the remark."""
     base, bracket, rest = column.name.partition("(")
     return [line for line in (base, bracket + rest, column.remark) if line]
 
@@ -168,8 +169,8 @@ def _draw_headings(sheet: Sheet, columns: Sequence[Heading], layout: _Layout) ->
     for j, column in enumerate(columns):
         x = _MARGIN + layout.label + (j + 0.5) * layout.column
         weight = "bold" if column.strong else "normal"
-        if layout.upright:
-            _draw_upright(sheet, _upright(column), x, bottom, layout.points, weight)
+        if layout.vertical:
+            _draw_vertical(sheet, _vertical_lines(column), x, bottom, layout.points, weight)
             continue
         lines = [(line, layout.points, 0.16, INK) for line in _name_lines(column.name)]
         lines += [(line, layout.points - 2, 0.13, MUTED) for line in _remark_lines(column)]
@@ -179,10 +180,10 @@ def _draw_headings(sheet: Sheet, columns: Sequence[Heading], layout: _Layout) ->
             y -= height
 
 
-def _draw_upright(
+def _draw_vertical(
     sheet: Sheet, lines: Sequence[str], x: float, bottom: float, points: float, weight: str
 ) -> None:
-    """Lines of text that read upwards, side by side around ``x``."""
+    """Vertical lines of text, side by side around ``x``."""
     for place, line in enumerate(lines):
         across = x + (place - (len(lines) - 1) / 2) * 0.14
         sheet.text(across, bottom, line, points, rotation=90, va="bottom", ha="center", weight=weight)
@@ -203,7 +204,13 @@ def _draw_row(sheet: Sheet, row: Row, y: float, layout: _Layout) -> None:
         lift = 0.07 if square.small else 0
         centre = x + layout.column / 2
         sheet.text(
-            centre, middle - lift, _face(square), layout.points, ha="center", color=colour, weight=weight
+            centre,
+            middle - lift,
+            _square_text(square),
+            layout.points,
+            ha="center",
+            color=colour,
+            weight=weight,
         )
         if square.small:
             sheet.text(centre, middle + 0.1, square.small, layout.points - 1.5, ha="center", color=colour)
@@ -244,7 +251,7 @@ def _draw_legend(sheet: Sheet, lines: Sequence[Sequence[Key]], y: float) -> None
         y += _LINE
 
 
-def pattern_figure(patterns: Sequence[Drawn], subject: str) -> Figure:
+def pattern_figure(patterns: Sequence[PatternPlot], subject: str) -> Figure:
     """Small multiples of the arrival patterns: each rank's delay as a share of the largest (figure 3)."""
     columns = min(4, max(1, len(patterns)))
     rows = max(1, -(-len(patterns) // columns))
@@ -271,7 +278,7 @@ def pattern_figure(patterns: Sequence[Drawn], subject: str) -> Figure:
     return figure
 
 
-def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> None:
+def _draw_pattern(axis: Axes, pattern: PatternPlot, *, first: bool, last: bool) -> None:
     """One small multiple; ``first`` in its row and ``last`` in its column carry the axes' names."""
     delays = np.asarray(pattern.delays, dtype=float)
     largest = delays.max(initial=0.0) if pattern.band is None else pattern.band[1].max(initial=delays.max())
@@ -282,7 +289,7 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
         axis.plot(np.arange(len(shares)), shares, linestyle="none", marker=".", markersize=3, color=INK)
     else:
         latest, each = maxima_by_group(shares, _BARS)
-        ranks = f"rank (bars: the latest of {each})"
+        ranks = f"rank (bars: maximum of {each})"
         if pattern.band is None:
             axis.bar(np.arange(len(latest)) * each + (each - 1) / 2, latest, width=each, color=BLUE)
         else:
@@ -307,7 +314,7 @@ def _draw_pattern(axis: Axes, pattern: Drawn, *, first: bool, last: bool) -> Non
 
 
 def _draw_band(axis: Axes, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
-    """From the smaller to the larger delay: an upright line a rank, or a band where there are many."""
+    """The range of delays: a vertical line per rank, or a band if there are many ranks."""
     if len(high) <= DOTS:
         axis.vlines(np.arange(len(high)), low, high, color=ORANGE, linewidth=2 if len(high) <= 16 else 1)
         return
@@ -317,34 +324,35 @@ def _draw_band(axis: Axes, low: NDArray[np.float64], high: NDArray[np.float64]) 
 
 
 def _edges(ranks: int, each: int) -> NDArray[np.float64]:
-    """Where bars of so many ranks begin and end."""
+    """The edges of bars of ``each`` ranks."""
     return np.append(np.arange(0, ranks, each), ranks) - 0.5
 
 
-def cost_figure(costs: Sequence[Cost], subject: str, full_bar: float) -> Figure:
-    """How much worse the no-delay winner scores than the selected algorithm, a bar a cell.
+def penalty_figure(penalties: Sequence[Penalty], subject: str, full_bar: float) -> Figure:
+    """The slowdown of the no-delay winner against the selected algorithm, one bar per configuration.
 
-    ``full_bar`` is the share that the longest possible bar stands for: the same in pictures to be compared.
+    ``full_bar`` is the share that the longest bar represents, the same in all figures of a report.
     """
-    label = max((width_of(cost.cell, 9) for cost in costs), default=1.0) + 0.2
-    words = [_cost_words(cost) for cost in costs]
-    lengths = [_BAR * max(cost.share, 0) / full_bar for cost in costs]
-    end = max((length + width_of(text, 8) for length, text in zip(lengths, words, strict=True)), default=1.0)
+    label = max((width_of(penalty.configuration, 9) for penalty in penalties), default=1.0) + 0.2
+    texts = [_penalty_text(penalty) for penalty in penalties]
+    lengths = [_BAR * max(penalty.share, 0) / full_bar for penalty in penalties]
+    end = max((length + width_of(text, 8) for length, text in zip(lengths, texts, strict=True)), default=1.0)
     width = max(label + end + 0.2, width_of(subject, 8.5), 4.0) + 2 * _MARGIN
-    sheet = Sheet(width, 0.8 + len(costs) * _COST_ROW)
-    sheet.text(_MARGIN, 0.22, "What it costs to choose without arrival patterns", 11, weight="bold")
+    sheet = Sheet(width, 0.8 + len(penalties) * _PENALTY_ROW)
+    sheet.text(_MARGIN, 0.22, "Penalty of ignoring arrival patterns", 11, weight="bold")
     sheet.text(_MARGIN, 0.45, subject, 8.5, color=MUTED)
     left = _MARGIN + label
-    for place, (cost, length, text) in enumerate(zip(costs, lengths, words, strict=True)):
-        y = 0.8 + place * _COST_ROW
-        sheet.text(left - 0.1, y, cost.cell, 9, ha="right")
+    for place, (penalty, length, text) in enumerate(zip(penalties, lengths, texts, strict=True)):
+        y = 0.8 + place * _PENALTY_ROW
+        sheet.text(left - 0.1, y, penalty.configuration, 9, ha="right")
         sheet.axes.add_patch(Rectangle((left, y - 0.09), length, 0.18, facecolor=ORANGE, edgecolor="none"))
         sheet.text(left + length + 0.08, y, text, 8)
-    sheet.axes.plot([left, left], [0.65, 0.65 + len(costs) * _COST_ROW], color=GREY, linewidth=1)
+    sheet.axes.plot([left, left], [0.65, 0.65 + len(penalties) * _PENALTY_ROW], color=GREY, linewidth=1)
     return sheet.finished()
 
 
-def _cost_words(cost: Cost) -> str:
-    if cost.selected == cost.no_delay_winner:
-        return f"same choice: {cost.selected}"
-    return f"{labels.typeset(wording.cost(cost.share))}: {cost.no_delay_winner} instead of {cost.selected}"
+def _penalty_text(penalty: Penalty) -> str:
+    if penalty.selected == penalty.no_delay_winner:
+        return f"same choice: {penalty.selected}"
+    slowdown = labels.typeset(wording.cost(penalty.share))
+    return f"{slowdown}: {penalty.no_delay_winner} instead of {penalty.selected}"

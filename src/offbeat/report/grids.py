@@ -1,9 +1,8 @@
-"""The three tables of a cell as the paper's figures 5, 6 and 8 show them, ready to be drawn.
+"""The three tables of a configuration, as in the paper's figures 5, 6 and 8.
 
-A :class:`Grid` says what stands in each square and which tone and mark it has. The page draws it as an HTML
-table and :mod:`offbeat.report.figures` as a picture: both show the same numbers in the same tones because
-both are drawn from here. Every tone has a mark or a number beside it, so that nothing is told by colour
-alone.
+A :class:`Grid` holds the text, tone and mark of each square. The page draws it as an HTML table and
+:mod:`offbeat.report.figures` as a picture, with the same numbers and tones. Every tone has a mark or a number
+beside it, so that squares do not differ only by colour.
 """
 
 from __future__ import annotations
@@ -13,26 +12,33 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.report import labels
-from offbeat.report.cells import CellView
+from offbeat.report.configurations import ConfigurationView
 from offbeat.select import rules, wording
 from offbeat.select.table import NO_DELAY, DelayTable
 from offbeat.study.algorithm import DEFAULT
-from offbeat.study.case import SAME_SKEW
 
 LIMIT = 0.25
-"""How much faster or slower than under no_delay counts as a change (the paper's 25%)."""
+"""A relative change against no_delay above this counts as faster or slower (the paper's 25%)."""
 
-CROWDED = 16
-"""With more columns than this a grid is crowded."""
+WIDE = 16
+"""A grid with more columns than this is wide."""
 
 RATIO_STEPS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0)
-"""Upper ends of the tones of normalised delays; the last tone has none."""
+"""Upper limits of the tones of normalised delays; the last tone has none."""
+
+
+SKEWS = {
+    "own": "Each algorithm’s skew is relative to its own run time, as in the paper’s figure 6.",
+    "same": "All algorithms had the same skew (in the paper’s figure 6 each skew is relative to the"
+    " algorithm’s"
+    " own run time: policy ‘own’).",
+    "": "",
+}
+"""The reference of the skews (:attr:`DelayTable.skews`), as a sentence."""
 
 
 class Square(Struct, frozen=True, kw_only=True):
-    """One square: its number, the mark behind it, a smaller second number, a note to hover over, and the
-    tone.
-    """
+    """One square: its number, a mark after it, a smaller second number, a tooltip, and the tone."""
 
     text: str
     tone: str = "plain"
@@ -43,8 +49,7 @@ class Square(Struct, frozen=True, kw_only=True):
 
 class Heading(Struct, frozen=True, kw_only=True):
     """The heading of a row or column; ``remark`` is a second, smaller line; the selected algorithm's is
-    strong.
-    """
+    strong."""
 
     name: str
     remark: str = ""
@@ -52,7 +57,7 @@ class Heading(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """A row of squares; ``summary`` rows are set apart from the patterns."""
+    """A row of squares; ``summary`` rows are separated from the patterns."""
 
     heading: Heading
     squares: list[Square]
@@ -69,8 +74,7 @@ class Key(Struct, frozen=True, kw_only=True):
 
 class Grid(Struct, frozen=True, kw_only=True):
     """A table of patterns × algorithms. ``kind`` names files and anchors; ``caption`` says what the numbers
-    are.
-    """
+    are."""
 
     kind: str
     title: str
@@ -81,27 +85,27 @@ class Grid(Struct, frozen=True, kw_only=True):
     keys: list[Key]
 
     @property
-    def crowded(self) -> bool:
-        """Whether there are so many columns that headings stand upright and squares are narrow."""
-        return len(self.columns) > CROWDED
+    def is_wide(self) -> bool:
+        """Whether there are so many columns that headings are vertical and squares narrow."""
+        return len(self.columns) > WIDE
 
 
-def grids(view: CellView, within: float) -> list[Grid]:
-    """The grids of a cell; none where nothing was measured, no robustness where no_delay is missing.
+def grids(view: ConfigurationView, within: float) -> list[Grid]:
+    """The grids of a configuration; none if nothing was measured, no robustness without no_delay.
 
     ``within`` is the share by which an algorithm of the good set may be slower than the fastest.
     """
     table = view.table
     if table is None:
         return []
-    found = [last_delay_grid(view, table, within)]
+    grids = [last_delay_grid(view, table, within)]
     if NO_DELAY in table.patterns and len(table.patterns) > 1:
-        found.append(robustness_grid(view, table))
-    found.append(normalised_grid(view, table))
-    return found
+        grids.append(robustness_grid(view, table))
+    grids.append(normalised_grid(view, table))
+    return grids
 
 
-def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
+def last_delay_grid(view: ConfigurationView, table: DelayTable, within: float) -> Grid:
     """Last delays, the good set of each row marked (the paper's figure 5)."""
     unit, per_second = wording.common_unit(table.last_delay_s)
     good = table.good(within)
@@ -114,7 +118,7 @@ def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
         return Square(
             text=_number(table.last_delay_s[i, j] * per_second),
             tone=tone,
-            mark=("✓" if good[i, j] else "") + ("*" if _incomplete(table, i, j) else ""),
+            mark=("✓" if good[i, j] else "") + ("*" if table.is_incomplete(i, j) else ""),
             note=notes.get((table.patterns[i], table.algorithms[j]), ""),
         )
 
@@ -146,7 +150,7 @@ def last_delay_grid(view: CellView, table: DelayTable, within: float) -> Grid:
     )
 
 
-def robustness_grid(view: CellView, table: DelayTable) -> Grid:
+def robustness_grid(view: ConfigurationView, table: DelayTable) -> Grid:
     """Change of the last delay against no_delay, in classes of ±25% (the paper's figure 6)."""
     change, classes = table.robustness(), table.robustness_class(LIMIT)
     marks = {"faster": "▼", "slower": "▲"}
@@ -164,7 +168,7 @@ def robustness_grid(view: CellView, table: DelayTable) -> Grid:
         title=f"Robustness: {labels.LAST_DELAY} against no_delay",
         subject=view.title,
         caption=f"{labels.LAST_DELAY} / {labels.LAST_DELAY} under no_delay {labels.MINUS} 1, without unit: "
-        f"{labels.MINUS}0.50 means half as long, +1.00 twice as long. {_skew_sentence(table)}",
+        f"{labels.MINUS}0.50 means half as long, +1.00 twice as long. {SKEWS[table.skews]}",
         columns=_columns(view, table),
         rows=[
             Row(heading=headings[i], squares=[square(i, j) for j in range(len(table.algorithms))])
@@ -180,7 +184,7 @@ def robustness_grid(view: CellView, table: DelayTable) -> Grid:
     )
 
 
-def normalised_grid(view: CellView, table: DelayTable) -> Grid:
+def normalised_grid(view: ConfigurationView, table: DelayTable) -> Grid:
     """Rows relative to their fastest, times in parentheses, averages below (the paper's figure 8)."""
     unit, per_second = wording.common_unit(table.last_delay_s)
     ratios = table.normalised()
@@ -191,7 +195,7 @@ def normalised_grid(view: CellView, table: DelayTable) -> Grid:
         absolute = _number(table.last_delay_s[i, j] * per_second)
         return Square(text=wording.ratio(ratios[i, j]), tone=_ratio_tone(ratios[i, j]), small=f"({absolute})")
 
-    shown = [
+    patterns = [
         Row(heading=heading, squares=[square(i, j) for j in range(len(table.algorithms))])
         for i, heading in enumerate(_row_headings(view, table))
     ]
@@ -200,34 +204,23 @@ def normalised_grid(view: CellView, table: DelayTable) -> Grid:
         title=f"{labels.LAST_DELAY} relative to each row's fastest",
         subject=view.title,
         caption=f"1 is the fastest of a row; in parentheses the measured {labels.LAST_DELAY} in {unit}. "
-        "The averages weigh every row the same; the smallest is the most robust by the rule ‘average’."
-        + _counted_once(table),
+        "The averages give every row the same weight; the rule ‘average’ selects the smallest."
+        + _superseded(table),
         columns=_columns(view, table),
-        rows=shown + _average_rows(table),
+        rows=patterns
+        + [_average_row(table, name, rule) for name, rule in rules.average_rules(table).items()],
         keys=_ratio_keys() + _missing_key(table),
     )
 
 
-def _counted_once(table: DelayTable) -> str:
-    """Which rows do not count in the average with scenarios, because a replay of the same calls does."""
-    pairs = rules.stood_for(table).items()
-    shown = ", ".join(f"{table.patterns[i]} ({table.patterns[replay]} does)" for i, replay in pairs)
-    return (
-        f" With scenarios, what was recorded from the same calls counts once: not {shown}." if shown else ""
-    )
+def _superseded(table: DelayTable) -> str:
+    """The rows that are not averaged with scenarios because a replay of the same calls is."""
+    pairs = rules.superseded_rows(table).items()
+    names = ", ".join(f"{table.patterns[i]} ({table.patterns[replay]} is)" for i, replay in pairs)
+    return f" With scenarios, patterns of the same calls are averaged once: not {names}." if names else ""
 
 
-def _average_rows(table: DelayTable) -> list[Row]:
-    """The scores of the average rule, without and (where there are any) with the scenarios."""
-    rows = [_average_row(table, "average", include_scenarios=False)]
-    if table.recorded:
-        rows[0] = _average_row(table, "average without scenarios", include_scenarios=False)
-        rows.append(_average_row(table, "average with scenarios", include_scenarios=True))
-    return rows
-
-
-def _average_row(table: DelayTable, name: str, *, include_scenarios: bool) -> Row:
-    rule = rules.parse("average", include_scenarios=include_scenarios)
+def _average_row(table: DelayTable, name: str, rule: rules.Rule) -> Row:
     scores = rule.scores(table) | rule.reference_scores(table)
     squares = [
         Square(text=wording.ratio(scores[algorithm], decimals=3), tone=_ratio_tone(scores[algorithm]))
@@ -238,13 +231,13 @@ def _average_row(table: DelayTable, name: str, *, include_scenarios: bool) -> Ro
     return Row(heading=Heading(name=name), squares=squares, summary=True)
 
 
-def _columns(view: CellView, table: DelayTable) -> list[Heading]:
+def _columns(view: ConfigurationView, table: DelayTable) -> list[Heading]:
     choice = view.choice
 
     def remark(name: str) -> str:
-        remarks = [table.barred.get(name, "")]
+        remarks = [table.excluded.get(name, "")]
         if name == DEFAULT:
-            remarks.append("the library’s choice")
+            remarks.append("the library’s default")
         if choice and name == choice.algorithm:
             remarks.append("selected")
         if choice and name == choice.no_delay_winner:
@@ -255,7 +248,7 @@ def _columns(view: CellView, table: DelayTable) -> list[Heading]:
     return [Heading(name=name, remark=remark(name), strong=name == chosen) for name in table.algorithms]
 
 
-def _row_headings(view: CellView, table: DelayTable) -> list[Heading]:
+def _row_headings(view: ConfigurationView, table: DelayTable) -> list[Heading]:
     """The patterns with the largest delay that each was applied with."""
     spans = view.cases.group_by("pattern").agg(
         pl.col("skew_s").min().alias("low"), pl.col("skew_s").max().alias("high")
@@ -274,8 +267,8 @@ def _row_headings(view: CellView, table: DelayTable) -> list[Heading]:
     return [Heading(name=pattern, remark=remark(pattern)) for pattern in table.patterns]
 
 
-def _notes(view: CellView, table: DelayTable) -> dict[tuple[str, str], str]:
-    """What hovering over a square tells: the confidence interval and the repetitions."""
+def _notes(view: ConfigurationView, table: DelayTable) -> dict[tuple[str, str], str]:
+    """The tooltips of squares: the confidence interval and the repetitions."""
     spread = {
         (pattern, algorithm): _interval(table.low_s[i, j], table.high_s[i, j])
         for i, pattern in enumerate(table.patterns)
@@ -283,7 +276,7 @@ def _notes(view: CellView, table: DelayTable) -> dict[tuple[str, str], str]:
     }
     rows = view.cases.select("pattern", "algorithm", "repetitions", "invalid").iter_rows()
     return {
-        (pattern, algorithm): f"{spread.get((pattern, algorithm), '')}{_repeated(repetitions, invalid)}"
+        (pattern, algorithm): f"{spread.get((pattern, algorithm), '')}{_repetitions(repetitions, invalid)}"
         for pattern, algorithm, repetitions, invalid in rows
     }
 
@@ -294,7 +287,7 @@ def _interval(low_s: float, high_s: float) -> str:
     )
 
 
-def _repeated(repetitions: int | None, invalid: int | None) -> str:
+def _repetitions(repetitions: int | None, invalid: int | None) -> str:
     return f"{labels.count(repetitions or 0, 'repetition')}" + (f", {invalid} invalid" if invalid else "")
 
 
@@ -314,34 +307,14 @@ def _reference_key(table: DelayTable) -> list[Key]:
     return [Key(tone="plain", mark="", meaning="for reference only: never selected")]
 
 
-def _incomplete(table: DelayTable, i: int, j: int) -> bool:
-    return table.incomplete is not None and bool(table.incomplete[i, j])
-
-
-def _any_incomplete(table: DelayTable) -> bool:
-    return table.incomplete is not None and bool(table.incomplete.any())
-
-
 def _incomplete_sentence(table: DelayTable) -> str:
-    """What the star means, where there is one."""
-    if not _any_incomplete(table):
+    """The meaning of the star, if there is one."""
+    if table.incomplete is None or not table.incomplete.any():
         return ""
-    partial = any(_incomplete(table, i, j) for i in table.replays for j in range(len(table.algorithms)))
+    partial = table.incomplete[table.replays].any()
     return " * marks medians of too few repetitions" + (
         ", and means over some of a replay's calls." if partial else "."
     )
-
-
-def _skew_sentence(table: DelayTable) -> str:
-    """How the skews were set: the paper's robustness gives each algorithm a skew of its own runtime."""
-    if table.skew_policy == "own":
-        return "Each algorithm’s skew refers to its own runtime, as in the paper’s figure 6."
-    if table.skew_policy in SAME_SKEW:
-        return (
-            "All algorithms had the same skew"
-            " (the paper’s figure 6 refers each one’s skew to its own runtime: policy ‘own’)."
-        )
-    return ""
 
 
 def _number(value: float) -> str:
@@ -353,5 +326,9 @@ def _ratio_tone(value: float) -> str:
 
 
 def _ratio_keys() -> list[Key]:
-    words = [f"≤ {RATIO_STEPS[0]:g}", *(f"to {step:g}" for step in RATIO_STEPS[1:]), f"> {RATIO_STEPS[-1]:g}"]
-    return [Key(tone=f"ratio{i}", mark=word, meaning="") for i, word in enumerate(words)]
+    ranges = [
+        f"≤ {RATIO_STEPS[0]:g}",
+        *(f"to {step:g}" for step in RATIO_STEPS[1:]),
+        f"> {RATIO_STEPS[-1]:g}",
+    ]
+    return [Key(tone=f"ratio{i}", mark=text, meaning="") for i, text in enumerate(ranges)]

@@ -1,8 +1,7 @@
 """The report: one HTML file that opens without a network, and its pictures as files.
 
-:func:`write_report` gathers what the other modules of this room make of the results and fills the template.
-Numbers come from the selection's tables; every text that comes from results is escaped by the template
-engine.
+:func:`write_report` collects the data of the other modules and fills the template. Numbers come from the
+selection's tables; the template engine escapes every text that comes from results.
 """
 
 from __future__ import annotations
@@ -20,12 +19,11 @@ from plotly.offline import get_plotlyjs
 import offbeat
 from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
-from offbeat.report import figures, found, interactive, labels, measured, patterns, verdict, warnings
-from offbeat.report.cells import CellView, views
+from offbeat.report import facts, figures, labels, outcome, plot_data, standalone_page
+from offbeat.report.configurations import ConfigurationView, views
 from offbeat.report.grids import Grid, grids
-from offbeat.report.palette import TONES
-from offbeat.report.pictures import Album, Link, Progress, Shown
-from offbeat.report.use import Use, use
+from offbeat.report.pictures import Album, EmbeddedFigure, Link, Progress
+from offbeat.report.tuning_status import TuningStatus, tuning_status
 from offbeat.results.read import read_study_toml
 from offbeat.select import wording
 from offbeat.select.choose import Selection
@@ -36,8 +34,8 @@ from offbeat.units import format_size
 if TYPE_CHECKING:
     from offbeat.results.read import Results
 
-OPEN_CELLS = 3
-"""How many cells are unfolded when the page opens."""
+OPEN_CONFIGURATIONS = 3
+"""The number of configurations that are expanded when the page opens."""
 
 
 def write_report(
@@ -51,8 +49,8 @@ def write_report(
 ) -> Path:
     """Write the report of some results and return its path: ``output``, or report.html in ``directory``.
 
-    ``pictures`` is the folder for every picture as PNG, PDF and SVG; None writes none. ``progress`` is called
-    after each picture. Raises :class:`BadInput` when a file cannot be written.
+    ``pictures`` is the folder for every figure as PNG, PDF and SVG; None writes none. ``progress`` is called
+    after each figure. Raises :class:`BadInput` if a file cannot be written.
     """
     output = output or directory / "report.html"
     page = _page(results, selection, directory, Album(pictures, output.absolute().parent, progress))
@@ -60,7 +58,7 @@ def write_report(
         output.parent.mkdir(parents=True, exist_ok=True)
         if output.is_symlink():
             raise BadInput(
-                f"{output} is a symbolic link, and the report would overwrite what it leads to;"
+                f"{output} is a symbolic link, and the report would overwrite its target;"
                 " remove the link, or give another --output."
             )
         write_atomically(output, page.encode())
@@ -71,22 +69,22 @@ def write_report(
 
 
 def _page(results: Results, selection: Selection, directory: Path, album: Album) -> str:
-    shown = views(results.cases, selection)
-    written = use(directory, selection)
+    all_views = views(results.cases, selection)
+    status = tuning_status(directory, selection)
     content = (
         _about(results)
-        | _outcome(results, selection, shown, written)
-        | _pictures(results, selection, shown, album)
-        | _cells(shown)
-        | _plot(shown, results.repetitions)
+        | _outcome(results, selection, all_views, status)
+        | _pictures(results, selection, all_views, album)
+        | _configurations(all_views)
+        | _plot(all_views, results.repetitions)
         | {
-            "found": found.found(results),
-            "marks": found.MARKS,
-            "meanings": found.MEANINGS,
-            "quality": measured.quality(results),
-            "machine": measured.machine(results.provenance),
+            "collectives": facts.algorithm_verdicts(results),
+            "marks": facts.MARKS,
+            "meanings": facts.MEANINGS,
+            "quality": facts.quality(results),
+            "machine": facts.machine(results.provenance),
             "study_text": _study_text(results.directory),
-            "use": written,
+            "tuning": status,
             "directory": directory,
             "pictures_directory": album.directory,
         }
@@ -95,38 +93,32 @@ def _page(results: Results, selection: Selection, directory: Path, album: Album)
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("offbeat.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = standalone_page.environment("offbeat.report")
     environment.filters |= {
         "name": _breakable,
-        "size": lambda view: labels.size_label(view.cell),
+        "size": lambda view: labels.size_label(view.configuration),
         "confidence": wording.confidence,
         "percent": wording.percent,
         "ratio": partial(wording.ratio, decimals=3),
         "cost": lambda share: labels.typeset(wording.cost(share)),
         "short": short,
-        "words": lambda status: status.replace("_", " "),
+        "spaced": lambda status: status.replace("_", " "),
     }
     return environment
 
 
 def _breakable(name: str) -> Markup:
-    """A name, escaped, that may break behind underscores and before brackets."""
+    """A name, escaped, with line breaks allowed after underscores and before brackets."""
     return Markup(str(escape(name)).replace("_", "_<wbr>").replace("(", "<wbr>("))
 
 
 def _about(results: Results) -> dict[str, Any]:
-    """Title, what was measured, and what makes the page look and act as it does."""
+    """The title, a summary of the study, the style sheet and the script."""
     provenance = results.provenance
     parts = [
         ", ".join(dict.fromkeys(results.cases["collective"])) or "nothing measured",
-        measured.libraries(results),
-        f"p = {processes}" if (processes := measured.processes(results)) else "",
+        facts.libraries(results),
+        f"p = {processes}" if (processes := facts.processes(results)) else "",
         f"on {provenance['host']}" if provenance.get("host") else "",
         str(provenance.get("cpu") or ""),
         str(provenance.get("time") or ""),
@@ -135,54 +127,46 @@ def _about(results: Results) -> dict[str, Any]:
         "version": offbeat.__version__,
         "title": f"offbeat report: {results.study.get('name') or results.directory.name}",
         "subtitle": " · ".join(part for part in parts if part),
-        "style": Markup(_own_text("style.css") + _tone_rules()),
-        "script": Markup(_own_text("report.js")),
+        "style": standalone_page.style(),
+        "script": standalone_page.source("report.js"),
     }
 
 
-def _own_text(name: str) -> str:
-    """A file that lies beside the templates."""
-    return jinja2.PackageLoader("offbeat.report").get_source(jinja2.Environment(), name)[0]
-
-
-def _tone_rules() -> str:
-    """The palette's tones as style rules, for light and dark pages."""
-    light = "".join(f".t-{name}{{background:{t.light};color:{t.light_text}}}" for name, t in TONES.items())
-    dark = "".join(f".t-{name}{{background:{t.dark};color:{t.dark_text}}}" for name, t in TONES.items())
-    return f"{light}\n@media screen and (prefers-color-scheme: dark){{{dark}}}\n"
-
-
 def _outcome(
-    results: Results, selection: Selection, shown: Sequence[CellView], written: Use | None
+    results: Results,
+    selection: Selection,
+    all_views: Sequence[ConfigurationView],
+    status: TuningStatus | None,
 ) -> dict[str, Any]:
     """The verdict, the selection table, and the warnings."""
-    selected = [view for view in shown if view.choice is not None]
+    selected = [view for view in all_views if view.choice is not None]
     return {
-        "verdict": verdict.sentence(selected, shown),
+        "verdict": outcome.verdict(selected, all_views),
         "headline": headline(selection) if selected else "",
         "within": wording.share_label(selection.terms.within),
-        "notices": warnings.warnings(results, shown, written),
+        "notices": outcome.warnings(results, all_views, status),
         "selected": selected,
-        "several_libraries": len({view.cell.library for view in shown}) > 1,
+        "several_libraries": len({view.configuration.library for view in all_views}) > 1,
     }
 
 
 def _pictures(
-    results: Results, selection: Selection, shown: Sequence[CellView], album: Album
+    results: Results, selection: Selection, all_views: Sequence[ConfigurationView], album: Album
 ) -> dict[str, Any]:
-    """The tables of every cell and all pictures; written as files too where the album has a directory."""
-    tables = {view.slug: grids(view, selection.terms.within) for view in shown}
-    costs = verdict.costs(shown)
-    drawn = patterns.patterns(results)
-    album.total = sum(map(len, tables.values())) + len(costs) + bool(drawn.drawn)
-    full_bar = max((line.share for lines in costs.values() for line in lines), default=1.0)
+    """The tables of every configuration and all pictures; written as files too where the album has a
+    directory."""
+    tables = {view.slug: grids(view, selection.terms.within) for view in all_views}
+    penalties = outcome.penalties(all_views)
+    plots = plot_data.pattern_plots(results)
+    album.total = sum(map(len, tables.values())) + len(penalties) + bool(plots.drawn)
+    full_bar = max((line.share for lines in penalties.values() for line in lines), default=1.0)
     return {
         "grids": tables,
-        "cost_pictures": [
-            _cost_picture(name, lines, selection, full_bar, album) for name, lines in costs.items()
+        "penalty_pictures": [
+            _penalty_picture(name, lines, selection, full_bar, album) for name, lines in penalties.items()
         ],
-        "pattern_picture": _pattern_picture(drawn, album),
-        "missing_patterns": drawn.missing,
+        "pattern_picture": _pattern_picture(plots, album),
+        "missing_patterns": plots.missing,
         "picture_files": {
             f"{slug}-{grid.kind}": _grid_files(grid, slug, album)
             for slug, part in tables.items()
@@ -191,47 +175,49 @@ def _pictures(
     }
 
 
-def _cost_picture(
-    name: str, lines: list[figures.Cost], selection: Selection, full_bar: float, album: Album
-) -> Shown:
+def _penalty_picture(
+    name: str, lines: list[figures.Penalty], selection: Selection, full_bar: float, album: Album
+) -> EmbeddedFigure:
     subject = (
         f"{name}: score of the no-delay winner against the selected one’s, rule ‘{selection.terms.rule}’"
     )
-    alt = "; ".join(f"{line.cell}: {labels.typeset(wording.cost(line.share))}" for line in lines)
-    figure = figures.cost_figure(lines, subject, full_bar)
-    return album.shown(figure, f"{labels.slug(name)}-cost", f"Cost of the no-delay winner for {name}: {alt}")
+    alt = "; ".join(f"{line.configuration}: {labels.typeset(wording.cost(line.share))}" for line in lines)
+    figure = figures.penalty_figure(lines, subject, full_bar)
+    return album.embed(
+        figure, f"{labels.slug(name)}-cost", f"Slowdown of the no-delay winner for {name}: {alt}"
+    )
 
 
-def _pattern_picture(drawn: patterns.Patterns, album: Album) -> Shown | None:
-    if not drawn.drawn:
+def _pattern_picture(plots: plot_data.PatternPlots, album: Album) -> EmbeddedFigure | None:
+    if not plots.drawn:
         return None
-    figure = figures.pattern_figure(drawn.drawn, "delay of each rank as a share of the largest delay s")
-    names = ", ".join(pattern.label for pattern in drawn.drawn)
-    return album.shown(figure, "patterns", f"Arrival patterns: {names}")
+    figure = figures.pattern_figure(plots.drawn, "delay of each rank as a share of the largest delay s")
+    names = ", ".join(pattern.label for pattern in plots.drawn)
+    return album.embed(figure, "patterns", f"Arrival patterns: {names}")
 
 
 def _grid_files(grid: Grid, slug: str, album: Album) -> list[Link]:
     return album.links(partial(figures.grid_figure, grid), f"{slug}-{grid.kind}")
 
 
-def _cells(shown: Sequence[CellView]) -> dict[str, Any]:
-    """The cells, where to find each, and why some have no times."""
+def _configurations(all_views: Sequence[ConfigurationView]) -> dict[str, Any]:
+    """The configurations, their index, and the reasons for missing times."""
     return {
-        "views": shown,
-        "index": _index(shown),
-        "open_cells": OPEN_CELLS,
-        "lost": {view.slug: _lost(view) for view in shown if view.table is None},
+        "views": all_views,
+        "index": _index(all_views),
+        "open_configurations": OPEN_CONFIGURATIONS,
+        "unmeasured": {view.slug: _unmeasured(view) for view in all_views if view.table is None},
         "last_delay": labels.LAST_DELAY,
     }
 
 
-def _index(shown: Sequence[CellView]) -> dict[str, Any]:
-    """Collectives and p down, sizes across."""
-    sizes = sorted({view.cell.bytes for view in shown})
-    rows: dict[str, dict[int, list[CellView]]] = {}
-    for view in shown:
-        name = f"{view.cell.collective} · {labels.processes_label(view.cell)}"
-        rows.setdefault(name, {}).setdefault(view.cell.bytes, []).append(view)
+def _index(all_views: Sequence[ConfigurationView]) -> dict[str, Any]:
+    """The table of links: collectives and p in rows, sizes in columns."""
+    sizes = sorted({view.configuration.bytes for view in all_views})
+    rows: dict[str, dict[int, list[ConfigurationView]]] = {}
+    for view in all_views:
+        name = f"{view.configuration.collective} · {labels.processes_label(view.configuration)}"
+        rows.setdefault(name, {}).setdefault(view.configuration.bytes, []).append(view)
     return {
         "sizes": [format_size(size) for size in sizes],
         "rows": [
@@ -240,21 +226,24 @@ def _index(shown: Sequence[CellView]) -> dict[str, Any]:
     }
 
 
-def _lost(view: CellView) -> list[str]:
-    """Why the cases of a cell without any time have none."""
+def _unmeasured(view: ConfigurationView) -> list[str]:
+    """The reasons why no case of a configuration has a time."""
     groups = view.cases.group_by("algorithm", "status", "reason", maintain_order=True).agg(pl.col("pattern"))
     return [
-        f"{algorithm} under {', '.join(dict.fromkeys(under))}: {status}; {reason or 'no reason on record'}"
+        f"{algorithm} under {', '.join(dict.fromkeys(under))}: {status}; {reason or 'no reason recorded'}"
         for algorithm, status, reason, under in groups.iter_rows()
     ]
 
 
-def _plot(shown: Sequence[CellView], repetitions: pl.DataFrame) -> dict[str, Any]:
-    """The data of the interactive plot, and the library that draws it, once; neither where nothing was
-    measured.
-    """
-    data = interactive.payload(shown, repetitions)
-    return {"plot": data, "plotly": Markup(get_plotlyjs())} if data["cells"] else {"plot": None, "plotly": ""}
+def _plot(all_views: Sequence[ConfigurationView], repetitions: pl.DataFrame) -> dict[str, Any]:
+    """The data of the interactive plot, and the library that draws it, once; neither if nothing was
+    measured."""
+    data = plot_data.distributions(all_views, repetitions)
+    return (
+        {"plot": data, "plotly": Markup(get_plotlyjs())}
+        if data["configurations"]
+        else {"plot": None, "plotly": ""}
+    )
 
 
 def _study_text(directory: Path) -> str:

@@ -1,8 +1,7 @@
-"""What cells, sizes, spans and counts are called in the report; single numbers read as in the terminal's
-tables.
+"""Labels of configurations, sizes, time spans and counts in the report.
 
-Numbers come from :mod:`offbeat.select.wording` and :mod:`offbeat.units`; here they get the true minus
-sign that pages and pictures can show.
+Numbers are formatted as in the terminal's tables (:mod:`offbeat.select.wording`, :mod:`offbeat.units`), with
+a true minus sign, which pages and pictures can show.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 
 from offbeat.select import wording
-from offbeat.select.table import Cell
+from offbeat.select.table import Configuration
 from offbeat.study.case import REDUCING, ROOTED
 from offbeat.units import format_size, format_time
 
@@ -28,7 +27,7 @@ def typeset(number: str) -> str:
 
 
 def duration_span(low_s: float, high_s: float) -> str:
-    """Two times such as ``80 µs – 1.2 ms``; one of them where both read the same."""
+    """Two times such as ``80 µs – 1.2 ms``; a single one if both have the same text."""
     low, high = format_time(low_s), format_time(high_s)
     return high if low == high else f"{low} {DASH} {high}"
 
@@ -38,26 +37,28 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def processes_label(cell: Cell) -> str:
-    """The number of processes, with nodes × processes per node where those are known: ``p = 8 (2×4)``."""
-    return f"p = {cell.placement}"
+def processes_label(configuration: Configuration) -> str:
+    """The number of processes, with nodes × processes per node if known: ``p = 8 (2×4)``."""
+    return f"p = {configuration.placement}"
 
 
-def size_label(cell: Cell) -> str:
+def size_label(configuration: Configuration) -> str:
     """The message size with its unit; empty for barrier, which has none."""
-    return "" if cell.collective == "barrier" else format_size(cell.bytes)
+    return "" if configuration.collective == "barrier" else format_size(configuration.bytes)
 
 
-def operation_label(cell: Cell) -> str:
-    """What is reduced and where the root is: ``sum of double, root 0``; empty where neither matters."""
+def operation_label(configuration: Configuration) -> str:
+    """The reduction and the root: ``sum of double, root 0``; empty if the collective has neither."""
     parts = []
-    if cell.collective in REDUCING and cell.op:
-        parts.append(f"{cell.op} of {cell.datatype}" if cell.datatype else cell.op)
-    if cell.collective in ROOTED:
-        parts.append(f"root {cell.root}")
+    if configuration.collective in REDUCING and configuration.op:
+        parts.append(
+            f"{configuration.op} of {configuration.datatype}" if configuration.datatype else configuration.op
+        )
+    if configuration.collective in ROOTED:
+        parts.append(f"root {configuration.root}")
     return ", ".join(parts)
 
 
 def slug(text: str) -> str:
     """Letters, digits, dots and dashes only: for file names and anchors."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "cell"
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "configuration"

@@ -1,9 +1,8 @@
-"""The tones of squares and lines: told apart by people with any kind of colour vision, in print and on
-screen.
+"""The tones of squares and lines, distinguishable with colour vision deficiencies, in print and on screen.
 
-Blue and orange are the pair that all common colour deficiencies keep apart; bars and boxes take them from
-Okabe and Ito's palette ("Color universal design", 2008). Text stands on every tone with a contrast of 4.5 or
-more. The page has the same tones in its style sheet, with darker ones for dark mode.
+Blue and orange are distinguishable with all common colour vision deficiencies; bars and boxes take them from
+Okabe and Ito's palette ("Color universal design", 2008). Text has a contrast of 4.5 or more on every tone.
+The page's style sheet has the same tones, with darker ones for dark mode.
 """
 
 from __future__ import annotations

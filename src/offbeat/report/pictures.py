@@ -1,4 +1,4 @@
-"""Pictures as files (the same one as PNG, PDF and SVG) and as images inside the page."""
+"""Figures as files (PNG, PDF and SVG) and as images inside the page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 
 SUFFIXES = (".png", ".pdf", ".svg")
-"""The kinds of file that every picture is written as."""
+"""The file formats of every figure."""
 
 DPI = 150
-"""Pixels an inch of PNG files: a picture of 5 × 4 inches has 750 × 600 pixels."""
+"""Resolution of PNG files in pixels per inch."""
 
 PAGE_DPI = 96
-"""CSS pixels an inch, in the page."""
+"""CSS pixels per inch, in the page."""
 
 _SETTINGS: Any = {
     "pdf.fonttype": 42,
@@ -37,7 +37,7 @@ _METADATA: dict[str, dict[str, object]] = {
 }
 
 Progress = Callable[[int, int], None]
-"""Called with the number of pictures written and the number that there will be."""
+"""Called with the number of figures written and their total."""
 
 
 class Link(Struct, frozen=True, kw_only=True):
@@ -47,8 +47,8 @@ class Link(Struct, frozen=True, kw_only=True):
     label: str
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """A picture inside the page: its address, size in CSS pixels, and links to its files if there are any."""
+class EmbeddedFigure(Struct, frozen=True, kw_only=True):
+    """A figure inside the page: its address, size in CSS pixels, and links to its files if there are any."""
 
     uri: str
     alt: str
@@ -58,7 +58,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def write(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Write a figure as ``name``.png, .pdf and .svg; raises BadInput where that is not possible.
+    """Write a figure as ``name``.png, .pdf and .svg. Raises BadInput if a file cannot be written.
 
     The files hold no date, so that the same results give the same files.
     """
@@ -81,7 +81,7 @@ def write(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 
 def data_uri(figure: Figure) -> str:
-    """A figure as SVG in a ``data:`` address, for the ``src`` of an image in a page that stands alone."""
+    """A figure as SVG in a ``data:`` URI, for an image in a self-contained page."""
     stream = io.BytesIO()
     with matplotlib.rc_context(_SETTINGS):
         figure.savefig(stream, format="svg", metadata=_METADATA[".svg"])
@@ -89,9 +89,9 @@ def data_uri(figure: Figure) -> str:
 
 
 class Album:
-    """Where a report's pictures go: into the page, and into a directory if one was given.
+    """Writes a report's figures: into the page, and into a directory if one was given.
 
-    ``page`` is the folder of the page, which links to the files; ``total`` how many pictures there will be.
+    ``page`` is the folder of the page, which links to the files; ``total`` is the number of figures.
     """
 
     def __init__(self, directory: Path | None, page: Path, progress: Progress | None = None) -> None:
@@ -102,7 +102,7 @@ class Album:
         self._done = 0
 
     def links(self, draw: Callable[[], Figure], name: str) -> list[Link]:
-        """Write a picture's files, if there is a directory for them; the links to them."""
+        """Write a figure's files, if there is a directory for them, and return the links to them."""
         if self.directory is None:
             return []
         files = write(draw(), self.directory, name)
@@ -114,8 +114,10 @@ class Album:
             for path in files
         ]
 
-    def shown(self, figure: Figure, name: str, alt: str) -> Shown:
-        """A picture inside the page; ``alt`` says in words what it shows."""
+    def embed(self, figure: Figure, name: str, alt: str) -> EmbeddedFigure:
+        """A figure inside the page; ``alt`` describes it in words."""
         width, height = (round(inches * PAGE_DPI) for inches in figure.get_size_inches())
         uri = data_uri(figure)
-        return Shown(uri=uri, alt=alt, width=width, height=height, files=self.links(lambda: figure, name))
+        return EmbeddedFigure(
+            uri=uri, alt=alt, width=width, height=height, files=self.links(lambda: figure, name)
+        )

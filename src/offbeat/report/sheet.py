@@ -1,4 +1,4 @@
-"""A figure that is drawn on in inches: text of a stated size, squares in the palette's tones."""
+"""A figure with coordinates in inches: text of a stated size, squares in the palette's tones."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from matplotlib.textpath import TextToPath
 from offbeat.report.palette import INK, PAPER, TONES
 
 FONT = "DejaVu Sans"
-"""The font of all pictures; matplotlib brings it along."""
+"""The font of all figures; it comes with matplotlib."""
 
 POINT = 1 / 72
 """Inches."""
 
 
 class Sheet:
-    """A figure that is drawn on in inches from its upper left corner; no text is read as markup."""
+    """A figure with coordinates in inches from its upper left corner; texts are not interpreted as markup."""
 
     def __init__(self, width_in: float, height_in: float) -> None:
         self.figure = Figure(figsize=(width_in, height_in), facecolor=PAPER)
@@ -32,7 +32,7 @@ class Sheet:
         self._squares: list[Rectangle] = []
 
     def text(self, x: float, y: float, text: str, points: float, **style: object) -> None:
-        """Write one line; its middle is at height ``y``."""
+        """Write one line, centred vertically at ``y``."""
         style = {"color": INK, "va": "center", **style}
         self.axes.text(x, y, text, fontsize=points, parse_math=False, **style)  # type: ignore[arg-type]
 

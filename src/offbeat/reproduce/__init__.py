@@ -1,1 +1,1 @@
-"""Figures of the paper, from the study that makes them to the picture and what it shows."""
+"""Figures of the paper: the study, the pictures, and a check of the paper's claims."""

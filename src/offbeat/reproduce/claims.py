@@ -1,7 +1,7 @@
-"""What the paper's text says of its figure 4, held against ours.
+"""The claims of the paper's text about its figure 4, checked against the simulation.
 
-Each claim is looked at twice: among all algorithms that were simulated, and among those that the paper's text
-names, as it does not say which others it had.
+Each claim is checked twice: among all simulated algorithms, and among those that the paper's text names,
+because the paper does not list the others.
 """
 
 from __future__ import annotations
@@ -25,57 +25,57 @@ FACTOR = 1.5
 """The paper shows this skew factor only."""
 
 MOSTLY = 2 / 3
-"""So large a share of squares counts as most of them."""
+"""The share of squares that counts as most of them."""
 
 NEAR = 0.1
-"""A ratio within so much of the paper's counts as near it."""
+"""The largest difference from the paper's ratio that counts as agreement."""
 
 Maps = Mapping[str, Map]
 """Collective → its map at the paper's factor."""
 
 
-class Found(Struct, frozen=True):
-    """What our figure shows, in words, and whether the claim holds."""
+class Observation(Struct, frozen=True):
+    """What the simulation shows, as text, and whether the claim holds."""
 
-    words: str
+    text: str
     holds: bool
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """A claim of the paper; ``check`` gives None where the maps lack what it is about.
+    """A claim of the paper; ``check`` returns None if the maps lack its subject.
 
-    ``differs`` is what could explain that ours shows something else even among the algorithms that the paper
+    ``differs`` is a possible reason if the claim does not hold even among the algorithms that the paper
     names.
     """
 
     says: str
-    check: Callable[[Maps], Found | None]
+    check: Callable[[Maps], Observation | None]
     differs: str = ""
 
 
 def sentences(everything: list[Map], named: list[Map]) -> list[str]:
-    """A line for each claim that can be looked at: what the paper says, what ours shows, and whether it
+    """A line for each claim that can be checked: the paper's statement, the simulated result, and whether it
     holds.
 
     ``everything`` are the maps of all algorithms, ``named`` those of NAMED.
     """
     lines = []
     for claim in CLAIMS:
-        found = claim.check(_at_factor(everything))
-        if found is None:
+        observation = claim.check(_at_factor(everything))
+        if observation is None:
             continue
-        line = f"{claim.says} Ours: {found.words}: {_verdict(found)}."
+        line = f"{claim.says} Simulated: {observation.text}: {_verdict(observation)}."
         among = claim.check(_at_factor(named))
-        if not found.holds and among is not None:
-            line += f" Among the algorithms that the paper names: {among.words}: {_verdict(among)}."
-        if not found.holds and (among is None or not among.holds) and claim.differs:
+        if not observation.holds and among is not None:
+            line += f" Among the algorithms that the paper names: {among.text}: {_verdict(among)}."
+        if not observation.holds and (among is None or not among.holds) and claim.differs:
             line += f" {claim.differs}"
         lines.append(line)
     return lines
 
 
-def _verdict(found: Found) -> str:
-    return "holds" if found.holds else "does not hold"
+def _verdict(observation: Observation) -> str:
+    return "holds" if observation.holds else "does not hold"
 
 
 def _at_factor(maps: list[Map]) -> Maps:
@@ -84,20 +84,20 @@ def _at_factor(maps: list[Map]) -> Maps:
 
 def _best_at(
     collective: str, shape: str, algorithm: str, low: int, high: int
-) -> Callable[[Maps], Found | None]:
+) -> Callable[[Maps], Observation | None]:
     """Whether an algorithm is best under a shape at most sizes of a range of bytes."""
 
-    def check(maps: Maps) -> Found | None:
+    def check(maps: Maps) -> Observation | None:
         squares = _squares(maps, collective, shape, low, high)
         if not squares:
             return None
         names = list(squares.values())
         count = names.count(algorithm)
         others = [name for name in dict.fromkeys(names) if name != algorithm]
-        words = f"{algorithm} at {count} of {len(names)} sizes"
+        text = f"{algorithm} at {count} of {len(names)} sizes"
         if others:
-            words += f", elsewhere {', '.join(others)}"
-        return Found(words, count > MOSTLY * len(names))
+            text += f", elsewhere {', '.join(others)}"
+        return Observation(text, count > MOSTLY * len(names))
 
     return check
 
@@ -116,31 +116,31 @@ def _squares(maps: Maps, collective: str, shape: str, low: int, high: int) -> di
 
 def _ratio_at(
     collective: str, shape: str, size: int, algorithm: str, expected: float
-) -> Callable[[Maps], Found | None]:
+) -> Callable[[Maps], Observation | None]:
     """Whether the best algorithm's ratio is near a number."""
 
-    def check(maps: Maps) -> Found | None:
+    def check(maps: Maps) -> Observation | None:
         one = maps.get(collective)
         square = one.squares.get((shape, size)) if one else None
         if one is None or square is None:
             return None
-        words = (
+        text = (
             f"{square.algorithm} at {square.ratio:.2f} of {one.winners[size]}, the winner without delays"
             f" ({square.last_delay_s * 1e6:.3g} µs)"
         )
-        return Found(words, square.algorithm == algorithm and abs(square.ratio - expected) <= NEAR)
+        return Observation(text, square.algorithm == algorithm and abs(square.ratio - expected) <= NEAR)
 
     return check
 
 
-def _mostly_unchanged(maps: Maps) -> Found | None:
+def _mostly_unchanged(maps: Maps) -> Observation | None:
     one = maps.get("allreduce")
     if one is None:
         return None
-    return Found(f"in {1 - one.changed():.0%} of the squares", one.changed() < 1 - MOSTLY)
+    return Observation(f"in {1 - one.changed():.0%} of the squares", one.changed() < 1 - MOSTLY)
 
 
-def _exceptions(maps: Maps) -> Found | None:
+def _exceptions(maps: Maps) -> Observation | None:
     one = maps.get("allreduce")
     if one is None or not {256, 1024} & set(one.sizes):
         return None
@@ -154,16 +154,18 @@ def _exceptions(maps: Maps) -> Found | None:
         ]
         for shape in ("ascending", "last_delayed")
     }
-    told = [f"{shape} at {', '.join(sizes)}" for shape, sizes in changed.items() if sizes]
-    return Found(f"another one under {' and '.join(told)}" if told else "the same one there", bool(told))
+    changes = [f"{shape} at {', '.join(sizes)}" for shape, sizes in changed.items() if sizes]
+    return Observation(
+        f"another one under {' and '.join(changes)}" if changes else "the same one there", bool(changes)
+    )
 
 
-def _more_than_allreduce(maps: Maps) -> Found | None:
+def _more_than_allreduce(maps: Maps) -> Observation | None:
     if "reduce" not in maps or "allreduce" not in maps:
         return None
     shares = {name: maps[name].changed() for name in ("reduce", "allreduce")}
-    words = ", ".join(f"{share:.0%} of {name}'s squares" for name, share in shares.items())
-    return Found(f"the best algorithm changes in {words}", shares["reduce"] > shares["allreduce"])
+    text = ", ".join(f"{share:.0%} of {name}'s squares" for name, share in shares.items())
+    return Observation(f"the best algorithm changes in {text}", shares["reduce"] > shares["allreduce"])
 
 
 CROSSING = (
@@ -172,8 +174,9 @@ CROSSING = (
 )
 
 SATURATED = (
-    "32 ranks share each node's link here, which a linear alltoall fills from some 10 B on, while bruck sends"
-    " every byte five times. SimGrid's SMPI gives both the same times as here, wherever it was asked."
+    "32 ranks share each node's link here, which a linear alltoall saturates from about 10 B on, while bruck"
+    " sends"
+    " every byte five times. SimGrid's SMPI gives both the same times as this simulation."
 )
 
 CLAIMS = (
@@ -187,7 +190,7 @@ CLAIMS = (
         differs=CROSSING,
     ),
     Claim(
-        says="Reduce when the last rank is late: ompi_in_order_binary is best.",
+        says="Reduce when the last rank is delayed: ompi_in_order_binary is best.",
         check=_best_at("reduce", "last_delayed", "ompi_in_order_binary", 1, 2**40),
     ),
     Claim(
@@ -208,7 +211,7 @@ CLAIMS = (
         differs=SATURATED,
     ),
     Claim(
-        says="Alltoall when the last rank is late: basic_linear is best for small messages (2 B, 4 B).",
+        says="Alltoall when the last rank is delayed: basic_linear is best for small messages (2 B, 4 B).",
         check=_best_at("alltoall", "last_delayed", "basic_linear", 2, 4),
     ),
     Claim(

@@ -1,19 +1,29 @@
-"""Figure 4 of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns" as a study.
+"""Figure 4 of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns".
 
-Section III of the paper: reduce, allreduce and alltoall on 32 nodes of 32 cores, every algorithm that
-SimGrid has, no_delay and the eight shapes of figure 3, skews of 0.5, 1.0 and 1.5 times the mean runtime
-without delay. The caption says 1,024 processes; the sizes are powers of two up to 1 MiB.
+Section III of the paper: reduce, allreduce and alltoall on 32 nodes of 32 cores, all algorithms of SimGrid,
+no_delay and the eight shapes of figure 3, skews of 0.5, 1.0 and 1.5 times the mean run time without delay.
+The caption states 1,024 processes; the sizes are powers of two up to 1 MiB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import tomlkit
 from msgspec import Struct
 
+from offbeat.engines import executors, resume
+from offbeat.engines.open import sim_engine_of
+from offbeat.engines.progress import ProgressListener
+from offbeat.engines.run import run
 from offbeat.errors import BadInput
+from offbeat.report import pictures
+from offbeat.reproduce.claims import NAMED, sentences
+from offbeat.reproduce.maps import algorithms_of, map_figure, maps
+from offbeat.results.read import read_study
 from offbeat.simulation import catalogue
+from offbeat.study.load import loads, simulator_options
 from offbeat.toml.faults import hint
 from offbeat.units import parse_size
 
@@ -31,15 +41,15 @@ SHAPES = (
     "half_delayed",
     "bell",
 )
-"""no_delay and eight shapes. The paper's text names four of those in its figure 3; the others are those that
-its figures 5 to 8 name, and two with half of the processes late and with a bump in the middle."""
+"""no_delay and eight shapes. The paper's text names four of the shapes in its figure 3; the others are those
+named in its figures 5 to 8, and two with half of the processes delayed and with a maximum in the middle."""
 
 FAMILY = "simgrid"
-"""The paper simulated with SimGrid 3.35: its algorithms, under its names."""
+"""The paper used SimGrid 3.35: its algorithms, under its names."""
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """How much of the figure is wanted; what is empty is wanted whole.
+    """A part of the figure; empty fields select everything.
 
     ``sizes`` are in bytes; ``p`` is 0 for all cores of the platform.
     """
@@ -52,7 +62,7 @@ class Part(Struct, frozen=True, kw_only=True):
     p: int = 1024
 
 
-def part(
+def selected_part(
     collectives: Sequence[str],
     factors: Sequence[float],
     sizes: Sequence[str],
@@ -60,19 +70,20 @@ def part(
     platform: str,
     p: int,
 ) -> Part:
-    """What command line options ask for. Raises :class:`BadInput` for words that mean nothing here."""
+    """The part selected by command line options. Raises :class:`BadInput` for values that the figure does not
+    have."""
     for name in collectives:
         if name not in COLLECTIVES:
             raise BadInput(f"--collective {name}: figure 4 shows {', '.join(COLLECTIVES)}")
     for factor in factors:
         if not 0 < factor < 1e6:
             raise BadInput(f"--factor {factor:g}: a skew factor is a number above 0, such as 1.5")
-    asked = tuple(collectives) or COLLECTIVES
-    known = [one.name for name in asked for one in catalogue.algorithms(name, FAMILY)]
+    selected = tuple(collectives) or COLLECTIVES
+    known = [one.name for name in selected for one in catalogue.algorithms(name, FAMILY)]
     for name in algorithms:
-        if not any(catalogue.find(collective, FAMILY, name) for collective in asked):
+        if not any(catalogue.find(collective, FAMILY, name) for collective in selected):
             raise BadInput(
-                f"--algorithm {name}: {' and '.join(asked)} have none of this name{hint(name, known)}"
+                f"--algorithm {name}: {' and '.join(selected)} have none of this name{hint(name, known)}"
             )
     return Part(
         collectives=tuple(dict.fromkeys(collectives)),
@@ -84,34 +95,34 @@ def part(
     )
 
 
-def study_text(wanted: Part) -> str:
+def study_text(part: Part) -> str:
     """The study file of a part of the figure."""
     document = tomlkit.document()
     document.add("name", "figure 4")
     document.add("engine", "sim")
     sections = tomlkit.aot()
-    for collective in wanted.collectives or COLLECTIVES:
+    for collective in part.collectives or COLLECTIVES:
         section = tomlkit.table()
         section.add("names", [collective])
-        section.add("sizes", list(wanted.sizes or SIZES))
-        section.add("algorithms", _algorithms(collective, wanted.algorithms))
+        section.add("sizes", list(part.sizes or SIZES))
+        section.add("algorithms", _algorithms(collective, part.algorithms))
         section.add("datatype", "byte")
         sections.append(section)
     document.add("collective", sections)
     for name, values in {
-        "processes": {"p": [wanted.p]},
+        "processes": {"p": [part.p]},
         "patterns": {"shapes": list(SHAPES)},
-        "skew": {"policy": "mean", "factors": list(wanted.factors or FACTORS)},
-        "simulator": {"platform": wanted.platform, "family": FAMILY},
+        "skew": {"policy": "mean", "factors": list(part.factors or FACTORS)},
+        "simulator": {"platform": part.platform, "family": FAMILY},
     }.items():
         document.add(name, tomlkit.item(values))
     return tomlkit.dumps(document)
 
 
-def _algorithms(collective: str, wanted: Sequence[str]) -> list[str]:
-    """Those that the collective has; all where none of them are its own."""
-    own = [name for name in wanted if catalogue.find(collective, FAMILY, name)]
-    return own or ["all"]
+def _algorithms(collective: str, names: Sequence[str]) -> list[str]:
+    """The algorithms among ``names`` that the collective has; all if it has none of them."""
+    known = [name for name in names if catalogue.find(collective, FAMILY, name)]
+    return known or ["all"]
 
 
 def _size(text: str) -> int:
@@ -122,3 +133,48 @@ def _size(text: str) -> int:
     if size < 1:
         raise BadInput(f"--size {text}: a message has 1 byte or more")
     return size
+
+
+FOLDER = "maps"
+"""The folder of the pictures inside the result directory."""
+
+
+class Reproduction(Struct, frozen=True, kw_only=True):
+    """The outcome: the numbers of done and planned cases, the pictures, and a line for each claim."""
+
+    done: int
+    total: int
+    pictures: list[Path]
+    claims: list[str]
+
+
+def reproduce(
+    part: Part,
+    directory: Path,
+    told: ProgressListener,
+    executor: str | None = None,
+    out_of_time: Callable[[float], bool] = lambda _: False,
+) -> Reproduction:
+    """Simulate the remaining cases, and draw the maps if all cases are done.
+
+    Raises BadInput if the directory holds another study, or another part of the figure.
+    """
+    path = Path("figure4.toml")  # for messages; the study is stored in the result directory
+    loaded = loads(study_text(part), path, overrides=simulator_options(executor=executor))
+    executors.check(loaded.study.simulator.executor)
+    with resume.open_store(loaded, directory) as store:
+        engine = sim_engine_of(loaded)
+        try:
+            outcome = run(loaded, store, engine, told, out_of_time)
+        finally:
+            engine.close()
+    if outcome.stopped:
+        return Reproduction(done=outcome.done, total=outcome.total, pictures=[], claims=[])
+    results = read_study(directory)
+    all_maps = maps(results)
+    files: list[Path] = []
+    for one in all_maps:
+        figure = map_figure(one, algorithms_of(all_maps, one.collective), engine.name)
+        files += pictures.write(figure, directory / FOLDER, one.name)
+    claims = sentences(all_maps, maps(results, NAMED))
+    return Reproduction(done=outcome.done, total=outcome.total, pictures=files, claims=claims)

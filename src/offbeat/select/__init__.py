@@ -1,1 +1,1 @@
-"""From results to a choice: statistics, rules, robustness, and what a choice costs."""
+"""From results to choices: delay tables, selection rules, robustness, confidence."""

@@ -1,67 +1,78 @@
-"""How certain a choice is: what the same rule would choose if the study were repeated.
+"""The certainty of a choice, and the noise of a study.
 
-Each case was measured in blocks, in different rounds through the study and in different launches, so the
-scatter between its blocks is what another study would differ by (:mod:`offbeat.results.blocks`). Repeated
-studies are simulated: the logarithm of each case's delay moves by a combination of its blocks' deviations
-with random weights, the same weights for all cases of a cell, so that what a whole launch shares does not
-count between algorithms. Weights are normal, divided by the root of a χ² share, so that each delay follows
-Student's t with the degrees of freedom that the blocks have; the variance is doubled, as both this study and
-the repeated one are off by that much.
+Certainty: what the same rule would choose if the study were repeated. Each case was measured in blocks, in
+different rounds of the study and in different launches, so the scatter between its blocks is what another
+study would differ by (:mod:`offbeat.results.blocks`). Repeated studies are simulated: the logarithm of each
+case's delay moves by a combination of its blocks' deviations with random weights. The weights are the same
+for all cases of a configuration, so that noise common to a whole launch does not affect the comparison.
+They are normal, divided by the root of a χ² share, so that each delay follows Student's t with the degrees of
+freedom of the blocks; the variance is doubled, because this study and the repeated one both have that error.
+The rule then chooses in each simulated study. The stated certainty can be checked by repeating the study:
+``benchmarks/certainty.py`` does.
 
-The rule then chooses in each of the simulated studies. What is said of a choice can be checked by repeating
-the study: ``benchmarks/certainty.py`` does.
+Control: two shapes can be the same delays under two names (with two processes ``ascending``,
+``last_delayed`` and ``half_delayed`` are). Such cases are measured separately, at different times, so their
+difference is noise alone. Where they differ by more than the scatter between blocks predicts, every
+uncertainty of the study is widened by that factor.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.pattern import shapes
 from offbeat.results.blocks import RESOLUTION_S, Block
 from offbeat.select.rules import Rule, compared, scores_of, winners_of
-from offbeat.select.table import DelayTable
+from offbeat.select.table import CONFIGURATION_COLUMNS, DelayTable
+
+if TYPE_CHECKING:
+    from offbeat.results.read import Results
 
 PLAUSIBLE = 0.95
-"""The share of repeated studies in which a loss is at most the plausible one."""
+"""The quantile of the loss over repeated studies that is the plausible loss."""
 
 DISTINCT = 0.05
-"""An algorithm that a larger share of repeated studies than this ranks before the choice ties with it."""
+"""An algorithm that ranks before the choice in a larger share of repeated studies ties with it."""
 
 
 class Repeated(Struct, frozen=True, eq=False):
-    """The valid repetitions of a case: d̂ in seconds, and the numbers of each one's block and, of a replay,
-    of its call. ``blocks`` is None where it is not known which repetitions belong together."""
+    """The valid repetitions of a case: d̂ in seconds, and the block number and, for a replay, the call
+    number of each. ``blocks`` is None if it is unknown which repetitions belong together."""
 
     last_delay_s: NDArray[np.float64]
     calls: NDArray[np.int64] | None = None
     blocks: NDArray[np.int64] | None = None
 
     def deviations(self) -> dict[int, float]:
-        """Number of each block → how far the logarithm of its delay is from the mean over all blocks."""
+        """Block number → deviation of the logarithm of its delay from the mean over all blocks."""
         if self.blocks is None:
             return {}
         logs = {}
         for number in np.unique(self.blocks):
-            own = self.blocks == number
-            calls = None if self.calls is None else self.calls[own]
-            block = Block(self.last_delay_s[own], self.last_delay_s[own], 0, calls)
+            in_block = self.blocks == number
+            calls = None if self.calls is None else self.calls[in_block]
+            block = Block(self.last_delay_s[in_block], self.last_delay_s[in_block], 0, calls)
             logs[int(number)] = float(np.log(max(block.delay_s, RESOLUTION_S)))
-        middle = sum(logs.values()) / len(logs)
-        return {number: log - middle for number, log in logs.items()}
+        mean = sum(logs.values()) / len(logs)
+        return {number: log - mean for number, log in logs.items()}
 
 
 class Certainty(Struct, frozen=True, kw_only=True):
-    """What repeated studies would say of a choice, all as shares.
+    """The certainty of a choice, from repeated studies; all values are shares.
 
-    ``same_choice`` of them choose the same algorithm; in ``within_tolerance`` of them the choice is at most
-    the tolerance worse than the best. ``expected_loss`` is how much worse it is on average, and
-    ``plausible_loss`` what it exceeds in 5% of them. ``noise_floor`` is the smallest lead over the next best
-    algorithm that this study could have told from none, and ``ties`` names the algorithms whose distance from
-    the choice is below what could be told.
+    ``same_choice`` is the share of repeated studies that choose the same algorithm; ``within_tolerance`` the
+    share in which the choice is worse than the best by at most the tolerance. ``expected_loss`` is the mean
+    loss against the best, and ``plausible_loss`` its 95th percentile. ``noise_floor`` is the smallest lead
+    over the next best algorithm that this study could have detected, and ``ties`` names the algorithms whose
+    distance from the choice is too small to be detected.
     """
 
     same_choice: float
@@ -75,25 +86,27 @@ class Certainty(Struct, frozen=True, kw_only=True):
 EXACT = Certainty(
     same_choice=1.0, within_tolerance=1.0, expected_loss=0.0, plausible_loss=0.0, noise_floor=0.0
 )
-"""The certainty of numbers that are the same in every study."""
+"""The certainty of results without noise, which are the same in every study."""
 
 
 def samples_of(repetitions: pl.DataFrame) -> dict[str, Repeated]:
     """The valid repetitions of every case."""
     usable = pl.col("valid") & pl.col("last_delay_s").is_finite()
-    kept = repetitions.filter(usable).group_by("case", maintain_order=True)
-    groups = kept.agg("last_delay_s", pl.col("call").drop_nulls(), pl.col("block").drop_nulls())
+    valid = repetitions.filter(usable).group_by("case", maintain_order=True)
+    groups = valid.agg("last_delay_s", pl.col("call").drop_nulls(), pl.col("block").drop_nulls())
     return {
-        case: Repeated(np.asarray(values, dtype=np.float64), _known(calls, values), _known(blocks, values))
+        case: Repeated(
+            np.asarray(values, dtype=np.float64), _if_complete(calls, values), _if_complete(blocks, values)
+        )
         for case, values, calls, blocks in groups.iter_rows()
     }
 
 
-def _known(numbers: list[int], values: list[float]) -> NDArray[np.int64] | None:
+def _if_complete(numbers: list[int], values: list[float]) -> NDArray[np.int64] | None:
     return np.asarray(numbers, dtype=np.int64) if len(numbers) == len(values) else None
 
 
-def certainty(
+def certainty_of(
     table: DelayTable,
     rule: Rule,
     samples: dict[str, Repeated],
@@ -104,41 +117,41 @@ def certainty(
     seed: int,
     widening: float = 1.0,
 ) -> Certainty | None:
-    """What ``resamples`` simulated repetitions of the study say of ``algorithm`` in one cell.
+    """What ``resamples`` simulated repetitions of the study say about ``algorithm`` in one configuration.
 
-    ``tolerance`` is the loss, as a share, that counts as none. ``widening`` multiplies the scatter, where
-    cases that must be equal differ by more than their blocks do (:mod:`offbeat.select.control`). None when it
-    cannot be known: without resamples, without another algorithm to compare with, or when a compared case
-    was measured in fewer than two blocks. The draws depend on ``seed`` and the cell alone.
+    ``tolerance`` is the acceptable loss, as a share. ``widening`` multiplies the scatter, where cases that
+    must be equal differ by more than their blocks do (:mod:`offbeat.select.certainty`). None when it cannot
+    be known: without resamples, without another algorithm to compare with, or when a compared case was
+    measured in fewer than two blocks. The draws depend on ``seed`` and the configuration alone.
     """
     rows = rule.rows(table)
     columns = compared(table, rows)
-    drawn = _repeated_delays(table, rows, columns, samples, resamples, seed, widening)
-    if drawn is None:
+    delays_s = _repeated_delays(table, rows, columns, samples, resamples, seed, widening)
+    if delays_s is None:
         return None
     names = [table.algorithms[j] for j in columns]
-    scores = scores_of(rule, drawn, list(range(len(columns))))
-    own = names.index(algorithm)
-    loss = scores[:, own] / scores.min(axis=-1) - 1
-    before = (scores < scores[:, [own]]).mean(axis=0)
+    scores = scores_of(rule, delays_s, list(range(len(columns))))
+    column = names.index(algorithm)
+    loss = scores[:, column] / scores.min(axis=-1) - 1
+    ranked_before = (scores < scores[:, [column]]).mean(axis=0)
     return Certainty(
-        same_choice=float(np.mean(winners_of(scores) == own)),
+        same_choice=float(np.mean(winners_of(scores) == column)),
         within_tolerance=float(np.mean(loss <= tolerance)),
         expected_loss=float(loss.mean()),
         plausible_loss=float(np.quantile(loss, PLAUSIBLE)),
         noise_floor=_noise_floor(scores, rule.scores(table), names, algorithm),
-        ties=[name for name, share in zip(names, before, strict=True) if share > DISTINCT],
+        ties=[name for name, share in zip(names, ranked_before, strict=True) if share > DISTINCT],
     )
 
 
 def _noise_floor(
-    scores: NDArray[np.float64], found: dict[str, float], names: list[str], algorithm: str
+    scores: NDArray[np.float64], measured: dict[str, float], names: list[str], algorithm: str
 ) -> float:
-    """By how much an algorithm's lead over the next best shrinks in 5% of repeated studies, as a share."""
-    rival = min((name for name in names if name != algorithm), key=lambda name: found[name])
+    """The share by which an algorithm's lead over the next best shrinks in 5% of repeated studies."""
+    rival = min((name for name in names if name != algorithm), key=lambda name: measured[name])
     leads = np.log(scores[:, names.index(rival)] / scores[:, names.index(algorithm)])
-    lost = np.log(found[rival] / found[algorithm]) - leads
-    return max(0.0, float(np.expm1(np.quantile(lost, PLAUSIBLE))))
+    shrinkage = np.log(measured[rival] / measured[algorithm]) - leads
+    return max(0.0, float(np.expm1(np.quantile(shrinkage, PLAUSIBLE))))
 
 
 def _repeated_delays(
@@ -150,26 +163,98 @@ def _repeated_delays(
     seed: int,
     widening: float,
 ) -> NDArray[np.float64] | None:
-    """The delays that repeated studies would find, ``(resamples, rows, columns)`` in seconds; None where some
-    case has too few blocks."""
+    """The delays of repeated studies, ``(resamples, rows, columns)`` in seconds; None if a case has fewer
+    than two blocks."""
     if table.cases is None or resamples < 1 or len(columns) < 2:
         return None
     cases = [[table.cases[i][j] for j in columns] for i in rows]
     if any(case not in samples for line in cases for case in line):
         return None
     deviations = [[samples[case].deviations() for case in line] for line in cases]
-    counts = np.array([[len(one) for one in line] for line in deviations])
+    counts = np.array([[len(blocks) for blocks in line] for line in deviations])
     if counts.min(initial=2) < 2:
         return None
-    numbers = sorted({number for line in deviations for one in line for number in one})
+    numbers = sorted({number for line in deviations for blocks in line for number in blocks})
     scatter = np.array(
-        [[[one.get(number, 0.0) for one in line] for line in deviations] for number in numbers]
+        [[[blocks.get(number, 0.0) for blocks in line] for line in deviations] for number in numbers]
     )
-    generator = np.random.default_rng([seed, zlib.crc32(str(table.cell).encode())])
+    generator = np.random.default_rng([seed, zlib.crc32(str(table.configuration).encode())])
     weights = generator.normal(size=(resamples, len(numbers)))
     freedom = int(counts.min()) - 1
     spread = np.sqrt(generator.chisquare(freedom, resamples) / freedom)
-    moved = np.tensordot(weights, scatter, 1) / np.sqrt(counts * (counts - 1))
-    moved *= np.sqrt(2) * widening / spread[:, np.newaxis, np.newaxis]
+    shift = np.tensordot(weights, scatter, 1) / np.sqrt(counts * (counts - 1))
+    shift *= np.sqrt(2) * widening / spread[:, np.newaxis, np.newaxis]
     delays_s = np.maximum(table.last_delay_s[np.ix_(rows, columns)], RESOLUTION_S)
-    return np.asarray(delays_s * np.exp(np.clip(moved, -50, 50)))
+    return np.asarray(delays_s * np.exp(np.clip(shift, -50, 50)))
+
+
+ENOUGH_PAIRS = 10
+"""The smallest number of pairs from which the noise is estimated."""
+
+
+class Control(Struct, frozen=True, kw_only=True):
+    """The differences between cases with the same delays, over ``pairs`` pairs, as shares.
+
+    ``median`` and ``largest`` (95th percentile) describe the differences. ``widening`` is the factor by which
+    the differences exceed those expected from the scatter between blocks; at least 1.
+    """
+
+    pairs: int
+    median: float
+    largest: float
+    widening: float
+
+
+def control(results: Results, samples: Mapping[str, Repeated]) -> Control | None:
+    """The control of a study; None if too few of its cases must be equal."""
+    differences, errors, freedom = [], [], []
+    for first, second in _equal_cases(results):
+        blocks = [list(samples[row["case"]].deviations().values()) for row in (first, second)]
+        if min(map(len, blocks)) < 2:
+            continue
+        variances = [float(np.var(logs, ddof=1)) / len(logs) for logs in blocks]
+        logs = [np.log(max(row["last_delay_s"], RESOLUTION_S)) for row in (first, second)]
+        differences.append(abs(logs[0] - logs[1]))
+        errors.append(max(np.sqrt(sum(variances)), 1e-12))
+        freedom.append(sum(map(len, blocks)) - 2)
+    if len(differences) < ENOUGH_PAIRS:
+        return None
+    observed = float(np.median(np.array(differences) / np.array(errors)))
+    shares = np.expm1(differences)
+    return Control(
+        pairs=len(differences),
+        median=float(np.median(shares)),
+        largest=float(np.quantile(shares, 0.95)),
+        widening=max(1.0, observed / _median_of_t(float(np.median(freedom)))),
+    )
+
+
+def _median_of_t(freedom: float) -> float:
+    """The median of the absolute value of Student's t."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.75))
+
+
+def _equal_cases(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Pairs of measured cases that differ only in the names of their shapes."""
+    with_repetitions = set(results.repetitions["case"])
+    section = results.study.get("patterns")
+    seed = int(section.get("seed", 1)) if isinstance(section, dict) else 1
+    is_shape = (pl.col("pattern_kind") == "shape") & pl.col("shape").is_in(list(shapes.SHAPES))
+    has_delay = pl.col("last_delay_s").is_finite() & (pl.col("status") != "quarantined")
+    delays: dict[tuple[str, int, int], bytes] = {}
+    same_delays: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    for row in results.cases.filter(is_shape & has_delay.fill_null(False)).iter_rows(named=True):
+        if (
+            row["case"] not in with_repetitions
+            or not row["skew_s"]
+            or (row["shape"] == "node_delayed" and not row["ppn"])
+        ):
+            continue
+        shape = (row["shape"], row["p"], row["ppn"])
+        if shape not in delays:
+            delays[shape] = shapes.delays(row["shape"], row["p"], 1.0, seed=seed, ppn=row["ppn"]).tobytes()
+        key = tuple(row[name] for name in (*CONFIGURATION_COLUMNS, "algorithm", "skew_s"))
+        same_delays.setdefault((*key, delays[shape]), []).append(row)
+    return [pair for rows in same_delays.values() for pair in combinations(rows, 2)]

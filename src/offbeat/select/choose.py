@@ -1,4 +1,5 @@
-"""The choice of an algorithm for every measured cell, how certain it is, and what the alternatives cost."""
+"""The choice of an algorithm for every measured configuration, its certainty, and the slowdown of
+alternatives."""
 
 from __future__ import annotations
 
@@ -6,26 +7,31 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from offbeat.errors import BadInput
 from offbeat.results.plan import ConfigurationKey
 from offbeat.select import rules
-from offbeat.select.cautions import (
-    comparison_cautions,
-    no_delay_cautions,
-    number_cautions,
-    tie_cautions,
+from offbeat.select.caveats import (
+    comparison_caveats,
+    no_delay_caveats,
+    number_caveats,
+    replay_caveats,
+    tie_caveats,
 )
-from offbeat.select.certainty import EXACT, Certainty, Repeated, certainty, samples_of
-from offbeat.select.control import Control, control
-from offbeat.select.legal import legal_cautions, processes_covered, wrong_between
-from offbeat.select.partial import Unfinished, key_of, partial_caution, unfinished
-from offbeat.select.precision import asked_width
-from offbeat.select.reliability import Notice, reliability
-from offbeat.select.replay_cautions import replay_cautions
+from offbeat.select.certainty import EXACT, Certainty, Control, Repeated, certainty_of, control, samples_of
+from offbeat.select.reliability import Notice, reliability, requested_width
+from offbeat.select.restrictions import (
+    Unfinished,
+    key_of,
+    legal_caveats,
+    partial_caveat,
+    processes_covered,
+    unfinished,
+    wrong_between,
+)
 from offbeat.select.rules import Rule
-from offbeat.select.table import NO_DELAY, Cell, DelayTable, delay_tables
+from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tables
 from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall
 
 if TYPE_CHECKING:
@@ -33,20 +39,20 @@ if TYPE_CHECKING:
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """What a rule chooses for one cell.
+    """The choice of a rule for one configuration.
 
     ``scores`` holds the compared algorithms' scores (smaller is better, 1 means best in every row), and
-    ``reference_scores`` what the library's default and unproved algorithms would have. ``winners`` and
-    ``good`` map each pattern to its fastest candidate and to all within the share asked for. ``certainty`` is
-    what repeated studies would say of the choice, None when unknown. The costs are shares: 0.10 means
-    that the no-delay winner (the library's default) scores 10% worse than the choice; negative, that it
-    scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the no-delay
-    winner; ``alternatives`` those whose score is within the share asked for of the choice's. ``not_measured``
-    is how many cases of the cell are still to be measured; with any, or without a rival, there is no
-    certainty.
+    ``reference_scores`` those of the library's default and of excluded algorithms. ``winners`` and ``good``
+    map each pattern to its fastest candidate and to all candidates within the requested share of it.
+    ``certainty`` is derived from simulated repetitions of the study, None if unknown. The costs are shares:
+    0.10 means that the no-delay winner (the library's default) scores 10% worse than the choice; a negative
+    one, that it scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the
+    no-delay winner; ``alternatives`` those whose score is within the requested share of the choice's.
+    ``not_measured`` is the number of cases of the configuration still to be measured; if there are any, or if
+    only one algorithm is compared, the certainty is unknown.
     """
 
-    cell: Cell
+    configuration: Configuration = field(name="cell")
     rule: str
     algorithm: str
     no_delay_winner: str | None
@@ -66,17 +72,17 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """A cell for which nothing can be selected, and why."""
+    """A configuration for which nothing can be selected, and why."""
 
-    cell: Cell
+    configuration: Configuration = field(name="cell")
     reason: str
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """How choices are made.
+    """The parameters of a selection.
 
-    ``within`` is the share up to which algorithms count as equally good, and a loss as none; ``bootstrap``
-    the number of repeated studies that are simulated and ``seed`` their seed.
+    ``within`` is the share up to which algorithms count as equally good and a loss as acceptable;
+    ``bootstrap`` is the number of simulated repetitions of the study and ``seed`` their seed.
     """
 
     rule: Rule
@@ -86,18 +92,17 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """The choices for all cells of some results, and the delays of every cell looked at.
+    """The choices for all configurations of some results, and the delay tables that they are based on.
 
-    ``notes`` are the results' own: how far an unfinished study is, and what was left out when they were read.
-    ``control`` says how far apart
-    cases were that must be equal; None where there are too few. ``reliability`` are warnings about the
-    numbers behind the choices.
+    ``notes`` are those of the results: the progress of an unfinished study, and records omitted when reading.
+    ``control`` is the difference between cases that must be equal; None if there are too few, or without
+    bootstrap. ``reliability`` are warnings about the numbers behind the choices.
     """
 
     terms: Terms
     choices: list[Choice]
     left_out: list[LeftOut]
-    tables: dict[Cell, DelayTable]
+    tables: dict[Configuration, DelayTable]
     notes: list[str] = []
     control: Control | None = None
     reliability: list[Notice] = []
@@ -113,7 +118,7 @@ def choose(
     seed: int = 1,
     include_scenarios: bool = False,
 ) -> list[Choice]:
-    """The choices of :func:`select` alone; cells for which nothing can be selected are absent."""
+    """Only the choices of :func:`select`; configurations without a selectable algorithm are absent."""
     return select(
         results, rule, within=within, bootstrap=bootstrap, seed=seed, include_scenarios=include_scenarios
     ).choices
@@ -129,7 +134,8 @@ def select(
     include_scenarios: bool = False,
     collectives: Sequence[str] = (),
 ) -> Selection:
-    """Apply ``rule`` (see :mod:`offbeat.select.rules`) to every cell, or to those of some ``collectives``.
+    """Apply ``rule`` (see :mod:`offbeat.select.rules`) to every configuration, or to those of some
+    ``collectives``.
 
     ``within`` is the share up to which algorithms count as equally good, ``bootstrap`` the number of
     simulated repetitions of the study behind the certainty. Raises
@@ -140,53 +146,55 @@ def select(
         raise BadInput(
             f"the share within which algorithms count as equally good must be 0 or more, not {within}."
         )
-    every = delay_tables(results.cases, results.algorithms, results.verdicts)
-    tables = _of_collectives(every, collectives)
+    all_tables = delay_tables(results.cases, results.algorithms, results.verdicts)
+    tables = _of_collectives(all_tables, collectives)
     _refuse_unknown_scenario(terms.rule, tables)
     samples = None if results.is_deterministic else samples_of(results.repetitions)
     study = unfinished(results)
-    known = _Known(
+    evidence = _Evidence(
         samples=samples,
         verdicts=results.verdicts,
-        asked=asked_width(results.study),
-        control=control(results, samples) if samples else None,
+        requested_width=requested_width(results.study),
+        control=control(results, samples) if samples and bootstrap else None,
         not_measured=study.not_measured if study else {},
-        cells=[table.cell for table in every],
+        configurations=[table.configuration for table in all_tables],
     )
-    outcomes = [_decide(table, terms, known) for table in tables]
+    outcomes = [_decide(table, terms, evidence) for table in tables]
     return Selection(
         terms=terms,
         choices=[outcome for outcome in outcomes if isinstance(outcome, Choice)],
         left_out=[outcome for outcome in outcomes if isinstance(outcome, LeftOut)],
-        tables={table.cell: table for table in tables},
+        tables={table.configuration: table for table in tables},
         notes=[*([study.sentence] if study else []), *results.notes],
-        control=known.control,
+        control=evidence.control,
         reliability=reliability(results),
         unfinished=study,
     )
 
 
-class _Known(Struct, frozen=True, kw_only=True):
-    """What is known beside the tables; without ``samples``, numbers are exact and choices are certain.
-    ``asked`` is how well the study wanted its numbers known, ``not_measured`` which cases of each cell are
-    still to be measured, ``cells`` all that were measured.
+class _Evidence(Struct, frozen=True, kw_only=True):
+    """The input of choices besides the tables; without ``samples``, numbers are exact and choices are
+    certain.
+
+    ``requested_width`` is the interval width that the study requested, ``not_measured`` the cases of each
+    configuration that remain to be measured, ``configurations`` all that were measured.
     """
 
     samples: dict[str, Repeated] | None
     verdicts: Sequence[Verdict]
-    asked: float | None
+    requested_width: float | None
     not_measured: dict[ConfigurationKey, list[tuple[str, str]]]
-    cells: Sequence[Cell]
+    configurations: Sequence[Configuration]
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
-        """How certain the choice of an algorithm is; unknown in a cell of which some cases are not measured,
-        and where it is the only one of those compared."""
-        if compared < 2 or key_of(table.cell) in self.not_measured:
+        """The certainty of choosing an algorithm; None if some cases of the configuration are not measured,
+        or if no other algorithm is compared."""
+        if compared < 2 or key_of(table.configuration) in self.not_measured:
             return None
         if self.samples is None:
             return EXACT
-        return certainty(
+        return certainty_of(
             table,
             terms.rule,
             self.samples,
@@ -197,28 +205,28 @@ class _Known(Struct, frozen=True, kw_only=True):
             widening=self.control.widening if self.control else 1.0,
         )
 
-    def wrong_calls(self, cell: Cell, algorithm: str) -> list[WrongCall]:
-        """Legal calls of which an algorithm would be wrong as the choice of a cell."""
-        ps = [one.p for one in self.cells if one.collective == cell.collective]
-        low, high = processes_covered(cell.p, ps)
-        return wrong_between(cell.collective, algorithm, low, high, self.verdicts)
+    def wrong_calls(self, configuration: Configuration, algorithm: str) -> list[WrongCall]:
+        """Legal calls of which an algorithm would be wrong as the choice of a configuration."""
+        ps = [one.p for one in self.configurations if one.collective == configuration.collective]
+        low, high = processes_covered(configuration.p, ps)
+        return wrong_between(configuration.collective, algorithm, low, high, self.verdicts)
 
 
-def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
-    """Apply the rule to one cell."""
+def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | LeftOut:
+    """Apply the rule to one configuration."""
     rule = terms.rule
     scores = rule.scores(table)
     if not scores:
-        return LeftOut(table.cell, _why_nothing(table, rule))
+        return LeftOut(table.configuration, _why_nothing(table, rule))
     algorithm, *tied = rules.within_share(scores, 0)
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
-    lacking = known.not_measured.get(key_of(table.cell), [])
-    could_be_known = not lacking and len(scores) > 1 and terms.bootstrap > 0
-    sure = known.certainty(table, terms, algorithm, len(scores))
+    not_measured = evidence.not_measured.get(key_of(table.configuration), [])
+    is_expected = not not_measured and len(scores) > 1 and terms.bootstrap > 0
+    certainty = evidence.certainty(table, terms, algorithm, len(scores))
     return Choice(
-        cell=table.cell,
+        configuration=table.configuration,
         rule=str(rule),
         include_scenarios=rule.include_scenarios,
         algorithm=algorithm,
@@ -230,24 +238,24 @@ def _decide(table: DelayTable, terms: Terms, known: _Known) -> Choice | LeftOut:
         good=good,
         scores=scores,
         reference_scores=references,
-        certainty=sure,
+        certainty=certainty,
         cost_of_no_delay_winner=_cost(scores, no_delay[0], scores[algorithm]) if no_delay else None,
         cost_of_default=_cost(references, DEFAULT, scores[algorithm]),
-        not_measured=len(lacking),
+        not_measured=len(not_measured),
         warnings=[
-            *partial_caution(lacking),
-            *comparison_cautions(table, rule, [algorithm, *tied], len(scores)),
-            *no_delay_cautions(table, rule, no_delay, [algorithm, *tied]),
-            *number_cautions(table, rule, algorithm, sure is None and could_be_known),
-            *tie_cautions(algorithm, sure),
-            *replay_cautions(table, rule, known.samples, known.asked),
-            *legal_cautions(algorithm, known.wrong_calls(table.cell, algorithm)),
+            *partial_caveat(not_measured),
+            *comparison_caveats(table, rule, [algorithm, *tied], len(scores)),
+            *no_delay_caveats(table, rule, no_delay, [algorithm, *tied]),
+            *number_caveats(table, rule, algorithm, certainty is None and is_expected),
+            *tie_caveats(algorithm, certainty),
+            *replay_caveats(table, rule, evidence.samples, evidence.requested_width),
+            *legal_caveats(algorithm, evidence.wrong_calls(table.configuration, algorithm)),
         ],
     )
 
 
 def _cost(scores: dict[str, float], name: str, best: float) -> float | None:
-    """By how large a share ``name`` scores worse than the best; None when it has no score."""
+    """The share by which ``name`` scores worse than the best; None if it has no score."""
     return scores[name] / best - 1 if name in scores else None
 
 
@@ -264,36 +272,36 @@ def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
 
 
 def _why_nothing(table: DelayTable, rule: Rule) -> str:
-    """One sentence on why the rule cannot choose in this cell."""
+    """Why the rule cannot choose in this configuration, in one sentence."""
     if not table.candidates.any():
-        shown = ", ".join(table.algorithms)
-        return f"no algorithm is proved to have run (measured: {shown})."
+        measured = ", ".join(table.algorithms)
+        return f"no algorithm is proved to have run (measured: {measured})."
     rows = rule.rows(table)
     if rows:
         names = ", ".join(table.patterns[i] for i in rows)
         return f"no proved algorithm was measured under all of the patterns {names}."
     if rule.kind == "scenario":
-        return f"scenario '{rule.scenario}' was not measured here."
+        return f"scenario '{rule.scenario}' was not measured in this configuration."
     if rule.kind == "no_delay":
-        return "the pattern no_delay was not measured here."
+        return "the pattern no_delay was not measured in this configuration."
     return "only scenarios or replays were measured; use --include-scenarios or --rule scenario:NAME."
 
 
 def _of_collectives(tables: list[DelayTable], collectives: Sequence[str]) -> list[DelayTable]:
-    """The tables of the collectives asked for; all when none is named."""
-    measured = list(dict.fromkeys(table.cell.collective for table in tables))
+    """The tables of the requested collectives; all if none is named."""
+    measured = list(dict.fromkeys(table.configuration.collective for table in tables))
     for name in collectives:
         if name not in measured:
             raise BadInput(
                 f"collective '{name}' was not measured; these results hold {', '.join(measured) or 'none'}."
             )
-    return [table for table in tables if not collectives or table.cell.collective in collectives]
+    return [table for table in tables if not collectives or table.configuration.collective in collectives]
 
 
 def _refuse_unknown_scenario(rule: Rule, tables: list[DelayTable]) -> None:
-    """A scenario that no cell knows is a mistake in the rule."""
+    """Raise BadInput if the rule names a scenario that no configuration was measured with."""
     if rule.kind != "scenario" or not tables or any(rule.rows(table) for table in tables):
         return
     known = list(dict.fromkeys(name for table in tables for name in rules.scenarios(table)))
-    what = f"the known ones are {', '.join(known)}." if known else "these results hold no scenario at all."
-    raise BadInput(f"scenario '{rule.scenario}' was not measured; {what}")
+    choices = f"the scenarios are {', '.join(known)}." if known else "these results hold no scenario."
+    raise BadInput(f"scenario '{rule.scenario}' was not measured; {choices}")

@@ -1,25 +1,25 @@
-"""Which sizes and numbers of processes a measured cell speaks for.
+"""Which message sizes and numbers of processes a measured configuration covers.
 
-A tuning file needs a choice for sizes and p that nobody measured. The rules, on purpose few and cautious:
+A tuning file needs a choice for sizes and p that were not measured. The rules are deliberately few and
+cautious:
 
 - **Between two neighbouring measured values** the smaller one's choice holds below their geometric mean, the
-  larger one's from it on. Sizes and process counts are measured in multiples (8 B, 1 KiB, 1 MiB), and the
-  time of an algorithm is the sum of a part per message and a part per byte, so the middle is the middle of
-  the logarithms.
-- **Below the smallest and above the largest measured size** the end's choice holds within a factor of
-  :data:`BEYOND` (√2): as far as to the middle towards a neighbour of half or twice the size. Where the scores
-  show that the ranking is about to turn over there (:func:`turns_over`), it holds at the measured size alone.
-  Everywhere else nothing is said: the library's default stays.
+  larger one's from there on. Sizes and process counts are measured in multiples (8 B, 1 KiB, 1 MiB), so the
+  boundary is the midpoint on a logarithmic axis.
+- **Below the smallest and above the largest measured size** that size's choice holds within a factor of
+  :data:`BEYOND` (√2), as if a neighbour of half or twice the size had been measured. Where the scores show
+  that another algorithm is about to win there (:func:`is_overtaken`), it holds at the measured size only.
+  All other sizes are left to the library's default.
 - **Numbers of processes** are never extended beyond the measured ones.
 
-The same ranges say which measured size answers for a call of a traced program (:func:`answering`), so that a
-prediction credits a choice with the calls that its tuning file covers, and with no others.
+The same ranges determine which measured size covers a call of a traced program (:func:`covering_size`), so
+that a prediction credits a choice only with the calls that its tuning file covers.
 
-Sizes are counted as the study counts them (bytes per process as the MPI call states it); the tuning room
-converts them to what each library compares. Between two measured process counts the rule is that of sizes:
+Sizes are those of the study (bytes per process as passed to the MPI call); :mod:`offbeat.tuning` converts
+them to what each library compares. Between two measured process counts the rule is the same as for sizes:
 with p = 4 and 16 measured, a communicator of 7 gets p=4's choice and one of 8 gets p=16's. An algorithm that
 is not valid at every p (Open MPI's ``two_proc`` is an error unless p = 2; others need a power of two or an
-even p) must not be spread over such a range: who writes it into a tuning file keeps it to the measured p.
+even p) must not cover such a range: in a tuning file it is limited to the measured p.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from itertools import pairwise
 from math import isqrt
 
 BEYOND = math.sqrt(2)
-"""The smallest and the largest measured size speak for sizes up to so many times smaller and larger."""
+"""The smallest and the largest measured size cover sizes smaller and larger by up to this factor."""
 
 
 def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) -> list[tuple[int, int]]:
-    """For measured sizes in bytes, ascending: the first and last size (inclusive) that each speaks for.
+    """For measured sizes in bytes, ascending: the first and last size (inclusive) that each covers.
 
     The ranges follow one another without gap or overlap. The first begins at the smallest size divided by
     ``below``, the last ends at the largest size times ``above``. Raises ValueError unless the sizes ascend
@@ -54,26 +54,27 @@ def process_ranges(ps: list[int]) -> list[tuple[int, int]]:
     return _ranges(ps)
 
 
-def answering(sizes: Sequence[int], size: int, beyond: float = BEYOND) -> int | None:
-    """The measured size that speaks for a size; None where no measured one does."""
+def covering_size(sizes: Sequence[int], size: int, beyond: float = BEYOND) -> int | None:
+    """The measured size that covers a size; None if no measured size does."""
     measured = sorted(set(sizes))
-    for own, (low, high) in zip(measured, size_ranges(measured, beyond, beyond), strict=True):
+    for covering, (low, high) in zip(measured, size_ranges(measured, beyond, beyond), strict=True):
         if low <= size <= high:
-            return own
+            return covering
     return None
 
 
-def turns_over(
+def is_overtaken(
     winner: str,
     end: tuple[int, Mapping[str, float]],
     neighbour: tuple[int, Mapping[str, float]],
     beyond: float,
 ) -> bool:
-    """Whether scores show that another algorithm overtakes the winner within ``beyond`` of the last size.
+    """Whether, by the trend of the scores, another algorithm wins within a factor of ``beyond`` of the last
+    size.
 
     ``end`` and ``neighbour`` are the last measured size and the one beside it, each with the scores of
-    algorithms (smaller is better). The lead of the winner over each rival, as the logarithm of the ratio of
-    scores, is continued along the line through both sizes (on a logarithmic axis).
+    the algorithms (smaller is better). The winner's lead over each rival, the logarithm of the ratio of their
+    scores, is extrapolated linearly through both sizes on a logarithmic axis.
     """
     (last, at_last), (other, at_other) = end, neighbour
     if min(last, other) <= 0 or min(at_last.get(winner, 0), at_other.get(winner, 0)) <= 0:
@@ -88,7 +89,7 @@ def turns_over(
 
 
 def boundary(low: int, high: int) -> int:
-    """The first number that ``high`` speaks for: the geometric mean of both rounded up, but above ``low``."""
+    """The first number that ``high`` covers: the geometric mean of both rounded up, but above ``low``."""
     product = low * high
     root = isqrt(product)
     return max(low + 1, root if root * root == product else root + 1)

@@ -1,8 +1,8 @@
-"""The selection as a JSON document: for scripts, and for whoever builds on a selection elsewhere.
+"""The selection as a JSON document, for scripts and other tools.
 
-The structures below are the document's description. Times are in seconds. Numbers that do not exist (nothing
-measured, certainty unknown) are null. Fields may be added; when one changes its meaning or goes,
-``schema_version`` grows.
+The structures below define the document. Times are in seconds. Unknown numbers (not measured, certainty
+unknown) are null. Fields may be added; ``schema_version`` increases when a field is removed or changes its
+meaning.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from offbeat.atomic_write import write_atomically, write_error
 from offbeat.select.choose import Choice, LeftOut, Selection
@@ -24,10 +24,9 @@ class Delay(Struct, frozen=True, kw_only=True):
     """One algorithm under one pattern.
 
     ``last_delay_s`` is the median d̂ (of a replay, the mean over its calls), between the ends of its 95%
-    confidence interval. ``normalised`` is
-    relative to the pattern's fastest candidate, ``robustness`` is d̂ / d̂ under no_delay − 1 with its class
-    ``faster``, ``same`` or ``slower`` (±25%; empty when unknown). ``candidate`` is false for references,
-    which are never selected.
+    confidence interval. ``normalised`` is relative to the pattern's fastest candidate, ``robustness`` is d̂ /
+    d̂ under no_delay − 1 with its class ``faster``, ``same`` or ``slower`` (±25%; empty when unknown).
+    ``candidate`` is false for references, which are never selected.
     """
 
     algorithm: str
@@ -42,8 +41,8 @@ class Delay(Struct, frozen=True, kw_only=True):
 
 
 class PatternDelays(Struct, frozen=True, kw_only=True):
-    """What was measured of a cell under one pattern; ``kind`` is shape, scenario or replay, ``winner`` the
-    fastest candidate (empty: none)."""
+    """The measured delays of a configuration under one pattern; ``kind`` is shape, scenario or replay,
+    ``winner`` the fastest candidate (empty: none)."""
 
     pattern: str
     kind: str
@@ -51,8 +50,8 @@ class PatternDelays(Struct, frozen=True, kw_only=True):
     delays: list[Delay]
 
 
-class CellSelection(Struct, frozen=True, kw_only=True):
-    """One cell: its choice (see :class:`offbeat.select.choose.Choice`) and every measured delay behind it."""
+class ConfigurationSelection(Struct, frozen=True, kw_only=True):
+    """One configuration: its choice (see :class:`offbeat.select.choose.Choice`) and its measured delays."""
 
     choice: Choice
     patterns: list[PatternDelays]
@@ -60,7 +59,7 @@ class CellSelection(Struct, frozen=True, kw_only=True):
 
 class SelectionDocument(Struct, frozen=True, kw_only=True):
     """The whole document. ``within`` is a share; ``bootstrap`` the number of resamples behind each
-    certainty; ``notes`` say how far an unfinished study is, and what was left out when reading."""
+    certainty; ``notes`` report the progress of an unfinished study and records omitted when reading."""
 
     schema_version: int
     rule: str
@@ -68,7 +67,7 @@ class SelectionDocument(Struct, frozen=True, kw_only=True):
     within: float
     bootstrap: int
     seed: int
-    cells: list[CellSelection]
+    configurations: list[ConfigurationSelection] = field(name="cells")
     left_out: list[LeftOut]
     notes: list[str] = []
 
@@ -83,8 +82,10 @@ def document(selection: Selection) -> SelectionDocument:
         within=terms.within,
         bootstrap=terms.bootstrap,
         seed=terms.seed,
-        cells=[
-            CellSelection(choice=choice, patterns=_rows(selection.tables[choice.cell], choice, terms.within))
+        configurations=[
+            ConfigurationSelection(
+                choice=choice, patterns=_rows(selection.tables[choice.configuration], choice, terms.within)
+            )
             for choice in selection.choices
         ],
         left_out=selection.left_out,
@@ -98,7 +99,7 @@ def encoded(selection: Selection) -> bytes:
 
 
 def write(selection: Selection, path: Path) -> None:
-    """Write the document to a file. Raises :class:`BadInput` where that cannot be written."""
+    """Write the document to a file. Raises :class:`BadInput` if the file cannot be written."""
     try:
         write_atomically(path, encoded(selection))
     except OSError as error:
@@ -133,5 +134,5 @@ def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelay
 
 
 def _number(value: float) -> float | None:
-    """A number for JSON, which has no NaN."""
+    """A number for JSON, or None for NaN."""
     return float(value) if math.isfinite(value) else None

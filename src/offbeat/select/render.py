@@ -1,4 +1,4 @@
-"""The selection as text: one line a cell, what is to be known about it, and the details on demand."""
+"""The selection as text: one line per configuration, caveats, and details on request."""
 
 from __future__ import annotations
 
@@ -11,63 +11,72 @@ from rich.text import Text
 from offbeat.select import wording
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
-from offbeat.select.table import Cell
+from offbeat.select.table import Configuration
 from offbeat.study.case import REDUCING, ROOTED
 from offbeat.table import FittedTable, limit_notes
 from offbeat.units import format_size
 
 LEAD = ("library", "collective", "of", "p")
-"""Columns that tell cells apart beside the size; empty ones are left out."""
+"""Columns that identify a configuration, besides the size; empty columns are omitted."""
 
-COSTS = (
-    "no-delay costs, default costs: by how much the no-delay winner and the library's default score worse"
-    " than the choice. If the study were repeated: same, the share of studies with the same choice (tie: its"
-    " lead is below the noise floor); ≤{within}, the share in which it is at most that much worse than the"
-    " best; loss, what it loses at most in 95% of them."
+LEGEND = (
+    "no-delay slowdown, default slowdown: by how much the no-delay winner and the library's default score"
+    " worse than the choice. Confidence, from simulated repetitions of the study: same choice, the share of"
+    " repetitions with the same choice (tie: its lead is below the noise floor); within {within}, the share"
+    " in"
+    " which it is worse than the best by at most {within}; max loss, the 95th percentile of its loss."
 )
-"""What the last columns say."""
+"""The meaning of the last columns."""
 
 
 def rendered(
     selection: Selection, console: Console, with_details: bool = False, *, all_notes: bool = False
 ) -> RenderableType:
-    """Everything that ``offbeat select`` prints, fitted to the width of ``console``."""
+    """The output of ``offbeat select``, fitted to the width of ``console``."""
     parts: list[RenderableType] = []
     if with_details:
-        chosen = {choice.cell: choice for choice in selection.choices}
-        for cell, table in selection.tables.items():
-            parts += [details(table, chosen.get(cell), selection.terms.within, console.width), Text()]
+        chosen = {choice.configuration: choice for choice in selection.choices}
+        for configuration, table in selection.tables.items():
+            parts += [
+                details(table, chosen.get(configuration), selection.terms.within, console.width),
+                Text(),
+            ]
     if selection.choices:
         parts += [Text(headline(selection)), *selection_tables(selection, console), _legend(selection)]
-    return Group(*parts, *_warnings(selection), *_cautions(selection, all_notes))
+    return Group(*parts, *_warnings(selection), *_notes(selection, all_notes))
 
 
 def _warnings(selection: Selection) -> list[RenderableType]:
-    """What makes the numbers behind the choices unreliable, and the remedy."""
-    lines = [Text(f"{notice.what} {notice.mend}".strip()) for notice in selection.reliability]
-    if not lines:
-        return []
-    return [Text("\nWarnings", style="bold"), *(Padding(line, (0, 0, 0, 2)) for line in lines)]
+    """The warnings on the numbers behind the choices, with remedies."""
+    return _section(
+        "Warnings", [f"{notice.what} {notice.remedy}".strip() for notice in selection.reliability]
+    )
+
+
+def _section(title: str, sentences: list[str]) -> list[RenderableType]:
+    """Indented sentences under a title; nothing if there are none."""
+    lines = [Padding(Text(sentence), (0, 0, 0, 2), expand=False) for sentence in sentences]
+    return [Text(f"\n{title}", style="bold"), *lines] if lines else []
 
 
 def _legend(selection: Selection) -> Text:
-    """What the columns say, and what the study's own control showed."""
-    words = COSTS.format(within=wording.share_label(selection.terms.within))
+    """The meaning of the columns, and the noise of the study."""
+    text = LEGEND.format(within=wording.share_label(selection.terms.within))
     control = selection.control
     if control is not None:
-        words += (
+        text += (
             f" Noise of this study: {control.pairs} pairs of cases that must be equal differ by"
             f" {control.median:.1%} in the median and by {control.largest:.1%} in the 95th percentile"
         )
         widened = control.widening > 1.005
-        words += f"; its intervals were widened {control.widening:.2f} times." if widened else "."
-    return Text(words, style="dim")
+        text += f"; its intervals were widened {control.widening:.2f} times." if widened else "."
+    return Text(text, style="dim")
 
 
 def headline(selection: Selection) -> str:
-    """What was selected from, and by which rule."""
+    """The libraries and the rule of a selection, in a sentence."""
     terms = selection.terms
-    libraries = dict.fromkeys(cell.library for cell in selection.tables)
+    libraries = dict.fromkeys(configuration.library for configuration in selection.tables)
     scope = {
         "average": "the average over the patterns of d̂ relative to each pattern's fastest",
         "worst": "the worst over the patterns of d̂ relative to each pattern's fastest",
@@ -79,27 +88,28 @@ def headline(selection: Selection) -> str:
 
 
 def _recorded_kind(selection: Selection) -> str:
-    """Whether the rule's scenario is a replay."""
+    """``replay`` if the rule's scenario is a replay, else ``scenario``."""
     rule = selection.terms.rule
     kinds = {table.kinds[i] for table in selection.tables.values() for i in rule.rows(table)}
     return "replay" if kinds == {"replay"} else "scenario"
 
 
 def selection_tables(selection: Selection, console: Console) -> list[RenderableType]:
-    """One line a cell: the no-delay winner, the choice, how sure it is, and what the alternatives cost.
+    """One line per configuration: the no-delay winner, the choice, its certainty, and the slowdown of
+    alternatives.
 
     One table where that fits into the console, else one for each collective and number of processes.
     """
-    leads = _leads([choice.cell for choice in selection.choices])
+    leads = _leads([choice.configuration for choice in selection.choices])
     columns = [name for name in LEAD if any(lead[name] for lead in leads.values())]
     within = wording.share_label(selection.terms.within)
-    whole = _table(columns, within, "p")
+    single = _table(columns, within, "p")
     for choice in selection.choices:
-        whole.add_row(*(Text(leads[choice.cell][name]) for name in columns), *_columns(choice))
-    if whole.natural_width <= console.width:
-        return [Text(), whole]
+        single.add_row(*(Text(leads[choice.configuration][name]) for name in columns), *_columns(choice))
+    if single.natural_width <= console.width:
+        return [Text(), single]
     parts: list[RenderableType] = []
-    for heading, group in groupby(selection.choices, lambda choice: _heading(leads[choice.cell])):
+    for heading, group in groupby(selection.choices, lambda choice: _heading(leads[choice.configuration])):
         table = _table([], within)
         for choice in group:
             table.add_row(*_columns(choice))
@@ -107,49 +117,62 @@ def selection_tables(selection: Selection, console: Console) -> list[RenderableT
     return parts
 
 
-def _leads(cells: list[Cell]) -> dict[Cell, dict[str, str]]:
-    """The texts of :data:`LEAD` for each cell; the library and what is reduced only where they vary."""
-    libraries = len({cell.library for cell in cells}) > 1
-    sizes = {(cell.library, cell.collective, cell.p, cell.nodes, cell.ppn, cell.bytes) for cell in cells}
-    operations = len(sizes) < len(cells)
+def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str, str]]:
+    """The texts of :data:`LEAD` for each configuration; the library and what is reduced only where they
+    vary."""
+    libraries = len({configuration.library for configuration in configurations}) > 1
+    sizes = {
+        (
+            configuration.library,
+            configuration.collective,
+            configuration.p,
+            configuration.nodes,
+            configuration.ppn,
+            configuration.bytes,
+        )
+        for configuration in configurations
+    }
+    operations = len(sizes) < len(configurations)
     return {
-        cell: {
-            "library": cell.library if libraries else "",
-            "collective": cell.collective,
-            "of": _operation(cell) if operations else "",
-            "p": cell.placement,
+        configuration: {
+            "library": configuration.library if libraries else "",
+            "collective": configuration.collective,
+            "of": _operation(configuration) if operations else "",
+            "p": configuration.placement,
         }
-        for cell in cells
+        for configuration in configurations
     }
 
 
 def _heading(lead: dict[str, str]) -> str:
-    """The heading of a group of cells: ``reduce of sum double, p=1024 (32×32)``."""
+    """The heading of a group of configurations: ``reduce of sum double, p=1024 (32×32)``."""
     what = " of ".join(filter(None, [lead["collective"], lead["of"]]))
     return ", ".join(filter(None, [what, f"p={lead['p']}", lead["library"]]))
 
 
 def _table(lead: list[str], within: str, right: str = "") -> FittedTable:
-    """The empty selection table behind some leading columns; ``right`` names the one aligned right, and
-    ``within`` is the loss that counts as none."""
+    """An empty selection table after the leading columns; ``right`` names the leading column that is aligned
+    right, and ``within`` is the acceptable loss."""
     view = FittedTable(rule=True)
     for name in lead:
         view.add_column(name, justify="right" if name == right else "left")
     view.add_column("size", justify="right")
     view.add_column("no-delay\nwinner")
     view.add_column("choice", style="bold")
-    view.add_column("same", justify="right")
-    view.add_column(f"≤{within}", justify="right")
-    view.add_column("loss", justify="right")
-    view.add_column("no-delay\ncosts", justify="right")
-    view.add_column("default\ncosts", justify="right")
+    view.add_column("same\nchoice", justify="right")
+    view.add_column(f"within\n{within}", justify="right")
+    view.add_column("max\nloss", justify="right")
+    view.add_column("no-delay\nslowdown", justify="right")
+    view.add_column("default\nslowdown", justify="right")
     return view
 
 
 def _columns(choice: Choice) -> list[Text]:
-    """The columns of a cell from its size on."""
+    """The columns of a choice after the leading ones."""
     texts = [
-        wording.NOTHING if choice.cell.collective == "barrier" else format_size(choice.cell.bytes),
+        wording.NOTHING
+        if choice.configuration.collective == "barrier"
+        else format_size(choice.configuration.bytes),
         _with_ties(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
         _with_ties(choice.algorithm, choice.tied),
         *_certainty_columns(choice),
@@ -160,7 +183,8 @@ def _columns(choice: Choice) -> list[Text]:
 
 
 def _certainty_columns(choice: Choice) -> list[str]:
-    """The share of repeated studies with the same choice, that with one as good, and the plausible loss."""
+    """The shares of repeated studies with the same choice and within the tolerance, and the plausible
+    loss."""
     certainty = choice.certainty
     if choice.not_measured:
         return ["partial", wording.NOTHING, wording.NOTHING]
@@ -175,43 +199,44 @@ def _certainty_columns(choice: Choice) -> list[str]:
 
 
 def _with_ties(name: str, tied: list[str]) -> str:
-    """A name with those that are exactly as good: ``Lin = L-Sync``, or their number where they are many."""
+    """A name with the algorithms that tie: ``Lin = L-Sync``, or their number if there are several."""
     if len(tied) > 1:
         return f"{name} (and {len(tied)} equal)"
     return " = ".join([name, *tied])
 
 
-def _operation(cell: Cell) -> str:
-    """What is reduced and where the root is."""
-    parts = [cell.op] if cell.collective in REDUCING and cell.op else []
-    parts += [cell.datatype] if cell.datatype else []
-    parts += [f"root {cell.root}"] if cell.collective in ROOTED else []
+def _operation(configuration: Configuration) -> str:
+    """The reduction and the root."""
+    parts = [configuration.op] if configuration.collective in REDUCING and configuration.op else []
+    parts += [configuration.datatype] if configuration.datatype else []
+    parts += [f"root {configuration.root}"] if configuration.collective in ROOTED else []
     return " ".join(parts)
 
 
-def _cautions(selection: Selection, everything: bool) -> list[RenderableType]:
-    """Left-out cells and warnings, each sentence once with the cells that it is about.
+def _notes(selection: Selection, everything: bool) -> list[RenderableType]:
+    """Omitted configurations and caveats, each sentence once with the configurations that it applies to.
 
-    What was left out comes first, then the warnings on the most cells.
+    Omitted configurations come first, then the caveats that apply to most configurations.
     """
-    cells_of: dict[str, list[Cell]] = {}
+    applies_to: dict[str, list[Configuration]] = {}
     for left in selection.left_out:
-        cells_of.setdefault(f"nothing selected: {left.reason}", []).append(left.cell)
-    warned: dict[str, list[Cell]] = {}
+        applies_to.setdefault(f"nothing selected: {left.reason}", []).append(left.configuration)
+    caveats: dict[str, list[Configuration]] = {}
     for choice in selection.choices:
         for sentence in choice.warnings:
-            warned.setdefault(sentence, []).append(choice.cell)
-    cells_of |= dict(sorted(warned.items(), key=lambda item: -len(item[1])))
+            caveats.setdefault(sentence, []).append(choice.configuration)
+    applies_to |= dict(sorted(caveats.items(), key=lambda item: -len(item[1])))
     total = len(selection.choices) + len(selection.left_out)
-    sentences = [f"{_about(cells, total)}: {sentence}" for sentence, cells in cells_of.items()]
-    shown, rest = limit_notes([*selection.notes, *sentences], everything=everything)
-    lines = [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in [*shown, *([rest] if rest else [])]]
-    return [Text("\nNotes", style="bold"), *lines] if lines else []
+    sentences = [
+        f"{_subject(configurations, total)}: {sentence}" for sentence, configurations in applies_to.items()
+    ]
+    printed, rest = limit_notes([*selection.notes, *sentences], everything=everything)
+    return _section("Notes", [*printed, *([rest] if rest else [])])
 
 
-def _about(cells: list[Cell], total: int) -> str:
-    """Which cells a sentence is about."""
-    if len(cells) == total and total > 1:
-        return "every cell"
-    shown = ", ".join(str(cell) for cell in cells[:3])
-    return f"{shown} and {len(cells) - 3} more" if len(cells) > 3 else shown
+def _subject(configurations: list[Configuration], total: int) -> str:
+    """The configurations that a sentence applies to."""
+    if len(configurations) == total and total > 1:
+        return "every configuration"
+    shown = ", ".join(str(configuration) for configuration in configurations[:3])
+    return f"{shown} and {len(configurations) - 3} more" if len(configurations) > 3 else shown

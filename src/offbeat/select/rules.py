@@ -1,8 +1,8 @@
-"""Selection rules: what makes one algorithm of a cell the choice.
+"""Selection rules: how one algorithm is chosen for a configuration.
 
-A rule looks at some rows of a delay table and folds each algorithm's row-normalised last delays (d̂ divided
-by the row's smallest among the algorithms compared) into one score. The smallest score wins; 1 means that no
-other compared algorithm is faster in any of the rows.
+A rule reads some rows of a delay table and reduces each algorithm's row-normalised last delays (d̂ divided by
+the row's smallest among the compared algorithms) to one score. The smallest score wins; 1 means that no other
+compared algorithm is faster in any of the rows.
 
 ====================  ====================================  ==========================================
 rule                  rows                                  score
@@ -14,13 +14,13 @@ rule                  rows                                  score
 ``no_delay``          no_delay                              smallest d̂ wins: the usual benchmark
 ====================  ====================================  ==========================================
 
-``average`` and ``worst`` take the scenarios and replays in too when asked (``include_scenarios``). What was
-recorded from the same calls of the same trace then counts once where a replay is among it: the first replay,
-for it is what happened, call by call. Every row counts the same, also where a shape has several skews.
-Algorithms are compared only if they were measured in all of the rule's rows.
+``average`` and ``worst`` include the scenarios and replays on request (``include_scenarios``). Scenarios and
+replays that were recorded from the same calls of the same trace then count once if there is a replay among
+them: the first replay counts, because it reproduces the calls one by one. Every row has the same weight, also
+if a shape has several skews. Algorithms are compared only if they were measured in all of the rule's rows.
 
-Equal scores (relative difference below 1e-9) are ties. The first in dictionary order wins a tie: letters and
-digits alone count, without case, so that the outcome depends neither on the order of measurement nor on
+Equal scores (relative difference below 1e-9) are ties. The first in dictionary order wins a tie: only letters
+and digits count, without case, so that the outcome depends neither on the order of measurement nor on
 hyphens.
 """
 
@@ -53,15 +53,15 @@ class Rule:
         return f"scenario:{self.scenario}" if self.kind == "scenario" else self.kind
 
     def rows(self, table: DelayTable) -> list[int]:
-        """The rows of ``table`` that this rule looks at; empty when the cell has none of them."""
+        """The rows of ``table`` that this rule uses; empty if the configuration has none of them."""
         if self.kind == "no_delay":
             return [i for i, pattern in enumerate(table.patterns) if pattern == NO_DELAY]
         if self.kind == "scenario":
             return [i for i in range(len(table.patterns)) if self.scenario in _scenario_names(table, i)]
-        left_out = stood_for(table) if self.include_scenarios else table.recorded
-        return [i for i in range(len(table.patterns)) if i not in left_out]
+        omitted = superseded_rows(table) if self.include_scenarios else table.recorded
+        return [i for i in range(len(table.patterns)) if i not in omitted]
 
-    def fold(self, normalised: NDArray[np.float64]) -> NDArray[np.float64]:
+    def reduce(self, normalised: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores ``(..., algorithms)`` from normalised delays ``(..., rows, algorithms)``."""
         return normalised.max(axis=-2) if self.kind == "worst" else normalised.mean(axis=-2)
 
@@ -72,7 +72,7 @@ class Rule:
         return {table.algorithms[j]: float(values[j]) for j in columns}
 
     def reference_scores(self, table: DelayTable) -> dict[str, float]:
-        """The scores that the library's default and the barred algorithms would have; below 1 is possible."""
+        """The scores of the library's default and of excluded algorithms; they can be below 1."""
         rows = self.rows(table)
         values = scores_of(self, table.last_delay_s[rows], compared(table, rows))
         references = np.flatnonzero(~table.candidates & ~np.isnan(values))
@@ -80,7 +80,7 @@ class Rule:
 
 
 def parse(text: str, include_scenarios: bool = False) -> Rule:
-    """Read a rule as a user writes it. Raises :class:`BadInput` naming the rules there are."""
+    """Parse a rule as a user writes it. Raises :class:`BadInput`, which lists the rules."""
     kind, colon, scenario = text.partition(":")
     if kind == "scenario" and scenario:
         return Rule("scenario", scenario)
@@ -91,6 +91,17 @@ def parse(text: str, include_scenarios: bool = False) -> Rule:
     raise BadInput(
         f"rule '{text}' is unknown; the rules are {', '.join(RULES)} (NAME is a scenario's or replay's name)."
     )
+
+
+def average_rules(table: DelayTable) -> dict[str, Rule]:
+    """The rule ``average`` by label: without scenarios and, if the table has any, with them."""
+    without = Rule("average")
+    if not table.recorded:
+        return {"average": without}
+    return {
+        "average without scenarios": without,
+        "average with scenarios": Rule("average", include_scenarios=True),
+    }
 
 
 def compared(table: DelayTable, rows: list[int]) -> list[int]:
@@ -105,12 +116,12 @@ def scores_of(rule: Rule, last_delay_s: NDArray[np.float64], columns: list[int])
     """Scores ``(..., algorithms)`` from delays ``(..., rows, algorithms)`` in seconds.
 
     Rows are normalised by the smallest delay among the compared ``columns``. Leading axes are independent
-    (bootstrap resamples). Columns with a missing delay score NaN; all do without rows or columns to compare.
+    (bootstrap resamples). Columns with a missing delay score NaN; without rows or columns to compare, all do.
     """
     if not columns or last_delay_s.shape[-2] == 0:
         return np.full(last_delay_s.shape[:-2] + last_delay_s.shape[-1:], np.nan)
     delays = np.maximum(last_delay_s, RESOLUTION_S)
-    return rule.fold(delays / delays[..., columns].min(axis=-1, keepdims=True))
+    return rule.reduce(delays / delays[..., columns].min(axis=-1, keepdims=True))
 
 
 def winners_of(scores: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -130,8 +141,8 @@ def dictionary_order(name: str) -> tuple[str, str]:
     return re.sub(r"[\W_]", "", name).casefold(), name
 
 
-def stood_for(table: DelayTable) -> dict[int, int]:
-    """Rows that a replay of the same calls stands for in averages → the row of that replay."""
+def superseded_rows(table: DelayTable) -> dict[int, int]:
+    """Rows that are not averaged because a replay of the same calls is → the row of that replay."""
     sources = dict(enumerate(table.sources))
     first = {sources[i]: i for i in reversed(table.replays) if sources.get(i)}
     return {i: first[sources[i]] for i in table.recorded if first.get(sources.get(i, ""), i) != i}
@@ -143,7 +154,7 @@ def scenarios(table: DelayTable) -> list[str]:
 
 
 def _scenario_names(table: DelayTable, row: int) -> list[str]:
-    """What a user may call the scenario or replay of a row: its label, and its name without a skew factor."""
+    """The names of a row's scenario or replay in rules: its label, and its name without a skew factor."""
     if row not in table.recorded:
         return []
     return [table.patterns[row], *table.shapes[row : row + 1]]

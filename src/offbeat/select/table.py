@@ -1,14 +1,14 @@
-"""Delay tables: the measured last delays d̂ of one cell, arrival patterns × algorithms.
+"""Delay tables: the measured last delays d̂ of one configuration, arrival patterns × algorithms.
 
-A cell is all that an MPI library knows when it chooses an algorithm: the library, the processes and their
-placement, the collective, the message size, and what is reduced. A delay table holds the cell's median last
-delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2) with one row a pattern and one
-column an algorithm: the numbers of the paper's figures 5, 6 and 8. The row of a replay holds the mean over
-its calls, which is what an application that made these calls pays for each.
+A configuration is what an MPI library knows when it chooses an algorithm: the library, the processes and
+their placement, the collective, the message size, and the reduction. A delay table holds the
+configuration's median last delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2) with
+one row per pattern and one column per algorithm: the numbers of the paper's figures 5, 6 and 8. The row of a
+replay holds the mean over its calls, which is the cost per call for an application that makes these calls.
 
 Ratios of delays never divide by less than :data:`RESOLUTION_S`. The last process to arrive also has to leave,
-so d̂ is not negative on one clock; but a coarse clock, a rounded import or the clocks' error bound can bring
-a median to zero or below it, and a ratio to such a number would say nothing.
+so d̂ is not negative on one clock; but a coarse clock, a rounded import or the clocks' error bound can make a
+median zero or negative, and a ratio to such a number is meaningless.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.case import COLLECTIVES, SAME_SKEW
 from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.units import format_size
 
 RECORDED = ("scenario", "replay")
-"""Kinds of rows that come from an application; every other row is a shape."""
+"""Kinds of rows that were recorded from an application; every other row is a shape."""
 
 TOLERANCE = 1e-9
-"""Relative difference below which two ratios are the same number; binary fractions are not exact."""
+"""Relative difference below which two ratios count as equal, because of rounding."""
 
-BARRING = {
-    "indistinguishable": "not proved: it cannot be told from another algorithm by what was seen to run",
+EXCLUDING = {
+    "indistinguishable": "not proved: what ran cannot be distinguished from another algorithm",
     "unproved": "not proved to have run",
     "fell_back": "the library ran something else",
     "wrong": "computes a wrong result",
     "refused": "refused by the library",
     "quarantined": "crashed, hung or aborted the job",
 }
-"""Verdicts with which an algorithm is never selected, and how to say so."""
+"""Verdicts that exclude an algorithm from selection → the reason as printed."""
 
 
-class Cell(Struct, frozen=True):
-    """What an algorithm is chosen for; ``nodes`` and ``ppn`` are 0 where the launcher placed the ranks."""
+class Configuration(Struct, frozen=True):
+    """Collective × message size × processes × placement; ``nodes`` and ``ppn`` are 0 if unknown."""
 
     library: str
     p: int
@@ -67,31 +67,31 @@ class Cell(Struct, frozen=True):
         return f"{self.p} ({self.nodes}×{self.ppn})" if self.nodes and self.ppn else str(self.p)
 
     def __str__(self) -> str:
-        """The cell in a sentence: ``reduce of 8 B on p=1024 (32×32)``."""
+        """The configuration in a sentence: ``reduce of 8 B on p=1024 (32×32)``."""
         size = "" if self.collective == "barrier" else f" of {format_size(self.bytes)}"
         return f"{self.collective}{size} on p={self.placement}"
 
 
-CELL_COLUMNS = list(Cell.__struct_fields__)
-"""The columns of ``cases`` that make a cell."""
+CONFIGURATION_COLUMNS = list(Configuration.__struct_fields__)
+"""The columns of ``cases`` that identify a configuration."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DelayTable:
-    """Median last delays of one cell in seconds, ``patterns × algorithms``; NaN where nothing was measured.
+    """Median last delays of one configuration in seconds, ``patterns × algorithms``; NaN where nothing was
+    measured.
 
     Rows are ordered: no_delay, the shapes, the scenarios, the replays. ``kinds`` holds ``shape``,
     ``scenario`` or ``replay`` for each row, ``shapes`` the row's shape, scenario or replay without a skew
-    factor, and ``sources`` which calls of which trace it was recorded from, as far as that is known.
-    ``low_s`` and ``high_s`` are the ends of the 95% confidence intervals of medians and of replays' means.
-    ``barred`` maps algorithms that are shown but must not be selected to the reason; the library's
-    ``default`` is always a mere reference. ``missing`` maps (pattern, algorithm) to the reason why that case
-    has no delay, as far as the results give one. ``incomplete`` marks medians of too few repetitions and
-    means over some of a replay's calls, and ``cases`` names the case behind each delay (empty where there is
-    none).
+    factor, and ``sources`` the calls and trace that it was recorded from, if known. ``low_s`` and ``high_s``
+    are the ends of the 95% confidence intervals of medians and of replays' means. ``excluded`` maps
+    algorithms that are shown but must not be selected to the reason; the library's ``default`` is always a
+    reference only. ``missing`` maps (pattern, algorithm) to the reason why that case has no delay, if the
+    results record one. ``incomplete`` marks medians of too few repetitions and means over only some of a
+    replay's calls, and ``cases`` names the case of each delay (empty where there is none).
     """
 
-    cell: Cell
+    configuration: Configuration
     patterns: list[str]
     kinds: list[str]
     algorithms: list[str]
@@ -101,7 +101,7 @@ class DelayTable:
     shapes: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     skew_policy: str = ""
-    barred: dict[str, str] = field(default_factory=dict)
+    excluded: dict[str, str] = field(default_factory=dict)
     missing: dict[tuple[str, str], str] = field(default_factory=dict)
     incomplete: NDArray[np.bool_] | None = None
     cases: list[list[str]] | None = None
@@ -118,8 +118,20 @@ class DelayTable:
 
     @property
     def candidates(self) -> NDArray[np.bool_]:
-        """Which algorithms may be selected: neither barred nor the library's default."""
-        return np.array([name != DEFAULT and name not in self.barred for name in self.algorithms], dtype=bool)
+        """Which algorithms may be selected: neither excluded nor the library's default."""
+        return np.array(
+            [name != DEFAULT and name not in self.excluded for name in self.algorithms], dtype=bool
+        )
+
+    def is_incomplete(self, row: int, column: int) -> bool:
+        """Whether a delay is from too few repetitions, or from only some of a replay's calls."""
+        return self.incomplete is not None and bool(self.incomplete[row, column])
+
+    @property
+    def skews(self) -> str:
+        """``own`` if each algorithm's skew is relative to its own run time (as in the paper's figure 6),
+        ``same`` if all algorithms have the same skews; else empty."""
+        return "own" if self.skew_policy == "own" else "same" if self.skew_policy in SAME_SKEW else ""
 
     def delays_s(self) -> NDArray[np.float64]:
         """The last delays as ratios use them: never below the clock's resolution; NaN stays NaN."""
@@ -128,15 +140,15 @@ class DelayTable:
     def normalised(self) -> NDArray[np.float64]:
         """Each row divided by its smallest delay among the candidates (the paper's figure 8).
 
-        The best candidate of a row has 1. References may have less: a default that beats every candidate
-        shows so. A row without any measured candidate is NaN.
+        The best candidate of a row has 1. References can have less than 1: a default that is faster than
+        every candidate. A row without any measured candidate is NaN.
         """
         return self.delays_s() / self._best_s()[:, np.newaxis]
 
     def good(self, within: float = 0.05) -> NDArray[np.bool_]:
         """Which candidates are, in each row, at most ``within`` (a share) slower than the row's fastest.
 
-        These the paper calls good, and indistinguishable (its figure 5, 5%). References are never good.
+        The paper calls these good (its figure 5, with 5%). References are never good.
         """
         with np.errstate(invalid="ignore"):
             close = self.normalised() <= (1 + within) * (1 + TOLERANCE)
@@ -170,45 +182,46 @@ class DelayTable:
 def delay_tables(
     cases: pl.DataFrame, algorithms: Sequence[Algorithm] = (), verdicts: Sequence[Verdict] = ()
 ) -> list[DelayTable]:
-    """Arrange ``cases`` (columns of ``offbeat.results.schema.CASES``) into one table a cell.
+    """Arrange ``cases`` (columns of ``offbeat.results.schema.CASES``) into one table a configuration.
 
     Cases with status ``measured``, ``unfinished`` or ``incomplete`` and a finite d̂ are used. Columns come in
     the order of ``algorithms`` where that names them, then in order of appearance in ``cases``, with
-    ``default`` last.
-    Tables are ordered by library, collective, processes and message size. Algorithms are barred from
-    selection when one of their cases is unproved, and when one of ``verdicts`` on their cell speaks against
-    them (:data:`BARRING`). Raises :class:`BadInput` when two cases measure the same algorithm under the same
-    pattern in the same cell.
+    ``default`` last. Tables are ordered by library, collective, processes and message size. Algorithms are
+    excluded from selection if one of their cases is unproved, or if one of ``verdicts`` on their
+    configuration excludes them (:data:`EXCLUDING`). Raises :class:`BadInput` when two cases measure the same
+    algorithm under the same pattern in the same configuration.
     """
     is_finite = pl.col("last_delay_s").is_finite().fill_null(False)
     has_delay = pl.col("status").is_in(["measured", UNFINISHED_CASE, "incomplete"]) & is_finite
     columns = _column_order(cases, algorithms)
     marked = cases.with_columns(has_delay.alias("has_delay"))
-    groups = marked.partition_by(CELL_COLUMNS, as_dict=True, maintain_order=True)
+    groups = marked.partition_by(CONFIGURATION_COLUMNS, as_dict=True, maintain_order=True)
     tables = [
-        _table(Cell(*key), rows, columns[str(rows["collective"][0])], verdicts)
+        _table(Configuration(*key), rows, columns[str(rows["collective"][0])], verdicts)
         for key, rows in groups.items()
         if rows["has_delay"].any()
     ]
-    return sorted(tables, key=lambda table: _cell_order(table.cell))
+    return sorted(tables, key=lambda table: _configuration_order(table.configuration))
 
 
 def _column_order(cases: pl.DataFrame, algorithms: Sequence[Algorithm]) -> dict[str, list[str]]:
     """Each collective's algorithms in the order of the columns, the same in all of its tables."""
     order: dict[str, dict[str, None]] = {}
-    known = [(algorithm.collective, algorithm.name) for algorithm in algorithms]
-    seen = cases.select("collective", "algorithm").unique(maintain_order=True).rows()
-    for collective, name in [*known, *seen]:
+    listed = [(algorithm.collective, algorithm.name) for algorithm in algorithms]
+    measured = cases.select("collective", "algorithm").unique(maintain_order=True).rows()
+    for collective, name in [*listed, *measured]:
         order.setdefault(collective, {})[name] = None
     return {
         collective: sorted(names, key=lambda name: name == DEFAULT) for collective, names in order.items()
     }
 
 
-def _cell_order(cell: Cell) -> tuple[object, ...]:
-    known = COLLECTIVES.index(cell.collective) if cell.collective in COLLECTIVES else len(COLLECTIVES)
-    placement = (cell.p, cell.nodes, cell.ppn)
-    return (cell.library, known, cell.collective, *placement, cell.bytes, cell.op, cell.datatype, cell.root)
+def _configuration_order(configuration: Configuration) -> tuple[object, ...]:
+    name = configuration.collective
+    position = COLLECTIVES.index(name) if name in COLLECTIVES else len(COLLECTIVES)
+    processes = (configuration.p, configuration.nodes, configuration.ppn)
+    reduction = (configuration.op, configuration.datatype, configuration.root)
+    return (configuration.library, position, name, *processes, configuration.bytes, *reduction)
 
 
 def _row_order(row: Mapping[str, Any]) -> tuple[int, int, float]:
@@ -216,24 +229,26 @@ def _row_order(row: Mapping[str, Any]) -> tuple[int, int, float]:
     kind = _kind(row)
     group = 2 + RECORDED.index(kind) if kind in RECORDED else int(row["shape"] != NO_DELAY)
     shapes = list(SHAPES)
-    place = shapes.index(row["shape"]) if row["shape"] in shapes else len(shapes)
-    return group, place, row["skew_factor"] or 0.0
+    position = shapes.index(row["shape"]) if row["shape"] in shapes else len(shapes)
+    return group, position, row["skew_factor"] or 0.0
 
 
 def _kind(row: Mapping[str, Any]) -> str:
     return str(row["pattern_kind"]) if row["pattern_kind"] in RECORDED else "shape"
 
 
-def verdicts_on(cell: Cell, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts on a cell's collective at its p and message size."""
-    key = (cell.collective, cell.p, cell.bytes)
+def verdicts_on(configuration: Configuration, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts on a configuration's collective at its p and message size."""
+    key = (configuration.collective, configuration.p, configuration.bytes)
     return [verdict for verdict in verdicts if (verdict.collective, verdict.p, verdict.bytes) == key]
 
 
-def _table(cell: Cell, rows: pl.DataFrame, order: list[str], verdicts: Sequence[Verdict]) -> DelayTable:
-    """The table of one cell from its cases; ``order`` lists the collective's algorithms."""
+def _table(
+    configuration: Configuration, rows: pl.DataFrame, order: list[str], verdicts: Sequence[Verdict]
+) -> DelayTable:
+    """The table of one configuration from its cases; ``order`` lists the collective's algorithms."""
     delays = rows.filter("has_delay")
-    _refuse_doubles(cell, delays)
+    _refuse_duplicates(configuration, delays)
     labels = delays.select("pattern", "pattern_kind", "shape", "source", "skew_factor")
     patterns = sorted(labels.unique("pattern", maintain_order=True).to_dicts(), key=_row_order)
     row_of = {str(row["pattern"]): i for i, row in enumerate(patterns)}
@@ -250,58 +265,58 @@ def _table(cell: Cell, rows: pl.DataFrame, order: list[str], verdicts: Sequence[
     incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED_CASE]).to_numpy()
     policies = delays["skew_policy"].drop_nulls().unique(maintain_order=True)
     return DelayTable(
-        cell=cell,
+        configuration=configuration,
         patterns=list(row_of),
         kinds=[_kind(row) for row in patterns],
         algorithms=list(column_of),
-        last_delay_s=_filled(shape, at, delays["last_delay_s"]),
-        low_s=_filled(shape, at, delays["last_delay_low_s"]),
-        high_s=_filled(shape, at, delays["last_delay_high_s"]),
+        last_delay_s=_matrix(shape, at, delays["last_delay_s"]),
+        low_s=_matrix(shape, at, delays["last_delay_low_s"]),
+        high_s=_matrix(shape, at, delays["last_delay_high_s"]),
         shapes=[str(row["shape"]) for row in patterns],
         sources=[str(row["source"] or "") for row in patterns],
         skew_policy=", ".join(policy for policy in policies if policy not in ("none", REPLAY)),
-        barred=_barred(delays, verdicts_on(cell, verdicts)),
-        missing=_reasons(rows),
+        excluded=_excluded(delays, verdicts_on(configuration, verdicts)),
+        missing=_missing_reasons(rows),
         incomplete=incomplete,
         cases=cases.tolist(),
     )
 
 
-def _filled(
+def _matrix(
     shape: tuple[int, int], at: tuple[NDArray[np.int_], NDArray[np.int_]], values: pl.Series
 ) -> NDArray[np.float64]:
-    """A matrix with ``values`` at the places ``at`` and NaN elsewhere."""
+    """A matrix with ``values`` at the indices ``at`` and NaN elsewhere."""
     matrix = np.full(shape, np.nan)
     matrix[at] = values.cast(pl.Float64).to_numpy()
     return matrix
 
 
-def _barred(delays: pl.DataFrame, verdicts: Iterable[Verdict]) -> dict[str, str]:
+def _excluded(delays: pl.DataFrame, verdicts: Iterable[Verdict]) -> dict[str, str]:
     """Measured algorithms that must not be selected, the library's default aside: name → reason."""
     unproved = delays.filter(pl.col("proof") != "proved").select("algorithm", "proof").rows()
-    reasons = {str(name): BARRING.get(proof, BARRING["unproved"]) for name, proof in unproved}
+    reasons = {str(name): EXCLUDING.get(proof, EXCLUDING["unproved"]) for name, proof in unproved}
     measured = set(delays["algorithm"])
     for verdict in verdicts:
-        if verdict.status in BARRING and verdict.algorithm in measured:
-            reasons[verdict.algorithm] = BARRING[verdict.status]
+        if verdict.status in EXCLUDING and verdict.algorithm in measured:
+            reasons[verdict.algorithm] = EXCLUDING[verdict.status]
     reasons.pop(DEFAULT, None)
     return reasons
 
 
-def _reasons(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
+def _missing_reasons(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
     """Why cases have no delay: (pattern, algorithm) → the recorded reason."""
-    lost = rows.filter(~pl.col("has_delay"))
+    without_delay = rows.filter(~pl.col("has_delay"))
     return {
         (str(row["pattern"]), str(row["algorithm"])): str(row["reason"] or row["status"])
-        for row in lost.iter_rows(named=True)
+        for row in without_delay.iter_rows(named=True)
     }
 
 
-def _refuse_doubles(cell: Cell, delays: pl.DataFrame) -> None:
-    doubles = delays.filter(delays.select("pattern", "algorithm").is_duplicated())
-    if doubles.height:
-        pattern, algorithm = doubles.select("pattern", "algorithm").row(0)
+def _refuse_duplicates(configuration: Configuration, delays: pl.DataFrame) -> None:
+    duplicates = delays.filter(delays.select("pattern", "algorithm").is_duplicated())
+    if duplicates.height:
+        pattern, algorithm = duplicates.select("pattern", "algorithm").row(0)
         raise BadInput(
-            f"{cell}: algorithm '{algorithm}' under '{pattern}' stands in the results more than once; keep "
-            "one measurement of each, or import the others as another machine."
+            f"{configuration}: the results hold algorithm '{algorithm}' under '{pattern}' more than once;"
+            " keep one measurement of each, or import the others as another machine."
         )

@@ -1,4 +1,4 @@
-"""How numbers read in the tables of the terminal: plain text that a pipe and a narrow terminal carry too."""
+"""The format of numbers in terminal tables: plain text that also suits pipes and narrow terminals."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 
 NOTHING = "–"
-"""Stands where there is no number."""
+"""Printed in place of a missing number."""
 
 UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
-"""Units of time and how many of them make a second, the largest first."""
+"""Units of time and their number per second, the largest first."""
 
 
 def common_unit(times_s: NDArray[np.float64]) -> tuple[str, float]:
-    """The unit for a whole table, and how many of it make a second: the largest with a median of 1 or
-    more."""
+    """The unit for a table and its number per second: the largest in which the median is 1 or more."""
     positive = times_s[np.isfinite(times_s) & (times_s > 0)]
-    middle = float(np.median(positive)) if positive.size else 1e-6
-    return next((unit for unit in UNITS if middle * unit[1] >= 1), UNITS[-1])
+    median = float(np.median(positive)) if positive.size else 1e-6
+    return next((unit for unit in UNITS if median * unit[1] >= 1), UNITS[-1])
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A plain decimal with at least ``digits`` significant digits; whole numbers keep all of theirs."""
+    """A plain decimal with at least ``digits`` significant digits; whole numbers keep all their digits."""
     if not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -34,7 +33,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def ratio(value: float, decimals: int = 2) -> str:
-    """A ratio such as ``2.87``; a decimal less for each further digit before the point: ``59.2``, ``140``."""
+    """A ratio such as ``2.87``, with fewer decimals for larger values: ``59.2``, ``140``."""
     if not math.isfinite(value):
         return NOTHING
     return f"{value:.{max(0, decimals - (value >= 10) - (value >= 100) - (value >= 1000))}f}"
@@ -48,7 +47,7 @@ def change(value: float) -> str:
 
 
 def cost(share: float | None) -> str:
-    """What an alternative costs: ``+18%``, ``+0.4%``, ``-3.0%``; ``none`` for exactly nothing."""
+    """A slowdown: ``+18%``, ``+0.4%``, ``-3.0%``; ``none`` for zero."""
     if share is None or not math.isfinite(share):
         return NOTHING
     if abs(share) < 1e-9:
@@ -69,7 +68,7 @@ def percent(share: float) -> str:
 
 
 def share_label(share: float) -> str:
-    """A share as people write it: ``5%``, ``2.5%``."""
+    """A share in percent: ``5%``, ``2.5%``."""
     return f"{100 * share:.6g}%"
 
 

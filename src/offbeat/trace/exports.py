@@ -11,12 +11,12 @@ import polars as pl
 import pyarrow.parquet as parquet
 
 import offbeat
+from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
 from offbeat.trace.export_otf2 import export_otf2
 from offbeat.trace.options import check
 from offbeat.trace.read import Progress, Trace
 from offbeat.trace.record_table import COLUMNS, pieces
-from offbeat.atomic_write import atomic_writer, write_error
 
 Writer = Callable[..., None]
 """(trace, path, ranks=, on_progress=)."""

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 import offbeat
 from offbeat.atomic_write import write_atomically, write_error
-from offbeat.report.alone import environment, style
-from offbeat.report.pictures import Album, Shown
+from offbeat.report.pictures import Album, EmbeddedFigure
+from offbeat.report.standalone_page import environment, style
 from offbeat.trace.arrivals import Sample
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.draw import course_figure, delay_figure, distribution_figure
@@ -40,7 +40,7 @@ class DrawnRow(Struct, frozen=True, kw_only=True):
 
     title: str
     remark: str
-    pictures: list[Shown]
+    pictures: list[EmbeddedFigure]
     pattern: str
 
 
@@ -111,7 +111,7 @@ def _drawn(place: int, row: CallSiteStats, sample: Sample, summary: Summary, alb
         title=title,
         remark=f"mean skew {format_time(row.skew.mean_s)}, d̂ {format_time(row.last_delay.mean_s)},"
         f" stability {stability_text(row)}",
-        pictures=[album.shown(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures],
+        pictures=[album.embed(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures],
         pattern=_command(row, summary) if row.memberships == 1 else "",
     )
 

@@ -14,7 +14,7 @@ class ReadProgress(ProgressBar):
         super().__init__(doing, console, counts=False)
         self._doing = doing
 
-    def update(self, done: int, most: int) -> None:
+    def show_records(self, done: int, most: int) -> None:
         """Show the number of records so far and its upper limit."""
         rate = done / max(self.elapsed_s(), 1e-9) / 1e6
         text = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"

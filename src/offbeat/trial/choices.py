@@ -16,8 +16,7 @@ from offbeat.results.read import Results
 from offbeat.select.choose import Choice, choose
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.cases import NO_DELAY
-from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.manifest import write_manifest
+from offbeat.tuning.files import TuningFiles, write_manifest
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.tuning.write import plan_for, write
 from offbeat.units import format_size

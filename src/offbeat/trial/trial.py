@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from offbeat.progress_bar import ProgressBar
 from offbeat.errors import RunFailed
 from offbeat.mpi.environment import process_count
+from offbeat.progress_bar import ProgressBar
 from offbeat.trial import launch
 from offbeat.trial.choices import TriedChoice, file_name
 from offbeat.trial.journal import Journal, Run
@@ -107,7 +107,7 @@ class TrialProgress(ProgressBar):
         self._done = done
         self.restart(done, total)
 
-    def update(self, run: Run) -> None:
+    def finished(self, run: Run) -> None:
         """Print a finished run."""
         time = "failed" if run.time_s is None else format_time(run.time_s, 4)
         self.print(f"round {run.round + 1}: {run.choice} {time}")

@@ -1,1 +1,1 @@
-"""Tuning files: written for each MPI library, and proved to be obeyed."""
+"""Tuning files from choices, and the proof that a library obeys them."""

@@ -1,7 +1,8 @@
-"""What a writer of tuning files hands back, and how files are put into a directory."""
+"""Tuning files and their manifest: how a launch uses them, and their checksums."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from msgspec import Struct
 
 from offbeat.atomic_write import write_atomically
 from offbeat.errors import BadInput
+from offbeat.mpi.installation import Installation
+from offbeat.reading import decode_json, read_file
 from offbeat.tuning.plan import Rule
 
 
@@ -22,16 +25,15 @@ class ProcessEnvironment(Struct, frozen=True, kw_only=True):
 
 
 class TuningFiles(Struct, frozen=True, kw_only=True):
-    """Tuning files, and how a launch is made to use them.
+    """Tuning files, and how a launch uses them.
 
-    ``files`` are absolute paths. ``environment`` alone makes a launch use them, and so do ``launch_options``
-    alone (words for the launcher, empty where it has none for the purpose). Where a library's settings must
-    differ with the number of processes, ``by_processes`` holds what belongs to each; :meth:`environment_for`
-    puts both together. ``rules`` are those of the plan that stand in the files; those of a collective in
-    ``every_size`` act whatever the size, those of one in ``not_in_place`` never on calls with MPI_IN_PLACE.
-    ``usage`` are lines to copy into a terminal or job script, ``notes`` sentences to read before.
-    ``insisted`` are sentences on rules that are wrong for a legal call and that the user asked for
-    nevertheless.
+    ``files`` are absolute paths. Either ``environment`` or ``launch_options`` (arguments for the launcher,
+    empty if it has none for this) makes a launch use them. If a library's settings depend on the number of
+    processes, ``by_processes`` holds those of each range; :meth:`environment_for` combines both. ``rules``
+    are the rules of the plan that the files contain; rules of a collective in ``every_size`` apply to all
+    sizes, rules of one in ``not_in_place`` never to calls with MPI_IN_PLACE. ``usage`` are lines to copy into
+    a terminal or job script, ``notes`` are caveats. ``insisted`` are sentences on rules that are wrong for a
+    legal call and that the user requested anyway.
     """
 
     files: list[Path]
@@ -47,9 +49,9 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     insisted: list[str] = []
 
     def as_on_disk(self, read: Callable[[Path], dict[str, str]]) -> TuningFiles:
-        """With the variables of each range of processes as its file has them now.
+        """These files with the variables of each range of processes as its file sets them now.
 
-        ``read`` gives the variables that sourcing a file sets; ``files`` and ``by_processes`` go together.
+        ``read`` returns the variables that sourcing a file sets; ``files`` and ``by_processes`` correspond.
         """
         if not self.by_processes:
             return self
@@ -72,10 +74,10 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     def rule_for(
         self, collective: str, p: int, size: int, launched: int, *, in_place: bool = False
     ) -> Rule | None:
-        """The rule that acts on a blocking call on a communicator of ``p`` processes; None where none does.
+        """The rule that applies to a blocking call on a communicator of ``p`` processes; None if none does.
 
-        ``size`` is the message size in bytes as studies state it. Where files belong to a number of processes
-        that is ``launched``, they act on smaller communicators as well.
+        ``size`` is the message size in bytes as in studies. If files belong to a number of processes, that is
+        ``launched``, and they apply to smaller communicators as well.
         """
         if in_place and collective in self.not_in_place:
             return None
@@ -91,9 +93,9 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
 
 
 def write_file(directory: Path, name: str, text: str) -> Path:
-    """Write ``text`` to ``directory``/``name``, whole or not at all; returns the absolute path.
+    """Write ``text`` to ``directory``/``name`` atomically and return the absolute path.
 
-    Makes the directory. Raises :class:`BadInput` when it cannot be written.
+    Creates the directory. Raises :class:`BadInput` if the file cannot be written.
     """
     path = directory.absolute() / name
     try:
@@ -105,3 +107,83 @@ def write_file(directory: Path, name: str, text: str) -> Path:
             " write to with --output"
         ) from error
     return path
+
+
+MANIFEST = "tuning.json"
+SCHEMA_VERSION = 1
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """A set of tuning files.
+
+    ``rule`` is the selection rule by name; ``library`` the installation's name and ``mpirun`` its launcher.
+    ``checksums`` holds the SHA-256 of each file as it was written, by its path.
+    """
+
+    schema_version: int
+    rule: str
+    library: str
+    mpirun: str
+    tuning: TuningFiles
+    checksums: dict[str, str] = {}
+
+    def changed_files(self) -> list[Path]:
+        """The files that differ from the exported ones, in the order in which they were written.
+
+        Files without a checksum, from an earlier offbeat, are not checked. Raises :class:`BadInput` for a
+        file that cannot be read.
+        """
+        return [
+            path
+            for path in self.tuning.files
+            if str(path) in self.checksums and checksum(path) != self.checksums[str(path)]
+        ]
+
+
+def write_manifest(files: TuningFiles, rule: str, installation: Installation, directory: Path) -> Path:
+    """Write the manifest of ``files`` into their directory."""
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION,
+        rule=rule,
+        library=installation.name,
+        mpirun=str(installation.mpirun),
+        tuning=files,
+        checksums={str(path): checksum(path) for path in files.files},
+    )
+    text = msgspec.json.format(msgspec.json.encode(manifest, enc_hook=str)).decode()
+    return write_file(directory, MANIFEST, text + "\n")
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Read the manifest of a folder of tuning files.
+
+    Raises :class:`BadInput` if there is none, or if it is damaged.
+    """
+    path = directory / MANIFEST
+    try:
+        manifest = decode_json(read_file(path), Manifest, dec_hook=_path)
+    except OSError:
+        raise BadInput(
+            f"{directory} holds no tuning files ({MANIFEST} is not there); 'offbeat export' writes them"
+        ) from None
+    except msgspec.DecodeError as error:
+        raise BadInput(f"{path} is damaged ({error}); write it again with 'offbeat export'") from None
+    if manifest.schema_version != SCHEMA_VERSION:
+        raise BadInput(
+            f"{path} is of another offbeat (schema {manifest.schema_version});"
+            " write it again with 'offbeat export'"
+        )
+    return manifest
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file; raises :class:`BadInput` for one that cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise BadInput(f"cannot read the tuning file {path}: {error.strerror or error}") from None
+
+
+def _path(kind: type, text: str) -> Path:
+    """Decode a path, for which JSON has no type."""
+    return Path(text)

@@ -1,19 +1,20 @@
-"""Tuning of Intel MPI 2021: I_MPI_ADJUST_X variables, in one shell file for each measured number of
+"""Tuning files for Intel MPI 2021: I_MPI_ADJUST_X variables, in one shell file per measured number of
 processes.
 
-How the library reads such a variable, as seen by debugger with 2021.18 (its manual promises more):
+How the library reads such a variable, as observed in a debugger with 2021.18 (its manual promises more):
 
-- An entry ``preset:low-high`` holds up to ``high``; its lower end is not looked at, and the last entry holds
-  for everything above. So the entries must ascend and leave no gap.
+- An entry ``preset:low-high`` applies up to ``high``; its lower end is ignored, and the last entry applies to
+  everything above. So the entries must ascend without a gap.
 - Conditions on sizes and on processes (``@low-high``) exclude each other: of several sizes for the same
-  processes only the last is kept. So there is a file for each number of processes, without conditions on
+  processes only the last is used. So there is a file for each number of processes, without conditions on
   them.
-- Preset 0 is the library's built-in decision. It is the nearest to "not set" that a part of a variable can
-  say, but not the same: without the variable the library reads its tuning file for the machine, which can
+- Preset 0 is the library's built-in decision. It is the closest to "not set" that a part of a variable can
+  express, but not the same: without the variable the library reads its tuning file for the machine, which can
   choose otherwise.
 
-Sizes are bytes per process, but the sum over all processes for reduce_scatter; alltoallv and barrier take the
-last entry whatever the size, and for scan and exscan, whose presets all run the same code, it cannot be told.
+Sizes are bytes per process, but the sum over all processes for reduce_scatter; alltoallv and barrier use the
+last entry for every size. For scan and exscan, whose presets all run the same code, the use of sizes cannot
+be observed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.study.case import COLLECTIVES
-from offbeat.tuning import knobs, ranges
+from offbeat.tuning import rule_layout
 from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
 
@@ -32,7 +33,7 @@ BUILT_IN = "0"
 """The preset that leaves the decision to the library."""
 
 LARGEST = 2**31 - 1
-"""The end of the last entry; it holds for larger messages as well."""
+"""The end of the last entry, which applies to larger messages as well."""
 
 WITHOUT_SIZES = ("alltoallv", "barrier", "scan", "exscan")
 """Collectives for which an entry cannot depend on the message size."""
@@ -43,9 +44,9 @@ BY_TOTAL = ("reduce_scatter",)
 
 def write(plan: TuningPlan, installation: Installation | None, directory: Path) -> TuningFiles:
     """Write the files of ``plan`` into ``directory``: a shell file to source for each range of processes."""
-    rules, variables, notes = _settled(plan)
+    rules, variables, notes = _compatible(plan)
     entries, files, usage = [], [], []
-    for row in ranges.process_rows(rules):
+    for row in rule_layout.process_rows(rules):
         own = _environment(row)
         text = _text(plan, own | variables, row)
         files.append(write_file(directory, f"intelmpi-p{_span(row, '-')}.env", text))
@@ -64,21 +65,23 @@ def write(plan: TuningPlan, installation: Installation | None, directory: Path) 
     )
 
 
-def _settled(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]]:
-    """All rules that can be had together, variables beside I_MPI_ADJUST_X, and sentences on the others."""
+def _compatible(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]]:
+    """The compatible rules, variables other than I_MPI_ADJUST_X, and sentences on the other rules."""
     every: list[Rule] = []
     notes: list[str] = []
     for collective in COLLECTIVES:
         rules = plan.rules.get(collective, [])
         if collective in WITHOUT_SIZES:
-            rules, more = ranges.one_rule_each_p(rules, "Intel MPI does not look at the message size here")
+            rules, more = rule_layout.one_rule_each_p(
+                rules, "Intel MPI ignores the message size for this collective"
+            )
             notes += more
         every += rules
-    kept, variables, more = knobs.settle(every, _knobs_of)
-    return kept, variables, notes + more
+    compatible, variables, more = rule_layout.compatible_rules(every, _launch_parameters)
+    return compatible, variables, notes + more
 
 
-def _knobs_of(rule: Rule) -> dict[str, str]:
+def _launch_parameters(rule: Rule) -> dict[str, str]:
     return {name: value for name, value in rule.settings.items() if name != _variable(rule)}
 
 
@@ -97,7 +100,7 @@ def preset_of(rule: Rule) -> str:
     return preset
 
 
-def _environment(row: ranges.ProcessRow) -> dict[str, str]:
+def _environment(row: rule_layout.ProcessRow) -> dict[str, str]:
     """The variables for launches of a row's processes."""
     environment: dict[str, str] = {}
     for collective in COLLECTIVES:
@@ -108,12 +111,14 @@ def _environment(row: ranges.ProcessRow) -> dict[str, str]:
             environment[_variable(rules[0])] = preset_of(rules[0])
         else:
             scale = _measured(row) if collective in BY_TOTAL else 1
-            environment[_variable(rules[0])] = entries_text(ranges.segments(rules, preset_of, scale, scale))
+            environment[_variable(rules[0])] = entries_text(
+                rule_layout.segments(rules, preset_of, scale, scale)
+            )
     return environment
 
 
-def _measured(row: ranges.ProcessRow) -> int:
-    """The number of processes to multiply sizes by: the measured one if it is in the row."""
+def _measured(row: rule_layout.ProcessRow) -> int:
+    """The number of processes by which sizes are multiplied: the measured one if it is in the row."""
     return next((rule.p for rule in row.rules if row.p_low <= rule.p <= row.p_high), row.p_low)
 
 
@@ -129,41 +134,41 @@ def exported(path: Path) -> dict[str, str]:
         raise BadInput(f"cannot read the tuning file {path}: {error}") from None
     for number, line in enumerate(lines, start=1):
         try:
-            words = shlex.split(line, comments=True)
+            arguments = shlex.split(line, comments=True)
         except ValueError as error:
-            raise BadInput(f"{path}:{number}: {error}; write the file anew with 'offbeat export'") from None
-        if not words:
+            raise BadInput(f"{path}:{number}: {error}; write the file again with 'offbeat export'") from None
+        if not arguments:
             continue
-        if words[0] != "export" or not all("=" in word for word in words[1:]):
+        if arguments[0] != "export" or not all("=" in word for word in arguments[1:]):
             raise BadInput(
-                f"{path}:{number} is no 'export NAME=VALUE', so offbeat cannot tell what sourcing the file"
-                " sets; write the file anew with 'offbeat export'"
+                f"{path}:{number} is no 'export NAME=VALUE', so the variables that the file sets are"
+                " unknown; write the file again with 'offbeat export'"
             )
-        variables |= dict(word.split("=", 1) for word in words[1:])
+        variables |= dict(word.split("=", 1) for word in arguments[1:])
     return variables
 
 
-def entries_text(sized: list[ranges.Segment]) -> str:
+def entries_text(sized: list[rule_layout.Segment]) -> str:
     """The value of a variable: ascending entries without a gap, preset 0 wherever no rule holds."""
-    words = []
+    entries = []
     free_from = 0
     for segment in sized:
         if segment.low > LARGEST:
             break
         if segment.low > free_from:
-            words.append(f"{BUILT_IN}:{free_from}-{segment.low - 1}")
-        words.append(f"{preset_of(segment.rule)}:{segment.low}-{min(segment.high, LARGEST)}")
+            entries.append(f"{BUILT_IN}:{free_from}-{segment.low - 1}")
+        entries.append(f"{preset_of(segment.rule)}:{segment.low}-{min(segment.high, LARGEST)}")
         free_from = segment.high + 1
     if free_from <= LARGEST:
-        words.append(f"{BUILT_IN}:{free_from}-{LARGEST}")
-    return ";".join(words)
+        entries.append(f"{BUILT_IN}:{free_from}-{LARGEST}")
+    return ";".join(entries)
 
 
-def _span(row: ranges.ProcessRow, to: str) -> str:
+def _span(row: rule_layout.ProcessRow, to: str) -> str:
     return f"{row.p_low}" if row.p_low == row.p_high else f"{row.p_low}{to}{row.p_high}"
 
 
-def _text(plan: TuningPlan, environment: dict[str, str], row: ranges.ProcessRow) -> str:
+def _text(plan: TuningPlan, environment: dict[str, str], row: rule_layout.ProcessRow) -> str:
     lines = [
         f"# Written by offbeat from measurements with {plan.library}.",
         f"# {plan.extent}",
@@ -175,21 +180,21 @@ def _text(plan: TuningPlan, environment: dict[str, str], row: ranges.ProcessRow)
     return "\n".join(lines) + "\n"
 
 
-def _usage(environment: dict[str, str], path: Path, row: ranges.ProcessRow) -> list[str]:
-    words = [word for name, value in environment.items() for word in ("-genv", name, value)]
+def _usage(environment: dict[str, str], path: Path, row: rule_layout.ProcessRow) -> list[str]:
+    options = [word for name, value in environment.items() for word in ("-genv", name, value)]
     return [
         f"# {_span(row, ' to ')} processes",
         f". {shlex.quote(str(path))} && mpiexec -n {_measured(row)} ./application",
-        f"mpiexec {shlex.join(words)} -n {_measured(row)} ./application",
+        f"mpiexec {shlex.join(options)} -n {_measured(row)} ./application",
     ]
 
 
 def _notes(entries: list[ProcessEnvironment]) -> list[str]:
     notes = [
-        "A variable of Intel MPI cannot tell numbers of processes and message sizes apart at once: use the"
-        " file of the launch's number of processes. It acts on smaller communicators of the program as"
+        "A variable of Intel MPI cannot depend on both the number of processes and the message size: use the"
+        " file for the launch's number of processes. It applies to smaller communicators of the program as"
         " well.",
-        "Intel MPI's presets may run other code at another number of processes than the measured one.",
+        "Intel MPI's presets may run another algorithm at numbers of processes other than the measured one.",
     ]
     if any(f"{BUILT_IN}:" in value for entry in entries for value in entry.environment.values()):
         notes.append(

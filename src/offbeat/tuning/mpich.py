@@ -1,14 +1,14 @@
 """Tuning files for MPICH 4 and 5: the JSON selection trees that its control variables name.
 
-Two trees decide. The general one picks the algorithm of a collective. Before it, the device may split a
-collective into a part inside nodes and one between them (a composition), and then the general tree sees only
-the parts; on one node of a later version it is not asked at all. So for collectives that the device splits
-there is a second file, which passes exactly the tuned cells on to the general tree and leaves the device's
-own way everywhere else.
+Two trees decide. The general one selects the algorithm of a collective. Before it, the device may split a
+collective into a part inside nodes and one between them (a composition), and the general tree is then used
+only for the parts; on one node, later versions do not use it at all. So for collectives that the device
+splits there is a second file, which passes only the tuned configurations to the general tree and leaves all
+others to the device.
 
-Both are made from the trees inside the user's library (:mod:`offbeat.tuning.mpich_library`), because a file
-must name every collective: where one is missing, or the file itself, the program stops. A file therefore
-belongs to the version that it was made from.
+Both are derived from the trees nested the user's library (:mod:`offbeat.tuning.mpich_tree`), because a file
+must contain every collective: if one is missing, or the file itself, the program aborts. A file therefore
+belongs to the version from which it was derived.
 """
 
 from __future__ import annotations
@@ -24,19 +24,29 @@ from msgspec import Struct
 from offbeat.errors import RunFailed
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.mpich import FALLBACK_VARIABLE
-from offbeat.tuning import knobs, ranges
+from offbeat.tuning import rule_layout
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.mpich_algorithms import (
     NOT_IN_PLACE,
     PARAMETERS,
     SIZE_CONDITION,
     InexpressibleError,
-    Named,
-    named,
+    TreeLeaves,
+    tree_leaves,
     variable,
 )
-from offbeat.tuning.mpich_library import Embedded, Tree, read
-from offbeat.tuning.mpich_tree import LARGEST, Branch, Leaf, SizedLeaf, faults, leaves, tuned
+from offbeat.tuning.mpich_tree import (
+    LARGEST,
+    Branch,
+    Embedded,
+    Leaf,
+    SizedLeaf,
+    Tree,
+    faults,
+    leaves,
+    read,
+    tuned,
+)
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.units import format_size
 
@@ -53,30 +63,31 @@ UNDIVIDED = {
     "reduce": "MPIDI_Reduce_intra_composition_gamma",
     "scan": "MPIDI_Scan_intra_composition_beta",
 }
-"""The composition of each collective that passes it on undivided; the other collectives have only such."""
+"""The composition of each collective that passes it on undivided; the other collectives have only such
+compositions."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """A rule and what it needs in the trees."""
+class TreeRule(Struct, frozen=True, kw_only=True):
+    """A rule and its leaves in the trees."""
 
     rule: Rule
-    named: Named
+    leaves: TreeLeaves
 
 
 def write(plan: TuningPlan, installation: Installation, directory: Path) -> TuningFiles:
     """Write the selection trees of ``plan`` for ``installation`` into ``directory``.
 
-    Raises :class:`BadInput` when the installation's library holds no default trees to start from.
+    Raises :class:`BadInput` if the installation's library contains no default trees.
     """
     embedded = read(installation.library)
-    found, notes = _expressible(plan, embedded)
-    found, variables, more = _settled(found)
+    tree_rules, notes = _expressible(plan, embedded)
+    tree_rules, variables, more = _compatible(tree_rules)
     general = dict(embedded.general)
     compositions = dict(embedded.compositions or {})
-    for collective, own in found.items():
-        _tune(general, collective, [(entry.rule, entry.named.leaf) for entry in own])
+    for collective, own in tree_rules.items():
+        _tune(general, collective, [(entry.rule, entry.leaves.leaf) for entry in own])
         notes += _tune_nonblocking(general, collective, own)
-        variables |= _pass_on(compositions, embedded, collective, own)
+        variables |= _pass_undivided(compositions, embedded, collective, own)
     files = [_write_tree(directory, GENERAL_FILE, general, embedded)]
     environment = {GENERAL_VARIABLE: str(files[0]), **variables}
     if compositions != (embedded.compositions or {}):
@@ -88,12 +99,12 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
         launch_options=[word for name, value in environment.items() for word in ("-genv", name, value)],
         usage=_usage(environment),
         notes=[*plan.notes, *dict.fromkeys(notes + more), *_notes(installation, variables)],
-        rules=[entry.rule for own in found.values() for entry in own],
-        every_size=[collective for collective in found if not SIZE_CONDITION.get(collective)],
+        rules=[entry.rule for own in tree_rules.values() for entry in own],
+        every_size=[collective for collective in tree_rules if not SIZE_CONDITION.get(collective)],
         not_in_place=[
             collective
-            for collective, own in found.items()
-            if all(NOT_IN_PLACE in entry.named.leaf.guards for entry in own)
+            for collective, own in tree_rules.items()
+            if all(NOT_IN_PLACE in entry.leaves.leaf.guards for entry in own)
         ],
     )
 
@@ -106,61 +117,65 @@ def _usage(environment: dict[str, str]) -> list[str]:
     ]
 
 
-def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[Found]], list[str]]:
+def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[TreeRule]], list[str]]:
     """The rules that trees can hold, and sentences on the others."""
-    found: dict[str, list[Found]] = {}
+    tree_rules: dict[str, list[TreeRule]] = {}
     notes: list[str] = []
     for collective, rules in plan.rules.items():
         if not SIZE_CONDITION.get(collective):
-            rules, more = ranges.one_rule_each_p(rules, "MPICH cannot look at the message size here")
+            rules, more = rule_layout.one_rule_each_p(
+                rules, "MPICH cannot read the message size for this collective"
+            )
             notes += more
         for rule in rules:
             try:
-                found.setdefault(collective, []).append(_found(rule, embedded))
+                tree_rules.setdefault(collective, []).append(_tree_rule(rule, embedded))
             except InexpressibleError as reason:
                 notes.append(
                     f"{collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                     f" default: {rule.algorithm.name} {reason}."
                 )
-    return {collective: own for collective, own in found.items() if own}, notes
+    return {collective: own for collective, own in tree_rules.items() if own}, notes
 
 
-def _found(rule: Rule, embedded: Embedded) -> Found:
+def _tree_rule(rule: Rule, embedded: Embedded) -> TreeRule:
     """A rule with its leaves; raises :class:`InexpressibleError`."""
-    entry = Found(rule=rule, named=named(rule, embedded.names))
-    needed = [rule.collective, *([f"i{rule.collective}"] if entry.named.nonblocking else [])]
+    entry = TreeRule(rule=rule, leaves=tree_leaves(rule, embedded.names))
+    needed = [rule.collective, *([f"i{rule.collective}"] if entry.leaves.nonblocking else [])]
     if any(f"collective={collective}" not in embedded.general for collective in needed):
         raise InexpressibleError(
-            "belongs to a collective that this library's default selection does not name"
+            "belongs to a collective that this library's default selection does not contain"
         )
     return entry
 
 
-def _settled(
-    found: dict[str, list[Found]],
-) -> tuple[dict[str, list[Found]], dict[str, str], list[str]]:
-    """Leave out rules whose control variables contradict others'; returns those variables too.
+def _compatible(
+    tree_rules: dict[str, list[TreeRule]],
+) -> tuple[dict[str, list[TreeRule]], dict[str, str], list[str]]:
+    """The rules whose control variables are compatible, those variables, and sentences on the other rules.
 
-    A variable of a nonblocking collective overrides its tree, so where one rule needs it, all go by it.
+    A variable of a nonblocking collective overrides its tree, so if one rule needs it, all rules use it.
     """
-    by_variable = {name for name, own in found.items() if any(entry.named.by_variable for entry in own)}
-    every = [entry.rule for own in found.values() for entry in own]
-    kept, variables, notes = knobs.settle(every, partial(_knobs_of, by_variable=by_variable))
-    left: dict[str, list[Found]] = {}
-    for collective, own in found.items():
+    by_variable = {name for name, own in tree_rules.items() if any(entry.leaves.by_variable for entry in own)}
+    every = [entry.rule for own in tree_rules.values() for entry in own]
+    compatible, variables, notes = rule_layout.compatible_rules(
+        every, partial(_launch_parameters, by_variable=by_variable)
+    )
+    left: dict[str, list[TreeRule]] = {}
+    for collective, own in tree_rules.items():
         for entry in own:
-            if entry.rule in kept:
-                named = (
-                    Named(leaf=entry.named.leaf, by_variable=True)
+            if entry.rule in compatible:
+                used = (
+                    TreeLeaves(leaf=entry.leaves.leaf, by_variable=True)
                     if collective in by_variable
-                    else entry.named
+                    else entry.leaves
                 )
-                left.setdefault(collective, []).append(Found(rule=entry.rule, named=named))
+                left.setdefault(collective, []).append(TreeRule(rule=entry.rule, leaves=used))
     return left, variables, notes
 
 
-def _knobs_of(rule: Rule, by_variable: set[str]) -> dict[str, str]:
-    """Settings that are not in the trees: they act on the whole launch."""
+def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
+    """Settings that the trees cannot hold: they apply to the whole launch."""
     collectives = (
         [rule.collective] if rule.collective in by_variable else [rule.collective, f"i{rule.collective}"]
     )
@@ -172,31 +187,31 @@ def _knobs_of(rule: Rule, by_variable: set[str]) -> dict[str, str]:
     return {name: value for name, value in settings.items() if name not in placed}
 
 
-def _tune(trees: Tree, collective: str, wanted: Sequence[tuple[Rule, Leaf]]) -> None:
-    """Put rules with their leaves into the tree of one collective."""
+def _tune(trees: Tree, collective: str, rule_leaves: Sequence[tuple[Rule, Leaf]]) -> None:
+    """Add rules with their leaves to the tree of one collective."""
     key = f"collective={collective}"
-    trees[key] = tuned(trees[key], _branches(wanted, collective), SIZE_CONDITION.get(collective, ""))
+    trees[key] = tuned(trees[key], _branches(rule_leaves, collective), SIZE_CONDITION.get(collective, ""))
 
 
-def _tune_nonblocking(trees: Tree, collective: str, found: Sequence[Found]) -> list[str]:
-    """Put in the nonblocking collectives that rules run inside; returns sentences for their users."""
-    inside = [(entry.rule, entry.named.nonblocking) for entry in found]
-    wanted = [(rule, leaf) for rule, leaf in inside if leaf is not None]
+def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRule]) -> list[str]:
+    """Add the nonblocking collectives that rules call internally; returns sentences for the user."""
+    nested = [(entry.rule, entry.leaves.nonblocking) for entry in tree_rules]
+    rule_leaves = [(rule, leaf) for rule, leaf in nested if leaf is not None]
     forced = sorted(
-        {entry.rule.algorithm.name for entry in found if entry.named.by_variable and _is_nb(entry.rule)}
+        {entry.rule.algorithm.name for entry in tree_rules if entry.leaves.by_variable and _is_nb(entry.rule)}
     )
     notes = []
-    if wanted:
-        _tune(trees, f"i{collective}", wanted)
-        names = ", ".join(sorted({rule.algorithm.name for rule, _ in wanted}))
+    if rule_leaves:
+        _tune(trees, f"i{collective}", rule_leaves)
+        names = ", ".join(sorted({rule.algorithm.name for rule, _ in rule_leaves}))
         notes.append(
-            f"{collective} by {names} runs the nonblocking collective inside: MPI_I{collective} itself uses"
-            " the same algorithm in these cells."
+            f"{collective} by {names} calls the nonblocking collective internally: MPI_I{collective} uses"
+            " the same algorithm in these configurations."
         )
     if forced:
         notes.append(
-            f"{collective} by {', '.join(forced)} runs a nonblocking collective whose algorithm can only be"
-            f" set for the whole launch: MPI_I{collective} itself uses it for every size and number of"
+            f"{collective} by {', '.join(forced)} calls a nonblocking collective whose algorithm can only be"
+            f" set for the whole launch: MPI_I{collective} uses it for every size and number of"
             " processes."
         )
     return notes
@@ -206,29 +221,29 @@ def _is_nb(rule: Rule) -> bool:
     return rule.settings.get(variable(rule.collective)) == "nb"
 
 
-def _branches(wanted: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
+def _branches(rule_leaves: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
     """Rules with their leaves as branches of a tree."""
-    leaf_of = {id(rule): leaf for rule, leaf in wanted}
+    leaf_of = {id(rule): leaf for rule, leaf in rule_leaves}
     condition = SIZE_CONDITION.get(collective, "")
     by_total = condition == "total_msg_size"
     branches = []
-    for row in ranges.process_rows([rule for rule, _ in wanted]):
-        for low, high in ranges.steps(row) if by_total else [(row.p_low, row.p_high)]:
+    for row in rule_layout.process_rows([rule for rule, _ in rule_leaves]):
+        for low, high in rule_layout.steps(row) if by_total else [(row.p_low, row.p_high)]:
             if condition:
                 scale = (low, high) if by_total else (1, 1)
-                sized = ranges.segments(row.rules, lambda rule: leaf_of[id(rule)], *scale)
+                sized = rule_layout.segments(row.rules, lambda rule: leaf_of[id(rule)], *scale)
             else:
-                sized = [ranges.Segment(low=0, high=LARGEST, rule=row.rules[0])]
+                sized = [rule_layout.Segment(low=0, high=LARGEST, rule=row.rules[0])]
             branches.append(Branch(low, high, [SizedLeaf(s.low, s.high, leaf_of[id(s.rule)]) for s in sized]))
     return branches
 
 
-def _pass_on(
-    compositions: Tree, embedded: Embedded, collective: str, found: Sequence[Found]
+def _pass_undivided(
+    compositions: Tree, embedded: Embedded, collective: str, tree_rules: Sequence[TreeRule]
 ) -> dict[str, str]:
-    """Make the device pass the tuned cells of a collective on undivided.
+    """Make the device pass the tuned configurations of a collective on undivided.
 
-    Returns the control variables that must do it where the device's tree cannot; none otherwise.
+    Returns the control variables that do it if the device's tree cannot; none otherwise.
     """
     key = f"collective={collective}"
     if key not in compositions or len(leaves(compositions[key])) == 1:
@@ -236,7 +251,7 @@ def _pass_on(
     undivided = UNDIVIDED.get(collective, "")
     if undivided not in embedded.names:
         return {f"MPIR_CVAR_{collective.upper()}_DEVICE_COLLECTIVE": "0"}
-    guarded = [(entry.rule, entry.named.leaf.guards) for entry in found]
+    guarded = [(entry.rule, entry.leaves.leaf.guards) for entry in tree_rules]
     _tune(
         compositions,
         collective,
@@ -246,18 +261,18 @@ def _pass_on(
 
 
 def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> Path:
-    """Write a tree, read it back and check it: the library would stop programs for a mistake in it."""
+    """Write a tree, read it back and check it: an error in it would abort programs."""
     path = write_file(
         directory, name, msgspec.json.format(msgspec.json.encode(tree), indent=1).decode() + "\n"
     )
     again = msgspec.json.decode(path.read_bytes(), type=dict[str, dict])
     wrong = [f"{key}: {fault}" for key, below in again.items() for fault in faults(below, embedded.names)]
     if msgspec.json.encode(again) != msgspec.json.encode(tree):
-        wrong.append("it does not read back as it was written")
+        wrong.append("the file differs from the tree that was written")
     if wrong:
         path.unlink()
         raise RunFailed(
-            f"the selection tree {path} would stop MPICH, so it was not kept: {'; '.join(wrong)}; please"
+            f"the selection tree {path} would make MPICH abort, so it was deleted: {'; '.join(wrong)}; please"
             " report this together with the study's directory"
         )
     return path
@@ -266,13 +281,13 @@ def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> P
 def _notes(installation: Installation, variables: dict[str, str]) -> list[str]:
     switches = [name for name in variables if name.endswith("_DEVICE_COLLECTIVE")]
     notes = [
-        f"The files are made from the default selection inside {installation.library} and belong to"
-        f" {installation.name}: another version may stop programs that use them. Keep them where they"
-        " are, as MPICH stops programs when a file is missing."
+        f"The files are derived from the default selection nested {installation.library} and belong to"
+        f" {installation.name}: another version may abort programs that use them. Do not move them:"
+        " MPICH aborts programs if a file is missing."
     ]
     if switches:
         notes.append(
             f"{', '.join(switches)} turn the device's own collectives off for every size, because this"
-            " library's device cannot be told to pass only the tuned ones on."
+            " library's device cannot pass on only the tuned ones."
         )
     return notes

@@ -1,11 +1,11 @@
-"""MPICH's algorithms as its selection trees name them: guards, parameters, and the names themselves.
+"""MPICH's algorithms as its selection trees name them: guards, parameters, and names.
 
-Measured algorithms are known by control variables (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM=binomial``); trees call
-the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm forced by variable is replaced silently where
-it does not apply; one named in a tree is run, and stops the program. The guards below are the restrictions
-that MPICH lists for them (its src/mpi/coll/coll_algorithms.txt), parameters are what its reader of trees
-takes (csel_container.c) with the defaults of the control variables; a parameter left out has no default there
-but holds what happens to be in memory.
+Measured algorithms are identified by control variables (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM=binomial``); trees
+call the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm forced by variable is replaced silently
+if it does not apply; one tree_leaves in a tree is run anyway, and aborts the program. The guards below are
+the restrictions that MPICH lists for them (its src/mpi/coll/coll_algorithms.txt), parameters are those read
+by its tree parser (csel_container.c) with the defaults of the control variables; a parameter that is omitted
+in the tree has no default but uninitialised memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SIZE_CONDITION = {
 """The condition on the message size that a collective can have: bytes per process (avg) or of all processes
 (total).
 
-The others have none that is safe: barrier, scan and exscan stop the program at either; gather, scatter and
+The others have no safe condition: barrier, scan and exscan abort the program at either; gather, scatter and
 alltoallv compute it from arguments that differ between processes; ireduce_scatter_block counts elements
 instead of bytes.
 """
@@ -52,7 +52,7 @@ BUILT_IN_OP = "is_op_built_in=yes"
 REGULAR = "is_block_regular=yes"
 
 WITH_COMMUTATIVE = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block")
-"""Blocking collectives whose tree can ask whether the operation is commutative; scan's and exscan's cannot.
+"""Blocking collectives whose tree can test whether the operation is commutative; scan's and exscan's cannot.
 """
 
 GUARDS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -218,30 +218,28 @@ ONLY_BY_VARIABLE = frozenset(
         ("ireduce_scatter_block", "tsp_recexch"),
     }
 )
-"""Algorithms that a tree cannot be trusted with: its reader does not take (all of) their parameters, so that
-they
-would run with any values, or it has no condition for their restriction (ascending displacements)."""
+"""Algorithms that are not used in a tree: its parser does not read all of their parameters, so that they
+would run with arbitrary values, or it has no condition for their restriction (ascending displacements)."""
 
 
-UNKNOWN = "is not among the algorithms that this library can be told to use in a file"
+UNKNOWN = "is not among the algorithms that this library accepts in a file"
 
 
 class InexpressibleError(Exception):
-    """A rule that a selection tree cannot hold; the text says why, as the end of a sentence."""
+    """A rule that a selection tree cannot hold; the text is the reason, as the end of a sentence."""
 
 
-class Named(Struct, frozen=True, kw_only=True):
-    """What a rule needs: the leaf of its collective and, if that runs a nonblocking collective inside, the
-    leaf of
-    that one. ``by_variable`` says that the nonblocking one can only be had by its control variable."""
+class TreeLeaves(Struct, frozen=True, kw_only=True):
+    """The leaf of a rule's collective and, if that calls a nonblocking collective internally, the leaf of the
+    latter. ``by_variable`` says that the nonblocking one can only be set by its control variable."""
 
     leaf: Leaf
     nonblocking: Leaf | None = None
     by_variable: bool = False
 
 
-def named(rule: Rule, names: frozenset[str]) -> Named:
-    """Translate a rule's settings; ``names`` are what the library knows.
+def tree_leaves(rule: Rule, names: frozenset[str]) -> TreeLeaves:
+    """Translate a rule's settings; ``names`` are the algorithms that the library knows.
 
     Raises :class:`InexpressibleError` for an algorithm that a tree cannot hold.
     """
@@ -249,22 +247,22 @@ def named(rule: Rule, names: frozenset[str]) -> Named:
     collective = rule.collective
     value = settings.get(variable(collective), "")
     if value != "nb":
-        return Named(leaf=_leaf(collective, value, settings, names, rule))
+        return TreeLeaves(leaf=_leaf(collective, value, settings, names, rule))
     function = f"MPIR_{collective.capitalize()}_allcomm_nb"
     if function not in names:
         raise InexpressibleError(UNKNOWN)
     blocking = Leaf(f"algorithm={function}", (), _commutative(rule))
     inner = settings.get(variable(f"i{collective}"), "auto")
     if inner == "auto":
-        return Named(leaf=blocking)
+        return TreeLeaves(leaf=blocking)
     if SIZE_CONDITION.get(collective) and not SIZE_CONDITION.get(f"i{collective}"):
-        return Named(leaf=blocking, by_variable=True)
+        return TreeLeaves(leaf=blocking, by_variable=True)
     try:
         leaf = _leaf(f"i{collective}", inner, settings, names, rule)
     except InexpressibleError:
-        return Named(leaf=blocking, by_variable=True)
+        return TreeLeaves(leaf=blocking, by_variable=True)
     guards = tuple(dict.fromkeys([*leaf.guards, *blocking.guards]))
-    return Named(leaf=Leaf(blocking.key, (), guards), nonblocking=leaf)
+    return TreeLeaves(leaf=Leaf(blocking.key, (), guards), nonblocking=leaf)
 
 
 def variable(collective: str) -> str:
@@ -277,7 +275,7 @@ def _leaf(
 ) -> Leaf:
     key = (collective, value)
     if key in ONLY_BY_VARIABLE:
-        raise InexpressibleError("needs what MPICH does not read from such a file")
+        raise InexpressibleError("needs a parameter or condition that MPICH does not read from such a file")
     function = f"MPIR_{collective.capitalize()}_intra_{value}"
     if function not in names:
         raise InexpressibleError(UNKNOWN)
@@ -292,16 +290,17 @@ def _leaf(
 
 
 def _ran_without_pow2(collective: str, rule: Rule) -> bool:
-    """Versions lifted bcast's restriction: seen to run on another number of processes, it has none here."""
+    """Later versions lifted bcast's restriction: an algorithm that ran on another number of processes has
+    none."""
     return collective == "bcast" and rule.p & (rule.p - 1) != 0
 
 
 def _commutative(rule: Rule) -> tuple[str, ...]:
-    """The guard of an algorithm that was seen to compute wrongly with operations that are not commutative."""
+    """The guard of an algorithm that computed wrong results with non-commutative operations."""
     if not rule.commutative_only:
         return ()
     if rule.collective not in WITH_COMMUTATIVE:
         raise InexpressibleError(
-            "needs a commutative operation, which MPICH's file cannot ask for in this collective"
+            "needs a commutative operation, which MPICH's file cannot test for this collective"
         )
     return (COMMUTATIVE,)

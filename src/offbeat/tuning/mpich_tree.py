@@ -1,30 +1,106 @@
-"""Putting rules into MPICH's selection trees.
+"""MPICH's selection trees: reading them from its library, and adding rules.
 
-The library walks a tree from the top: the first key of an object whose condition holds is entered and never
-left again, so every branch must end in an algorithm for all that can reach it. Conditions on the communicator
-are decided once, when a communicator is made, and only as long as no condition on the message stands above
-them; below one, some are decided less exactly (``comm_size<N`` as ``comm_size<=N``). So ours on the number of
-processes go to the very top, and ours on the size below all of the default's conditions on the communicator,
-each with the rest of the default beside it: wherever no rule holds, the walk ends where it ended before.
+MPICH 4 and 5 choose algorithms by trees of conditions, stored in the shared library as JSON text: one for its
+collectives in general, one for the compositions by which its device splits a collective into a part inside
+nodes and one between them. A tuning file replaces a whole tree, so it is derived from the library's own.
+
+The library walks a tree from the top: it enters the first key of an object whose condition holds and never
+backtracks, so every branch must end in an algorithm for all calls that can reach it. Conditions on the
+communicator are evaluated once, when a communicator is created, and only while no condition on the message is
+above them; below one, some are evaluated less exactly (``comm_size<N`` as ``comm_size<=N``). So the added
+conditions on the number of processes are at the top, and those on the size below all of the default's
+conditions on the communicator, each beside the rest of the default: where no rule holds, the walk ends at the
+same algorithm as before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import mmap
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
-from offbeat.tuning.mpich_library import Tree
+from offbeat.errors import BadInput
+
+Tree = dict[str, "Tree"]
+"""Conditions and their branches; an algorithm's key holds its parameters."""
+
+_START = b'{"collective='
+_NAME = re.compile(rb"(?:algorithm|composition)=(\w+)")
+
+
+class Embedded(Struct, frozen=True, kw_only=True):
+    """The trees and names in one library.
+
+    ``general`` maps ``collective=NAME`` to its default; ``compositions`` likewise, or is ``None`` if the
+    device has none. ``names`` are the algorithms and compositions that the library accepts.
+    """
+
+    general: Tree
+    compositions: Tree | None
+    names: frozenset[str]
+
+
+def read(library: Path) -> Embedded:
+    """Read the trees in MPICH's shared library. Raises :class:`BadInput` if it contains no default tree."""
+    try:
+        with library.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            trees = list(_trees(data))
+            names = frozenset(match.group(1).decode() for match in _NAME.finditer(data))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"cannot read MPICH's library {library}: {error}") from error
+    general = [
+        tree for tree in trees if "collective=ialltoall" in tree and _leaf(tree).startswith("algorithm=MPIR_")
+    ]
+    compositions = [tree for tree in trees if _leaf(tree).startswith("composition=")]
+    if not general:
+        raise BadInput(
+            f"{library} does not contain MPICH's default selection of algorithms, from which a tuning file is"
+            " derived; MPICH 4.0 and later contain it. Name the MPICH that the study measured with --mpi"
+            " PREFIX"
+        )
+    return Embedded(
+        general=general[0],
+        compositions=compositions[0] if compositions else None,
+        names=names,
+    )
+
+
+def _trees(data: mmap.mmap) -> Iterator[Tree]:
+    """Every selection tree in the library."""
+    at = data.find(_START)
+    while at >= 0:
+        end = data.find(b"\0", at)
+        try:
+            yield msgspec.json.decode(data[at:end], type=dict[str, dict])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            end = at + len(_START)
+        at = data.find(_START, end)
+
+
+def _leaf(tree: Tree) -> str:
+    """The first algorithm or composition key of a tree; empty when it has none."""
+    for key, below in tree.items():
+        if key.startswith(("algorithm=", "composition=")):
+            return key
+        leaf = _leaf(below)
+        if leaf:
+            return leaf
+    return ""
+
 
 LARGEST = 2**31 - 1
 """Thresholds are C ints."""
 
 COMMUNICATOR = ("comm_type=", "comm_size", "comm_hierarchy=", "is_node_consecutive=", "comm_avg_ppn")
-"""How conditions on the communicator begin."""
+"""The prefixes of conditions on the communicator."""
 
 COUNT_AT_LEAST_POW2 = "count>=pow2"
-"""A guard that has no key of its own: the else branch of ``count<pow2``."""
+"""A guard without a key of its own: the else branch of ``count<pow2``."""
 
 
 class Leaf(Struct, frozen=True):
@@ -47,7 +123,7 @@ class SizedLeaf(Struct, frozen=True):
 
 
 class Branch(Struct, frozen=True):
-    """What holds for communicators of ``p_low`` to ``p_high`` processes (inclusive), ascending by size."""
+    """The leaves for communicators of ``p_low`` to ``p_high`` processes (inclusive), ascending by size."""
 
     p_low: int
     p_high: int
@@ -55,11 +131,10 @@ class Branch(Struct, frozen=True):
 
 
 def tuned(default: Tree, branches: Sequence[Branch], size_condition: str) -> Tree:
-    """A collective's tree with ``branches`` (ascending, disjoint) put before its ``default``.
+    """A collective's tree with ``branches`` (ascending, disjoint) before its ``default``.
 
-    ``size_condition`` is ``avg_msg_size``, ``total_msg_size``, or empty where the library cannot look at the
-    size; each branch then has one leaf. Only communicators inside one group of processes are changed
-    (``comm_type=intra``).
+    ``size_condition`` is ``avg_msg_size``, ``total_msg_size``, or empty if the library cannot read the size;
+    each branch then has one leaf. Only intracommunicators are changed (``comm_type=intra``).
     """
     inside = default.get("comm_type=intra", default)
     others = {key: below for key, below in default.items() if key != "comm_type=intra"}
@@ -82,7 +157,7 @@ def _by_processes(default: Tree, branches: Sequence[Branch], size_condition: str
 
 
 def _below_communicator(default: Tree, change: Callable[[Tree], Tree]) -> Tree:
-    """Apply ``change`` to what follows the conditions on the communicator, in all of their branches."""
+    """Apply ``change`` below the conditions on the communicator, in all of their branches."""
     if all(key.startswith(COMMUNICATOR) for key in default):
         return {key: _below_communicator(below, change) for key, below in default.items()}
     return change(default)
@@ -105,7 +180,7 @@ def _by_size(default: Tree, leaves: Sequence[SizedLeaf], size_condition: str) ->
 
 
 def guarded(leaf: Leaf, default: Tree) -> Tree:
-    """The leaf where its guards hold, the default elsewhere."""
+    """The leaf if its guards hold, else the default."""
     tree: Tree = {leaf.key: {parameter: {} for parameter in leaf.parameters}}
     for guard in reversed(leaf.guards):
         if guard == COUNT_AT_LEAST_POW2:
@@ -116,7 +191,7 @@ def guarded(leaf: Leaf, default: Tree) -> Tree:
 
 
 def _otherwise(guard: str) -> str:
-    """The key for when a guard does not hold: the opposite of a yes or no, else anything."""
+    """The key for the case that a guard does not hold: the opposite of yes or no, else any."""
     name, _, value = guard.partition("=")
     opposite = {"yes": "no", "no": "yes"}.get(value, "any")
     return f"{name}={opposite}"
@@ -124,36 +199,36 @@ def _otherwise(guard: str) -> str:
 
 def leaves(tree: Tree) -> set[str]:
     """Every algorithm or composition key of a tree."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for key, below in tree.items():
         if key.startswith(("algorithm=", "composition=")):
-            found.add(key)
+            keys.add(key)
         else:
-            found |= leaves(below)
-    return found
+            keys |= leaves(below)
+    return keys
 
 
 def faults(tree: Tree, names: frozenset[str]) -> list[str]:
-    """What would make the library stop at such a tree, as sentences; empty for a sound one.
+    """The errors in a tree that would make the library abort, as sentences; empty for a correct tree.
 
     Each object must hold one algorithm or composition that the library knows (one of ``names``), or
-    conditions of which the last holds for all that the others leave.
+    conditions of which the last holds for all cases that the others leave.
     """
     if not tree:
         return ["a branch ends without an algorithm"]
-    found = []
+    errors = []
     keys = list(tree)
     named = [key for key in keys if key.startswith(("algorithm=", "composition="))]
     if named:
         if len(keys) > 1:
-            found.append(f"{named[0]} stands beside {', '.join(key for key in keys if key != named[0])}")
+            errors.append(f"{named[0]} is beside {', '.join(key for key in keys if key != named[0])}")
         if named[0].partition("=")[2] not in names:
-            found.append(f"the library does not know {named[0]}")
-        return found
+            errors.append(f"the library does not know {named[0]}")
+        return errors
     if any(key.endswith("=any") for key in keys[:-1]):
-        found.append(f"{', '.join(keys)}: nothing can be reached behind '=any'")
+        errors.append(f"{', '.join(keys)}: conditions after '=any' cannot be reached")
     if "<" in keys[-1] or keys[-1] in ("comm_size=pow2", "comm_size=node_comm_size"):
-        found.append(f"{keys[-1]} is the last of its kind and leaves larger values without an algorithm")
+        errors.append(f"{keys[-1]} is the last of its kind and leaves larger values without an algorithm")
     for below in tree.values():
-        found += faults(below, names)
-    return found
+        errors += faults(below, names)
+    return errors

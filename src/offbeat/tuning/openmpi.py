@@ -1,14 +1,14 @@
 """Tuning files for Open MPI 4.1 and 5.0: the rules file of its ``tuned`` component.
 
-The file nests three lists: collectives (by number), communicator sizes, message sizes. The library takes the
-last entry that is not larger than what it looks for, and the first one for anything smaller; algorithm 0
+The file nests three lists: collectives (by number), communicator sizes, message sizes. The library uses the
+last entry that is not larger than the value it looks up, and the first one for anything smaller; algorithm 0
 means its own decision. So every list begins with an entry of algorithm 0, and every range is closed by one. A
-file with any mistake in it is ignored as a whole, silently.
+file with any error is ignored as a whole, silently.
 
-What the library calls the message size differs (its decision functions, coll_tuned_decision_dynamic.c): see
-:data:`MESSAGE_SIZE`. Two collectives must not depend on it at all: in gather and scatter each process
-computes it from arguments that are insignificant on some of them, processes then choose differently, and the
-program hangs or computes wrongly.
+The library's definition of the message size depends on the collective (its decision functions,
+coll_tuned_decision_dynamic.c): see :data:`MESSAGE_SIZE`. Two collectives must not depend on it: in gather and
+scatter each process computes it from arguments that are insignificant on some processes; the processes then
+choose differently, and the program hangs or computes wrong results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.openmpi import algorithm_of_han_variable, is_of_han, whole_collective_variable
-from offbeat.tuning import knobs, openmpi_han, ranges
+from offbeat.tuning import openmpi_han, rule_layout
 from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.units import format_size
@@ -61,16 +61,15 @@ MESSAGE_SIZE = {
     "scan": "ignored",
     "scatter": "unsafe",
 }
-"""What Open MPI compares: bytes per process (allgatherv: their mean); bytes of all processes; nothing; or
-what
-processes may disagree on."""
+"""What Open MPI compares: bytes per process (allgatherv: their mean); bytes of all processes; nothing; or a
+value on which processes may disagree."""
 
 SIZE_OF_SENT = ("allgather", "alltoall")
 """Collectives whose size Open MPI takes from the send arguments, which MPI_IN_PLACE makes meaningless."""
 
 WHY_ONE = {
-    "ignored": "Open MPI does not look at the message size here",
-    "unsafe": "a choice by message size hangs or computes wrongly in programs that use MPI_IN_PLACE",
+    "ignored": "Open MPI ignores the message size for this collective",
+    "unsafe": "a choice by message size hangs or computes wrong results in programs that use MPI_IN_PLACE",
 }
 
 FIRST_WITH_VERSION_2 = (5, 0, 7)
@@ -86,9 +85,8 @@ FILE_NAME = "openmpi.rules"
 
 
 class Tuned(Struct, frozen=True, kw_only=True):
-    """What a rules file can say of an algorithm: its number, fan-out, segment size in bytes, and requests at
-    once.
-    """
+    """The parameters of an algorithm in a rules file: number, fan-out, segment size in bytes, concurrent
+    requests."""
 
     number: int
     fanout: int
@@ -97,10 +95,10 @@ class Tuned(Struct, frozen=True, kw_only=True):
 
 
 BY_LIBRARY = Tuned(number=0, fanout=0, segment_bytes=0, requests=0)
-"""Algorithm 0: the library's own decision."""
+"""Algorithm 0: the library's default."""
 
 NO_END = 2**63
-"""The end of a range that is not closed."""
+"""The upper end of an unbounded range."""
 
 
 def write(
@@ -150,19 +148,19 @@ def _usage(environment: dict[str, str], options: list[str]) -> list[str]:
 def _refuse_old(plan: TuningPlan, installation: Installation | None, format_version: int) -> None:
     by_han = [rule for own in plan.rules.values() for rule in own if is_of_han(rule.settings)]
     if by_han and not _is_at_least(plan, installation, (5,)):
-        found = installation.name if installation else plan.library
+        target = installation.name if installation else plan.library
         raise BadInput(
             f"{by_han[0].algorithm.name}, chosen for {by_han[0].collective}, is an algorithm of Open MPI's"
-            f" component han, which {found} never uses; it decides from Open MPI 5 on"
+            f" component han, which {target} never uses; it decides from Open MPI 5 on"
         )
     if format_version == 1:
         return
     if format_version != 2:
         raise BadInput(f"--format {format_version}: Open MPI's rules file has the formats 1 and 2")
     if not _is_at_least(plan, installation, FIRST_WITH_VERSION_2):
-        found = installation.name if installation else plan.library
+        target = installation.name if installation else plan.library
         raise BadInput(
-            f"--format 2: {found} would ignore the file silently; it is understood from 5.0.7 on."
+            f"--format 2: {target} would ignore the file silently; it is understood from 5.0.7 on."
             " Use --format 1"
         )
 
@@ -193,8 +191,8 @@ def tuned_of(rule: Rule) -> Tuned:
         ) from None
 
 
-def _knobs_of(rule: Rule) -> dict[str, str]:
-    """Settings that a rules file has no place for."""
+def _launch_parameters(rule: Rule) -> dict[str, str]:
+    """Settings that a rules file cannot hold."""
     main = f"coll_tuned_{rule.collective}_algorithm"
     placed = {
         main,
@@ -208,8 +206,8 @@ def _knobs_of(rule: Rule) -> dict[str, str]:
 def _expressible(
     plan: TuningPlan, format_version: int
 ) -> tuple[dict[str, list[Rule]], dict[str, str], list[str]]:
-    """The rules that the file can hold, the variables beside it, and sentences on what was left out."""
-    kept: dict[str, list[Rule]] = {}
+    """The rules that the file can hold, the variables for the launch, and sentences on the omitted rules."""
+    fitting_rules: dict[str, list[Rule]] = {}
     variables: dict[str, str] = {}
     notes: list[str] = []
     for collective, rules in plan.rules.items():
@@ -218,22 +216,24 @@ def _expressible(
         tuned = [rule for rule in rules if not is_of_han(rule.settings)]
         limited = [rule for rule in tuned if format_version == 1 and tuned_of(rule).requests]
         notes += [_limited_note(rule) for rule in limited]
-        fitting, own, more = knobs.settle([rule for rule in rules if rule not in limited], _knobs_of)
+        fitting, settings, more = rule_layout.compatible_rules(
+            [rule for rule in rules if rule not in limited], _launch_parameters
+        )
         if MESSAGE_SIZE[collective] in WHY_ONE:
-            fitting, again = ranges.one_rule_each_p(fitting, WHY_ONE[MESSAGE_SIZE[collective]])
+            fitting, again = rule_layout.one_rule_each_p(fitting, WHY_ONE[MESSAGE_SIZE[collective]])
             more += again
-        variables |= own
+        variables |= settings
         notes += more
         if fitting:
-            kept[collective] = fitting
-    return kept, variables, notes
+            fitting_rules[collective] = fitting
+    return fitting_rules, variables, notes
 
 
 def _limited_note(rule: Rule) -> str:
     return (
         f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's default:"
-        f" {rule.algorithm.name} limits the requests at once, which only --format 2 (Open MPI 5.0.7 and"
-        " later) can say."
+        f" {rule.algorithm.name} limits concurrent requests, which only --format 2 (Open MPI 5.0.7 and"
+        " later) supports."
     )
 
 
@@ -244,7 +244,7 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         f"# Written by offbeat from {plan.origin}.",
         f"# {plan.extent}",
         *([f"# {plan.partial}"] if plan.partial else []),
-        "# Each size line: message size, algorithm (0: the library's own decision), fan-in/out, segment size"
+        "# Each size line: message size, algorithm (0: the library's default), fan-in/out, segment size"
         + (", requests." if format_version == 2 else "."),
         *(f"# {sentence}" for sentence in plan.insisted),
         f"{len(rules)} # collectives",
@@ -261,14 +261,16 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[lis
     kind = MESSAGE_SIZE[collective]
     blocks: list[list[str]] = []
     free_from = 0
-    for row in ranges.process_rows(rules):
+    for row in rule_layout.process_rows(rules):
         if row.p_low > free_from:
             blocks.append(_closing_block(free_from, format_version))
-        for low, high in ranges.steps(row) if kind == "total" else [(row.p_low, row.p_high)]:
+        for low, high in rule_layout.steps(row) if kind == "total" else [(row.p_low, row.p_high)]:
             if kind in WHY_ONE:
-                sized = [ranges.Segment(low=0, high=NO_END, rule=row.rules[0])]
+                sized = [rule_layout.Segment(low=0, high=NO_END, rule=row.rules[0])]
             else:
-                sized = ranges.segments(row.rules, tuned_of, *((low, high) if kind == "total" else (1, 1)))
+                sized = rule_layout.segments(
+                    row.rules, tuned_of, *((low, high) if kind == "total" else (1, 1))
+                )
             blocks.append(_block(low, high, sized, format_version))
         free_from = row.p_high + 1
     blocks.append(_closing_block(free_from, format_version))
@@ -276,7 +278,7 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[lis
 
 
 def _closing_block(p_low: int, format_version: int) -> list[str]:
-    """The lines that leave communicators of ``p_low`` processes and more to the library."""
+    """The lines that leave communicators of ``p_low`` processes and more to the library's default."""
     return [
         f"{p_low} # processes and more: the library's decision",
         "1",
@@ -284,7 +286,7 @@ def _closing_block(p_low: int, format_version: int) -> list[str]:
     ]
 
 
-def _block(p_low: int, p_high: int, sized: Sequence[ranges.Segment], format_version: int) -> list[str]:
+def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format_version: int) -> list[str]:
     """The lines for communicators of ``p_low`` processes and more."""
     lines: list[str] = []
     free_from = 0
@@ -300,39 +302,41 @@ def _block(p_low: int, p_high: int, sized: Sequence[ranges.Segment], format_vers
 
 
 def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
-    words = [size, tuned.number, tuned.fanout, tuned.segment_bytes]
-    words += [tuned.requests] if format_version == 2 else []
-    return " ".join(map(str, words)) + (f" # {name}" if name else "")
+    fields = [size, tuned.number, tuned.fanout, tuned.segment_bytes]
+    fields += [tuned.requests] if format_version == 2 else []
+    return " ".join(map(str, fields)) + (f" # {name}" if name else "")
 
 
 def _notes(
     plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]], by_han: bool
 ) -> list[str]:
-    """What the user of the files must know; ``rules`` are those in the rules file of ``tuned``."""
+    """Caveats for the user of the files; ``rules`` are those in the rules file of ``tuned``."""
     notes = []
     if any(collective in rules for collective in SIZE_OF_SENT):
         notes.append(
             "Open MPI takes the size of allgather and alltoall from the send arguments: calls with"
-            " MPI_IN_PLACE, where these are ignored, mostly get the library's own decision."
+            " MPI_IN_PLACE, where these are ignored, mostly use the library's default."
         )
     if by_han:
         notes.append(
             "With processes on several nodes, Open MPI 5 lets its component han decide:"
-            f" {openmpi_han.FILE_NAME} says which calls go to the component tuned instead, and which"
-            " algorithm han uses itself; for all others it decides as without a file."
+            f" {openmpi_han.FILE_NAME} lists the calls that go to the component tuned instead, and the"
+            " algorithms"
+            " that han uses itself; all others are decided as without a file."
         )
     elif _is_at_least(plan, installation, (5,)) and not plan.several_nodes:
         notes.append(
-            "With processes on several nodes, Open MPI 5 lets its component han decide: the file acts on"
-            " communicators inside one node only."
+            "With processes on several nodes, Open MPI 5 lets its component han decide: the file applies"
+            " only to"
+            " communicators inside one node."
         )
     return notes
 
 
 def _whole_launch(variables: dict[str, str]) -> list[str]:
-    """A sentence on variables that change what ``han`` does in calls that no rule is about."""
+    """A sentence on variables that change what ``han`` does in calls without a rule."""
     of_han = sorted(name for name in variables if name.startswith("coll_han_"))
     if not of_han:
         return []
     named = " and ".join(f"{name}={variables[name]}" for name in of_han)
-    return [f"{named} act{'s' if len(of_han) == 1 else ''} on all calls that han divides, at every size."]
+    return [f"{named} appl{'ies' if len(of_han) == 1 else 'y'} to all calls that han divides, at every size."]

@@ -1,10 +1,10 @@
 """The rules file of Open MPI's ``han``, which decides on communicators that span several nodes.
 
-``han`` divides a collective into parts inside nodes and between them, and ``tuned`` then sees only the parts.
-Its rules file says, by communicator size and message size, which component gets a whole collective: ``tuned``
-where the rules file of ``tuned`` has something to say; ``han`` with the number of one of its algorithms
-(``han @2``) where that was chosen; and ``han`` everywhere else, as without a file. The blank before ``@`` is
-needed. Both lists begin at their smallest value. A file with a mistake is ignored as a whole, silently
+``han`` divides a collective into parts inside nodes and between them, and ``tuned`` is then called only for
+the parts. Its rules file states, by communicator size and message size, which component runs a whole
+collective: ``tuned`` if the rules file of ``tuned`` has a rule; ``han`` with the number of one of its
+algorithms (``han @2``) if that was chosen; otherwise ``han``, as without a file. The blank before ``@`` is
+required. Both lists begin at their smallest value. A file with an error is ignored as a whole, silently
 (coll_han_dynamic_file.c). The message size is in bytes per process for all collectives (coll_han_dynamic.c).
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from offbeat.errors import BadInput
 from offbeat.mpi.openmpi import algorithm_of_han_variable, is_of_han
-from offbeat.tuning import ranges
+from offbeat.tuning import rule_layout
 from offbeat.tuning.plan import Rule
 
 FILE_NAME = "openmpi-han.rules"
@@ -26,31 +26,30 @@ WHOLE_COLLECTIVE = 2
 """The number of the level ``global_communicator``; 0 and 1 are the parts inside and between nodes."""
 
 Steps = list[tuple[int, str]]
-"""First size and component, in rising order."""
+"""First size and component, in ascending order."""
 
 
 def needed(rules: Mapping[str, Sequence[Rule]], several_nodes: bool) -> bool:
-    """Whether ``han`` must be told: of rules for its own algorithms, and on several nodes of those for a
-    collective that it would keep from ``tuned``.
-    """
+    """Whether ``han`` needs a rules file: for rules with its own algorithms and, on several nodes, for rules
+    of a collective that it would not pass to ``tuned``."""
     of_han = any(is_of_han(rule.settings) for own in rules.values() for rule in own)
     return of_han or (several_nodes and any(rules.get(collective) for collective in DECIDED_BY_HAN))
 
 
 def for_tuned(rules: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
     """The rules for the rules file of ``tuned``: all but those for algorithms of ``han``."""
-    left = {
+    by_tuned = {
         collective: [rule for rule in own if not is_of_han(rule.settings)]
         for collective, own in rules.items()
     }
-    return {collective: own for collective, own in left.items() if own}
+    return {collective: own for collective, own in by_tuned.items() if own}
 
 
 def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], origin: str) -> str:
     """The file's text. ``every_size`` names the collectives whose rules hold whatever the size."""
     own = [collective for collective in DECIDED_BY_HAN if rules.get(collective)]
     lines = [
-        f"# Written by offbeat from {origin}; goes with openmpi.rules where that was written, too.",
+        f"# Written by offbeat from {origin}; used together with openmpi.rules if that exists.",
         "# Each size line: message size, component that gets the whole collective, number of its algorithm.",
         f"{len(own)} # collectives",
     ]
@@ -65,31 +64,31 @@ def rules_text(rules: Mapping[str, Sequence[Rule]], every_size: Sequence[str], o
 
 
 def _rows(rules: Sequence[Rule], every_size: bool) -> list[tuple[int, Steps]]:
-    """First number of processes, and what holds from there on, in rising order."""
-    made: list[tuple[int, Steps]] = []
+    """First number of processes and the sizes from there on, in ascending order."""
+    rows: list[tuple[int, Steps]] = []
     free_from = 1
-    for row in ranges.process_rows(rules):
+    for row in rule_layout.process_rows(rules):
         if row.p_low > free_from:
-            made.append((free_from, [(0, "han")]))
-        made.append((row.p_low, [(0, _component(row.rules[0]))] if every_size else _sizes(row.rules)))
+            rows.append((free_from, [(0, "han")]))
+        rows.append((row.p_low, [(0, _component(row.rules[0]))] if every_size else _sizes(row.rules)))
         free_from = row.p_high + 1
-    return [*made, (free_from, [(0, "han")])]
+    return [*rows, (free_from, [(0, "han")])]
 
 
 def _sizes(rules: Sequence[Rule]) -> Steps:
-    """What the rules say where one holds, ``han`` before, between and behind them."""
-    made: Steps = []
+    """The component of each range of sizes: ``han`` where no rule holds."""
+    steps: Steps = []
     free_from = 0
-    for segment in ranges.segments(rules, _component):
+    for segment in rule_layout.segments(rules, _component):
         if segment.low > free_from:
-            made.append((free_from, "han"))
-        made.append((segment.low, _component(segment.rule)))
+            steps.append((free_from, "han"))
+        steps.append((segment.low, _component(segment.rule)))
         free_from = segment.high + 1
-    return [*made, (free_from, "han")]
+    return [*steps, (free_from, "han")]
 
 
 def _component(rule: Rule) -> str:
-    """Which component gets the collective, with its algorithm where that is ``han``.
+    """The component that runs the collective, with its algorithm if that is one of ``han``.
 
     Raises :class:`BadInput` for an algorithm of ``han`` without a number.
     """

@@ -1,9 +1,8 @@
-"""The tuning plan: which algorithm a library shall use for which processes and sizes, before any library's
+"""The tuning plan: the algorithm for each range of processes and sizes, independent of any library's file
 format.
 
-A plan holds nothing that was not measured: one rule for each cell in which an algorithm was selected, spread
-to its neighbours by the ranges of :mod:`offbeat.select.coverage`. Everywhere else the library's default
-stays.
+A plan contains only measured choices: one rule for each configuration in which an algorithm was selected,
+extended by the ranges of :mod:`offbeat.select.coverage`. All other calls are left to the library's default.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.select.coverage import BEYOND, process_ranges, size_ranges, turns_over
+from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import COLLECTIVES
-from offbeat.tuning.safety import Wrongs, make_safe
+from offbeat.tuning.exportable import WrongCallLookup, replace_unsafe
 from offbeat.units import format_size
 
 if TYPE_CHECKING:
     from offbeat.select.choose import Choice
 
 FAMILY_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
-"""The families that tuning files can be written for, as they are called in sentences."""
+"""The library families for which tuning files can be written → their names in sentences."""
 
 SETTINGS_PREFIXES = {
     "coll_tuned_": "openmpi",
@@ -34,20 +33,21 @@ SETTINGS_PREFIXES = {
     "MPIR_CVAR_": "mpich",
     "I_MPI_": "intelmpi",
 }
-"""How the variables of each family begin; tells which library an algorithm's settings belong to."""
+"""The prefixes of each family's variables; they identify the library of an algorithm's settings."""
 
 
 CLEARLY_BETTER = 0.05
-"""The library's own decision stands where it scores better than the choice by more than this share."""
+"""A configuration is left to the library if its default scores better than the choice by more than this
+share."""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
     """Use ``algorithm`` for ``p_low`` to ``p_high`` processes and ``bytes_low`` to ``bytes_high`` bytes.
 
-    All four are inclusive; bytes are the message size of the study: bytes per process as the MPI call states
-    it. ``p`` and ``bytes`` are the measured cell that the rule comes from. ``commutative_only`` says that the
-    algorithm was seen to compute wrongly with an operation that is not commutative. ``environment`` holds the
-    variables of this collective that the study itself set, written as the algorithm's settings are.
+    All four are inclusive; bytes are the message size of the study: bytes per process as passed to the MPI
+    call. ``p`` and ``bytes`` are those of the measured configuration. ``commutative_only`` says that the
+    algorithm computes wrong results with a non-commutative operation. ``environment`` holds the variables of
+    this collective that the study itself set, written like the algorithm's settings.
     """
 
     collective: str
@@ -63,20 +63,20 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> dict[str, str]:
-        """Under which settings the algorithm was measured: its own, and those of the study beside them."""
+        """The settings with which the algorithm was measured: its own, and those of the study."""
         return self.environment | self.algorithm.settings
 
 
 class TuningPlan(Struct, frozen=True, kw_only=True):
     """Rules for one library.
 
-    ``family`` is ``openmpi``, ``mpich`` or ``intelmpi`` (empty without any rule); ``version`` the version
-    that was measured, as text, empty if unknown. ``rules`` maps each collective to its rules, ordered by p
-    and size, which never overlap. ``several_nodes`` says that processes of more than one node were measured.
-    ``notes`` are sentences for the user, ``insisted`` those on rules that stand although they are wrong for
-    a legal call. ``simulator`` names what simulated the library, and is empty where
-    it was measured; ``partial`` is a sentence for the files' headers where the study is not finished.
-    ``beyond`` is the factor by which the smallest and the largest size speak for others.
+    ``family`` is ``openmpi``, ``mpich`` or ``intelmpi`` (empty without any rule); ``version`` is the measured
+    version as text, empty if unknown. ``rules`` maps each collective to its rules, ordered by p and size,
+    which never overlap. ``several_nodes`` says that processes on more than one node were measured. ``notes``
+    are caveats for the user, ``insisted`` those on rules that are wrong for a legal call but were requested.
+    ``simulator`` names the simulator of the library, empty if it was measured; ``partial`` is a sentence for
+    the files' headers if the study is not finished. ``beyond`` is the factor by which the smallest and the
+    largest size cover others.
     """
 
     family: str
@@ -91,7 +91,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def extent(self) -> str:
-        """Which sizes a rule holds for, in a sentence."""
+        """The sizes that rules cover, in a sentence."""
         ends = (
             f"from the smallest divided by {self.beyond:.3g} to the largest times {self.beyond:.3g}"
             if self.beyond > 1
@@ -101,7 +101,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """Where the choices come from, in a sentence: ``measurements with Open MPI 5.0.11``."""
+        """The origin of the choices: ``measurements with Open MPI 5.0.11``."""
         return f"simulations ({self.simulator})" if self.simulator else f"measurements with {self.library}"
 
     @property
@@ -120,44 +120,47 @@ def plan(
     allowed: Collection[str] = (),
     beyond: float = BEYOND,
 ) -> TuningPlan:
-    """Make the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
+    """Create the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
     ``algorithms``.
 
     ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
     the study's provenance (keys ``family`` and ``version``), ``environment`` the variables that the study
-    set, ``beyond`` how far the end sizes speak for others (:mod:`offbeat.select.coverage`). A tuning file
-    cannot tell operations, data types, roots or placements apart: where cells that differ in nothing else
-    chose differently, the algorithm chosen most often stands (of equals, the one with the
-    smaller mean score). Algorithms that are wrong for a legal call give way to others, unless all that they
-    are wrong for is among the ``allowed`` kinds (:mod:`offbeat.tuning.safety`). Raises :class:`BadInput` when
-    the library settings of a chosen algorithm are unknown, as they are for measurements made elsewhere.
+    set, ``beyond`` how far the smallest and the largest size cover others (:mod:`offbeat.select.coverage`). A
+    tuning file cannot distinguish operations, data types, roots or placements: if configurations that differ
+    only in these have different choices, the algorithm chosen most often is used (if there are several, the
+    one with the smallest mean score). Algorithms that are wrong for a legal call are replaced, unless all
+    such calls are of ``allowed`` kinds (:mod:`offbeat.tuning.exportable`). Raises :class:`BadInput` if the
+    library settings of a chosen algorithm are unknown, as they are for imported measurements.
     """
     known = {(algorithm.collective, algorithm.name): algorithm for algorithm in algorithms}
     verdicts = list(verdicts)
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
     family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
-    kept = {key for key, algorithm in known.items() if keeps_to_measured_p(algorithm)}
-    safe = make_safe(choices, Wrongs(choices, known, verdicts, family, kept), allowed)
-    settled, notes = _worth_changing(safe.choices)
+    limited = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
+    safe = replace_unsafe(choices, WrongCallLookup(choices, known, verdicts, family, limited), allowed)
+    remaining, notes = _leave_to_better_default(safe.choices)
     notes = safe.notes + notes
-    chosen, more = _agree(settled)
+    chosen, more = _one_per_size(remaining)
     notes += more
-    scores = {(one.cell.collective, one.cell.p, one.cell.bytes): one.scores for one in choices}
+    scores = {
+        (one.configuration.collective, one.configuration.p, one.configuration.bytes): one.scores
+        for one in choices
+    }
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
-        cells = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
-        reach = _Reach(
+        configurations = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
+        coverage = _Coverage(
             scores={(p, size): scores[own, p, size] for own, p, size in chosen if own == collective},
             beyond=beyond,
         )
-        found = _rules(collective, cells, known, wrong, environment or {}, reach)
-        if found:
-            rules[collective] = found
+        collective_rules = _rules(collective, configurations, known, wrong, environment or {}, coverage)
+        if collective_rules:
+            rules[collective] = collective_rules
     return TuningPlan(
         family=_family([rule.algorithm for some in rules.values() for rule in some], library or {}),
         version=_version(library or {}),
         rules=rules,
-        several_nodes=any(choice.cell.nodes > 1 for choice in choices),
+        several_nodes=any(choice.configuration.nodes > 1 for choice in choices),
         notes=notes,
         insisted=safe.insisted,
         beyond=beyond,
@@ -168,10 +171,10 @@ def _collective_order(collective: str) -> tuple[int, str]:
     return (COLLECTIVES.index(collective) if collective in COLLECTIVES else len(COLLECTIVES), collective)
 
 
-def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
-    """The choices, and a sentence for each cell in which the library's own decision does better.
+def _leave_to_better_default(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
+    """The choices, and a sentence for each configuration in which the library's default scores better.
 
-    Such a cell stays in the list and says ``default``: its neighbours' rules must not spread over it.
+    Such a configuration remains in the list as ``default``, so that its neighbours' rules do not cover it.
     """
     settled, notes = [], []
     for choice in choices:
@@ -180,22 +183,24 @@ def _worth_changing(choices: Sequence[Choice]) -> tuple[list[Choice], list[str]]
             settled.append(choice)
             continue
         settled.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
-        cell = choice.cell
+        configuration = choice.configuration
         notes.append(
-            f"{cell} is left to the library, whose own decision"
-            f" scored {-cost:.0%} better than {choice.algorithm}, the best that it can be made to use."
+            f"{configuration} is left to the library, whose default"
+            f" scores {-cost:.0%} better than {choice.algorithm}, the best algorithm that can be forced."
         )
     return settled, notes
 
 
-def _agree(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], list[str]]:
+def _one_per_size(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], list[str]]:
     """One algorithm for each collective, p and size, and a sentence for every disagreement."""
-    cells: dict[tuple[str, int, int], list[Choice]] = {}
+    configurations: dict[tuple[str, int, int], list[Choice]] = {}
     for choice in choices:
-        cells.setdefault((choice.cell.collective, choice.cell.p, choice.cell.bytes), []).append(choice)
+        configurations.setdefault(
+            (choice.configuration.collective, choice.configuration.p, choice.configuration.bytes), []
+        ).append(choice)
     chosen: dict[tuple[str, int, int], str] = {}
     notes = []
-    for key, rivals in cells.items():
+    for key, rivals in configurations.items():
         votes = Counter(rival.algorithm for rival in rivals)
         winner = min(votes, key=lambda name: (-votes[name], _mean_score(name, rivals), name))
         chosen[key] = winner
@@ -203,8 +208,8 @@ def _agree(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int], str], 
             others = ", ".join(sorted(name for name in votes if name != winner))
             notes.append(
                 f"{key[0]} of {format_size(key[2])} on p={key[1]} was measured in {len(rivals)} ways"
-                " (placement, operation, data type or root) that chose differently; a tuning file cannot tell"
-                f" them apart and says {winner}, chosen most often, not {others}."
+                " (placement, operation, data type or root) with different choices; a tuning file cannot"
+                f" distinguish them and uses {winner}, chosen most often, not {others}."
             )
     return chosen, notes
 
@@ -214,61 +219,63 @@ def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
     return sum(scores) / len(scores) if scores else float("inf")
 
 
-class _Reach(Struct, frozen=True, kw_only=True):
-    """How far the choices of one collective hold: the scores of its cells (p, size), and the factor."""
+class _Coverage(Struct, frozen=True, kw_only=True):
+    """The range of the choices of one collective: the scores of its configurations (p, size), and the
+    factor."""
 
     scores: dict[tuple[int, int], dict[str, float]]
     beyond: float
 
     def factors(
-        self, p: int, sizes: Sequence[int], cells: Mapping[tuple[int, int], str]
+        self, p: int, sizes: Sequence[int], configurations: Mapping[tuple[int, int], str]
     ) -> tuple[float, float]:
-        """How far below the smallest and above the largest size the choices on p processes hold."""
+        """The factors by which the choices on p processes cover smaller and larger sizes than measured."""
         if len(sizes) < 2:
             return self.beyond, self.beyond
         ends = []
         for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
             at_last, at_neighbour = self.scores[p, last], self.scores[p, neighbour]
-            over = turns_over(cells[p, last], (last, at_last), (neighbour, at_neighbour), self.beyond)
+            over = is_overtaken(
+                configurations[p, last], (last, at_last), (neighbour, at_neighbour), self.beyond
+            )
             ends.append(1.0 if over else self.beyond)
         return ends[0], ends[1]
 
 
 def _rules(
     collective: str,
-    cells: Mapping[tuple[int, int], str],
+    configurations: Mapping[tuple[int, int], str],
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
-    reach: _Reach,
+    coverage: _Coverage,
 ) -> list[Rule]:
-    """The rules of one collective from its cells (p, size) → algorithm, with the ranges that the cells speak
-    for.
-    """
-    ps = sorted({p for p, _ in cells})
+    """The rules of one collective from its configurations (p, size) → algorithm, with the ranges that they
+    cover."""
+    ps = sorted({p for p, _ in configurations})
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
-        sizes = sorted(size for own, size in cells if own == p)
-        held = size_ranges(sizes, *reach.factors(p, sizes, cells))
+        sizes = sorted(size for own, size in configurations if own == p)
+        held = size_ranges(sizes, *coverage.factors(p, sizes, configurations))
         for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
-            name = cells[p, size]
+            name = configurations[p, size]
             if name == DEFAULT:
                 continue
             algorithm = known.get((collective, name))
             if algorithm is None or not algorithm.settings:
                 raise BadInput(
-                    f"no settings are known for {name}, selected for {collective} on p={p}: it was measured"
-                    " elsewhere, and nothing says how to make a library use it. Say it with --setting to"
-                    " 'offbeat results import', or measure here with 'offbeat run' and export that study"
+                    f"no settings are known for {name}, selected for {collective} on p={p}: the"
+                    " measurements were imported without settings. Give them with --setting to"
+                    " 'offbeat results import', or measure with 'offbeat run' and export that study"
                 )
-            kept = keeps_to_measured_p(algorithm)
+            is_limited = is_limited_to_measured_p(algorithm)
             rules.append(
                 Rule(
                     collective=collective,
                     p=p,
                     bytes=size,
-                    p_low=p if kept else p_low,
-                    p_high=p if kept else p_high,
+                    p_low=p if is_limited else p_low,
+                    p_high=p if is_limited else p_high,
                     bytes_low=bytes_low,
                     bytes_high=bytes_high,
                     algorithm=algorithm,
@@ -303,12 +310,12 @@ def study_settings(algorithm: Algorithm, environment: Mapping[str, str]) -> dict
     }
 
 
-def keeps_to_measured_p(algorithm: Algorithm) -> bool:
-    """Whether an algorithm must not be used for numbers of processes beside the measured one.
+def is_limited_to_measured_p(algorithm: Algorithm) -> bool:
+    """Whether an algorithm must only be used for the measured number of processes.
 
-    Open MPI's ``two_proc`` is an error unless p = 2, and two of its algorithms silently become others:
-    allgather's recursive doubling unless p is a power of two, neighbor exchange when p is odd. MPICH's cases
-    are guarded in its own file format.
+    Open MPI's ``two_proc`` is an error unless p = 2, and two of its algorithms are silently replaced:
+    allgather's recursive doubling unless p is a power of two, neighbor exchange if p is odd. MPICH's
+    restrictions are guards in its own file format.
     """
     if family_of(algorithm) != "openmpi":
         return False
@@ -320,7 +327,7 @@ def keeps_to_measured_p(algorithm: Algorithm) -> bool:
 
 
 def family_of(algorithm: Algorithm) -> str:
-    """The library family whose variables an algorithm's settings are; empty when they are nobody's."""
+    """The library family of an algorithm's settings; empty if unknown."""
     for name in algorithm.settings:
         for prefix, family in SETTINGS_PREFIXES.items():
             if name.startswith(prefix):
@@ -330,13 +337,13 @@ def family_of(algorithm: Algorithm) -> str:
 
 def _family(algorithms: Sequence[Algorithm], library: Mapping[str, object]) -> str:
     """The one family that all settings and the provenance name; raises :class:`BadInput` otherwise."""
-    stated = str(library.get("family", ""))
-    families = {family_of(algorithm) for algorithm in algorithms} | ({stated} if stated else set())
+    recorded = str(library.get("family", ""))
+    families = {family_of(algorithm) for algorithm in algorithms} | ({recorded} if recorded else set())
     unknown = sorted(families - set(FAMILY_NAMES))
     if unknown or len(families) > 1:
         if "" in families:
             raise BadInput(
-                "the settings of these results are no MPI library's: they begin with"
+                "the settings of these results belong to no known MPI library, whose variables begin with"
                 f" {', '.join(SETTINGS_PREFIXES)}; correct --setting of 'offbeat results import'"
             )
         named = ", ".join(sorted(FAMILY_NAMES.get(family, f"'{family}'") for family in families))

@@ -1,4 +1,4 @@
-"""The proofs of a folder of tuning files: kept beside them, and shown as a table."""
+"""The proofs of a folder of tuning files: stored beside them, and printed as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
 from offbeat.table import FittedTable
 from offbeat.tuning.files import write_file
-from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, NOT_TOLD, OBEYED, UNSEEN, Proof
+from offbeat.tuning.verify import DIFFERS, DISOBEYED, FAILED, INDISTINGUISHABLE, OBEYED, UNSEEN, Proof
 from offbeat.units import counted, format_size
 
 PROOFS = "proofs.json"
@@ -23,15 +23,15 @@ MARKS = {
     OBEYED: "✓ obeyed",
     DISOBEYED: "✗ disobeyed",
     DIFFERS: "≠ differs",
-    NOT_TOLD: "≈ not told",
-    UNSEEN: "? unseen",
+    INDISTINGUISHABLE: "≈ ambiguous",
+    UNSEEN: "? unobserved",
     FAILED: "✗ failed",
 }
 
 
 class Proofs(Struct, frozen=True, kw_only=True):
     """All proofs of one run of ``offbeat verify``, with the library's name, and the tuning files that were
-    changed since they were exported."""
+    changed since the export."""
 
     library: str
     proofs: list[Proof]
@@ -39,22 +39,22 @@ class Proofs(Struct, frozen=True, kw_only=True):
 
     @property
     def all_obeyed(self) -> bool:
-        """Whether nothing that was seen speaks against the files, which are those that were exported.
+        """Whether no proof failed, and the files are those that were exported.
 
-        Rules that cannot be told from others are not verified, but nothing speaks against them.
+        Rules with indistinguishable algorithms are not verified, but did not fail.
         """
         return not self.changed_files and all(
-            proof.outcome in (OBEYED, DIFFERS, NOT_TOLD) for proof in self.proofs
+            proof.outcome in (OBEYED, DIFFERS, INDISTINGUISHABLE) for proof in self.proofs
         )
 
 
 def write_proofs(proofs: Proofs, directory: Path) -> Path:
-    """Keep the proofs beside the tuning files."""
+    """Write the proofs beside the tuning files."""
     return write_file(directory, PROOFS, msgspec.json.format(msgspec.json.encode(proofs)).decode() + "\n")
 
 
 def read_proofs(directory: Path) -> Proofs | None:
-    """The proofs kept in a folder; None where there are none, or none that can be read."""
+    """The proofs stored in a folder; None if there are none, or none that can be read."""
     try:
         return decode_json(read_file(directory / PROOFS), Proofs)
     except (OSError, BadInput, msgspec.DecodeError):
@@ -62,50 +62,50 @@ def read_proofs(directory: Path) -> Proofs | None:
 
 
 def table(proofs: Sequence[Proof]) -> FittedTable:
-    """A row a probe: what should run, what was seen, and whether that is the same."""
-    made = FittedTable(["collective", "p", "size", "should run"], texts=(0, 3))
-    made.add_column("", wraps=False)
-    made.add_column("seen")
+    """A row per probe: the expected algorithm, the outcome, and what was observed."""
+    fitted = FittedTable(["collective", "p", "size", "expected"], texts=(0, 3))
+    fitted.add_column("", wraps=False)
+    fitted.add_column("observed")
     for proof in proofs:
         case = proof.case
-        cells = (
+        configurations = (
             case.collective,
             str(case.p),
             "–" if case.collective == "barrier" else format_size(case.bytes),
             "the library's default" if proof.expected == DEFAULT else proof.expected,
             MARKS[proof.outcome],
-            _seen(proof),
+            _observed(proof),
         )
-        made.add_row(*cells)
-    return made
+        fitted.add_row(*configurations)
+    return fitted
 
 
-def _seen(proof: Proof) -> str:
-    """What ran, or why nothing can be said; the collective's own name is left out: its column has it."""
+def _observed(proof: Proof) -> str:
+    """What ran, or why it is unknown, without the collective's name, which has its own column."""
     if proof.why:
         return proof.why
-    also = f", like {counted(len(proof.also), 'other')}" if proof.also else ""
+    also = f"; indistinguishable from {counted(len(proof.also), 'algorithm')}" if proof.also else ""
     own = re.compile(f"^{re.escape(proof.case.collective)}_intra_", re.IGNORECASE)
     return own.sub("", short(proof.evidence), count=1) + also
 
 
 def summary(proofs: Proofs) -> str:
-    """The proofs in one sentence: rules are counted, and what stands outside of them."""
+    """The summary in one sentence: the number of verified rules, and of probes outside them."""
     rules = _rules(proofs.proofs)
     verified = sum(all(proof.outcome == OBEYED for proof in own) for own in rules.values())
-    not_told = sum(
-        any(proof.outcome == NOT_TOLD for proof in own)
-        and all(proof.outcome in (OBEYED, NOT_TOLD) for proof in own)
+    indistinguishable = sum(
+        any(proof.outcome == INDISTINGUISHABLE for proof in own)
+        and all(proof.outcome in (OBEYED, INDISTINGUISHABLE) for proof in own)
         for own in rules.values()
     )
     outside = [proof.outcome for proof in proofs.proofs if proof.expected == DEFAULT]
     sentence = f"{proofs.library}: {verified} of {counted(len(rules), 'rule')} verified"
-    if not_told:
-        sentence += f", {not_told} not distinguishable"
+    if indistinguishable:
+        sentence += f", {indistinguishable} indistinguishable"
     if outside:
         sentence += (
-            f"; outside the tuned sizes the library's own decision stands in {outside.count(OBEYED)} of"
-            f" {counted(len(outside), 'cell')}"
+            f"; outside the tuned sizes the library's default runs in {outside.count(OBEYED)} of"
+            f" {counted(len(outside), 'configuration')}"
         )
     return f"{sentence}."
 
@@ -120,8 +120,8 @@ def _rules(proofs: Sequence[Proof]) -> dict[tuple[str, int, str, int], list[Proo
     return rules
 
 
-def disobeyed(proofs: Proofs) -> list[str]:
-    """A sentence for each rule that something speaks against."""
+def failed_rules(proofs: Proofs) -> list[str]:
+    """A sentence for each rule with a failed probe."""
     return [
         f"{collective} on p={p}, rule '{algorithm}' measured at {format_size(size)}: "
         + "; ".join(
@@ -135,16 +135,16 @@ def disobeyed(proofs: Proofs) -> list[str]:
 
 
 def legend(proofs: Sequence[Proof]) -> list[str]:
-    """Sentences that the table needs."""
-    said = []
+    """The legend of the table."""
+    lines = []
     if any(proof.also for proof in proofs):
-        said.append(
-            "not told: what was seen is what the rule says, but would be the same with the other algorithms"
-            f" that {PROOFS} names; such a rule is not verified."
+        lines.append(
+            "ambiguous: what ran is what the rule expects, but cannot be distinguished from the algorithms"
+            f" that {PROOFS} lists; such a rule is not verified."
         )
     if any(proof.outcome == DIFFERS for proof in proofs):
-        said.append(
-            "differs: outside the tuned sizes this library cannot be told to decide as it does without a"
-            " tuning file; its nearest setting runs other code there."
+        lines.append(
+            "differs: outside the tuned sizes this library cannot be set to decide as without a tuning file;"
+            " its closest setting runs another algorithm."
         )
-    return said
+    return lines

@@ -22,32 +22,31 @@ from offbeat.study.evidence import kind
 from offbeat.study.load import read_resolved
 from offbeat.study.schema import MpiSection
 from offbeat.tuning import intelmpi
-from offbeat.tuning.manifest import Manifest
+from offbeat.tuning.files import Manifest
 from offbeat.tuning.plan import family_of
-from offbeat.tuning.probes import Probe, probes
 from offbeat.tuning.proofs import Proofs
-from offbeat.tuning.simulated import is_simulated
-from offbeat.tuning.verify import Proof, Verifier
+from offbeat.tuning.verify import Probe, Proof, Verifier, probes
 from offbeat.tuning.verify_calls import TriedCalls, try_with_and_without
-from offbeat.tuning.write import measured_library
+from offbeat.tuning.write import is_simulated, measured_library
 
 
 def prove_files(
     results: Results, manifest: Manifest, mpi: str, folder: Path, told: ProgressListener
 ) -> tuple[Proofs, TriedCalls]:
-    """Launch the library with its tuning files: look at every cell that they change, and try legal calls.
+    """Launch the library with its tuning files: probe every configuration that they change, and test legal
+    calls.
 
-    ``told`` hears how it goes on; ``mpi`` names another installation than the one that the files were written
-    for. Raises :class:`BadInput` where files are missing, where the installation is of another family, and
-    for measurements made elsewhere.
+    ``told`` receives progress; ``mpi`` names another installation than the one that the files were written
+    for. Raises :class:`BadInput` if files are missing, if the installation is of another family, and for
+    imported measurements.
     """
     installation = _installation(results, manifest, mpi)
     changed = manifest.changed_files()
     for path in changed:
-        told.warn(changed_words(path))
+        told.warn(changed_file_warning(path))
     tuning = manifest.tuning.as_on_disk(intelmpi.exported)
     study = read_resolved(read_study_toml(results.directory / layout.STUDY))
-    section = with_kept_hostfile(study.mpi, results.directory)
+    section = with_stored_hostfile(study.mpi, results.directory)
     with _scratch(folder) as scratch:
         launches = Launches(
             installation,
@@ -80,15 +79,15 @@ def prove_files(
     )
 
 
-def changed_words(path: Path) -> str:
-    """What to tell the user of a tuning file that is not the exported one."""
-    return f"{path} was changed since 'offbeat export' wrote it; what it does now is verified"
+def changed_file_warning(path: Path) -> str:
+    """The warning about a tuning file that differs from the exported one."""
+    return f"{path} was changed since 'offbeat export' wrote it; its present content is verified"
 
 
-def with_kept_hostfile(section: MpiSection, directory: Path) -> MpiSection:
-    """A study's [mpi] with the host file that is kept with its results, relative to ``directory``.
+def with_stored_hostfile(section: MpiSection, directory: Path) -> MpiSection:
+    """A study's [mpi] with the host file that is stored with its results, relative to ``directory``.
 
-    Raises :class:`BadInput` where none is kept, as in results of earlier versions, and the path in the study
+    Raises :class:`BadInput` if none is stored, as in results of earlier versions, and the path in the study
     was relative to a study file that the results do not name.
     """
     if not section.hostfile or (directory / layout.HOSTFILE).is_file():
@@ -101,29 +100,31 @@ def with_kept_hostfile(section: MpiSection, directory: Path) -> MpiSection:
     )
 
 
-def _proofs(verifier: Verifier, looked_at: Sequence[Probe], told: ProgressListener) -> list[Proof]:
-    told.begin(0, len(looked_at))
+def _proofs(verifier: Verifier, all_probes: Sequence[Probe], told: ProgressListener) -> list[Proof]:
+    told.begin(0, len(all_probes))
     proofs = []
-    for proof in verifier.prove(looked_at, told.say):
+    for proof in verifier.prove(all_probes, told.say):
         proofs.append(proof)
         told.finished(proof.case, proof.outcome)
     return proofs
 
 
 def _installation(results: Results, manifest: Manifest, mpi: str) -> Installation:
-    """The installation to launch, once it is clear that it can be proved to obey."""
+    """The installation to launch. Raises :class:`BadInput` if it cannot be verified."""
     missing = [path for path in manifest.tuning.files if not path.exists()]
     if missing:
-        raise BadInput(f"the tuning file {missing[0]} is gone; write it anew with 'offbeat export'")
+        raise BadInput(f"the tuning file {missing[0]} is missing; write it again with 'offbeat export'")
     if not any(kind(verdict.evidence) for verdict in results.verdicts):
         raise BadInput(
-            f"{results.directory} does not tell what its algorithms run, so nothing can be compared with it:"
-            f" {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine tells"
+            f"{results.directory} has no evidence of which algorithms ran, so there is nothing to compare"
+            " with:"
+            f" {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine has it"
         )
     if not mpi and not Path(manifest.mpirun).exists():
         raise BadInput(
-            f"{manifest.mpirun} is gone, the launcher of {manifest.library} that the files are for; name an"
-            " installation with --mpi, or write the files anew with 'offbeat export'"
+            f"{manifest.mpirun} is missing, the launcher of {manifest.library} that the files are for; name"
+            " an"
+            " installation with --mpi, or write the files again with 'offbeat export'"
         )
     installation = choose(mpi or manifest.mpirun)
     families = {family_of(rule.algorithm) for rule in manifest.tuning.rules}
@@ -138,14 +139,14 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
 def _origin(results: Results) -> str:
     if is_simulated(measured_library(results.provenance)):
         return "they were simulated"
-    return "its measurements were made elsewhere"
+    return "its measurements were imported"
 
 
 def _scratch(folder: Path) -> TemporaryDirectory[str]:
-    """A folder that ends with the proofs, beside the tuning files: rank 0's node sees it."""
+    """A temporary folder beside the tuning files, where rank 0's node can access it."""
     try:
         return TemporaryDirectory(dir=folder)
     except OSError as error:
         raise BadInput(
-            f"{folder} cannot be written to ({error.strerror}); the proofs are kept there"
+            f"{folder} cannot be written to ({error.strerror}); the proofs are stored there"
         ) from None

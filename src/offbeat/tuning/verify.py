@@ -1,9 +1,15 @@
-"""Proving that a library obeys its tuning files: launch it as a user would, and see what runs."""
+"""Verifying that a library obeys its tuning files: launch it as a user would, and observe which algorithm
+runs.
+
+Every configuration that the files change is probed, and its neighbours.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import msgspec
+import polars as pl
 from msgspec import Struct
 
 from offbeat.engines.launches import Launches, LaunchSpec
@@ -24,23 +30,132 @@ from offbeat.study.evidence import (
     part,
     with_fingerprint,
 )
+from offbeat.study.schema import EXTENTS
 from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.probes import KNOWN, MEASURED_CELL, Probe
+from offbeat.tuning.plan import Rule
+
+KNOWN = ("proved", "indistinguishable")
+"""Verdicts with evidence of the algorithm that ran."""
+
+MEASURED, LOWER_EDGE, UPPER_EDGE, OUTSIDE = "measured", "lower edge", "upper edge", "outside"
+"""Where to probe: a rule's measured configuration, the ends of its range of sizes, and where no rule
+applies."""
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """One call to check: ``expected`` is the name of the algorithm that should run.
+
+    ``case`` has p, placement, size, operation, datatype and root; its pattern has no meaning. ``evidence`` is
+    what was observed when that algorithm was forced; empty for the library's default outside the tuned
+    ranges, which is first observed in an untuned launch. ``measured_bytes`` is the size of the configuration
+    that the rule comes from; ``at`` is where the rule is probed.
+    """
+
+    case: Case
+    expected: str
+    evidence: str = ""
+    measured_bytes: int = 0
+    at: str = MEASURED
+
+
+def probes(tuning: TuningFiles, cases: pl.DataFrame, verdicts: Sequence[Verdict]) -> list[Probe]:
+    """A probe for each rule at its measured configuration and at the ends of its range of sizes, and for
+    sizes of each tuned p that are left to the library.
+
+    The latter are the sizes just outside the tuned ranges, and measured sizes between them that no rule
+    covers. A rule for every size is probed wherever its algorithm was observed to run. ``cases`` are those of
+    the study (:data:`offbeat.results.schema.CASES`), which define how a configuration was measured.
+    """
+    evidence = {(v.collective, v.algorithm, v.p, v.bytes): v.evidence for v in verdicts if v.status in KNOWN}
+    rule_probes: list[Probe] = []
+    for rule in tuning.rules:
+        every_size = rule.collective in tuning.every_size
+        measured = _cases_of(rule, cases, every_size)
+        for case in measured:
+            forced = evidence.get((rule.collective, rule.algorithm.name, rule.p, case.bytes), "")
+            if forced or case.bytes == rule.bytes:
+                rule_probes.append(
+                    Probe(case=case, expected=rule.algorithm.name, evidence=forced, measured_bytes=case.bytes)
+                )
+        if measured and not every_size:
+            forced = evidence.get((rule.collective, rule.algorithm.name, rule.p, rule.bytes), "")
+            rule_probes += _edges(rule, measured[0], forced)
+    bounded = [rule for rule in tuning.rules if rule.collective not in tuning.every_size]
+    return rule_probes + _outside_rules(bounded, cases)
+
+
+def _edges(rule: Rule, measured: Case, evidence: str) -> list[Probe]:
+    """The smallest and the largest possible size in a rule's range, except for the measured one.
+
+    Sizes of 0 bytes are not probed: such a call may return before any algorithm is chosen.
+    """
+    extent = EXTENTS[measured.datatype] if measured.datatype else 1
+    lowest = max(-(-rule.bytes_low // extent), 1) * extent
+    highest = rule.bytes_high // extent * extent
+    places = {LOWER_EDGE: lowest, UPPER_EDGE: highest}
+    return [
+        Probe(
+            case=msgspec.structs.replace(measured, bytes=size),
+            expected=rule.algorithm.name,
+            evidence=evidence,
+            measured_bytes=rule.bytes,
+            at=place,
+        )
+        for place, size in places.items()
+        if lowest <= size <= highest and size != rule.bytes
+    ]
+
+
+def _cases_of(rule: Rule, cases: pl.DataFrame, every_size: bool) -> list[Case]:
+    """The measured variants of a rule's configurations: sizes, placements, operations, datatypes, roots."""
+    rows = cases.filter(
+        (pl.col("collective") == rule.collective)
+        & (pl.col("p") == rule.p)
+        & ((pl.col("bytes") == rule.bytes) | every_size)
+    ).unique(["bytes", "nodes", "ppn", "op", "datatype", "root"], maintain_order=True)
+    return [_case(row, row["bytes"]) for row in rows.iter_rows(named=True)]
+
+
+def _outside_rules(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
+    """At each tuned p, sizes outside and between the rules, where the library's default must run."""
+    outside: list[Probe] = []
+    for collective, p in dict.fromkeys((rule.collective, rule.p) for rule in rules):
+        own = [rule for rule in rules if (rule.collective, rule.p) == (collective, p)]
+        measured = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p))
+        row = measured.row(0, named=True)
+        extent = EXTENTS[row["datatype"]]
+        below = (min(rule.bytes_low for rule in own) - 1) // extent * extent
+        above = (max(rule.bytes_high for rule in own) // extent + 1) * extent
+        between = [size for size in measured["bytes"].unique().sort() if below < size < above]
+        uncovered = [
+            size for size in between if not any(rule.bytes_low <= size <= rule.bytes_high for rule in own)
+        ]
+        sizes = [size for size in (below, *uncovered, above) if size > 0]
+        outside += [
+            Probe(case=_case(row, size), expected=DEFAULT, measured_bytes=size, at=OUTSIDE) for size in sizes
+        ]
+    return outside
+
+
+def _case(row: dict[str, object], size: int) -> Case:
+    fields = {name: row[name] for name in Case.__struct_fields__}
+    return Case(**(fields | {"bytes": size, "algorithm": "", "pattern": "", "shape": ""}))  # type: ignore[arg-type]
+
 
 OBEYED, DISOBEYED, DIFFERS, UNSEEN, FAILED = "obeyed", "disobeyed", "differs", "unseen", "failed"
-NOT_TOLD = "indistinguishable"
+INDISTINGUISHABLE = "indistinguishable"
 
 
 class Proof(Struct, frozen=True, kw_only=True):
-    """What one probe showed.
+    """The result of one probe.
 
-    ``outcome`` is ``obeyed``; ``disobeyed``: something else ran; ``differs``: outside the tuned sizes
-    something else runs than without the files, in a library that cannot be told better; ``unseen``: nothing
-    shows what ran, or nothing is known that it could be compared with (``why``, where there is more to say);
-    ``indistinguishable``: what ran looks like the expected algorithm, but also like those in ``also``; or
-    ``failed``: the launch died, the call returned an error or a wrong result (``why``). ``at`` says which
-    place of a rule was looked at: ``measured``, ``lower edge`` or ``upper edge``; ``outside`` where no rule
-    holds; ``measured_bytes`` is the size of the cell that the rule comes from.
+    ``outcome`` is ``obeyed``; ``disobeyed``: another algorithm ran; ``differs``: outside the tuned sizes
+    another algorithm runs than without the files, in a library that cannot do otherwise; ``unseen``: what ran
+    was not observed, or there is no evidence to compare it with (``why`` has details); ``indistinguishable``:
+    what ran looks like the expected algorithm, but also like those in ``also``; or ``failed``: the launch
+    died, the call returned an error or a wrong result (``why``). ``at`` is where a rule was probed:
+    ``measured``, ``lower edge`` or ``upper edge``; ``outside`` where no rule applies; ``measured_bytes`` is
+    the size of the configuration that the rule comes from.
     """
 
     case: Case
@@ -49,12 +164,13 @@ class Proof(Struct, frozen=True, kw_only=True):
     evidence: str = ""
     why: str = ""
     also: list[str] = []
-    at: str = MEASURED_CELL
+    at: str = MEASURED
     measured_bytes: int = 0
 
 
-class Seen(Struct, frozen=True):
-    """What a look at one call showed: ``evidence``, or ``why`` there is none; neither where nothing shows."""
+class Observation(Struct, frozen=True):
+    """The observation of one call: ``evidence``, or the reason ``why`` there is none; neither if nothing was
+    observed."""
 
     evidence: str = ""
     why: str = ""
@@ -64,8 +180,8 @@ class Verifier:
     """Launches with and without the tuning files, for one installation.
 
     ``launches`` must belong to the installation that ``tuning`` was written for; close them afterwards.
-    ``is_measured`` says that it is the very one that was measured: another one may have no symbols and show
-    messages where functions were seen, which says nothing about obedience.
+    ``is_measured`` says that it is the installation that was measured: another one may have no symbols and
+    show messages where functions were observed, which does not mean that it disobeys.
     """
 
     def __init__(
@@ -88,114 +204,117 @@ class Verifier:
         self._is_measured = is_measured
         self._variables: list[Variable] | None = None
 
-    def prove(self, probes: Sequence[Probe], told: Callable[[str], None] = lambda _: None) -> Iterator[Proof]:
+    def prove(
+        self, probes: Sequence[Probe], report: Callable[[str], None] = lambda _: None
+    ) -> Iterator[Proof]:
         """A proof of each probe, launch by launch: first the library's defaults, then with the files."""
         defaults = {
-            probe.case: self._look(probe, self._where(probe, {}))
+            probe.case: self._observe(probe, self._where(probe, {}))
             for probe in _by_launch(probes)
             if probe.expected == DEFAULT
         }
         proofs = []
         for probe in _by_launch(probes):
-            told(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
-            seen = self._look(probe, self._where(probe, self._tuning.environment_for(probe.case.p)))
-            wanted = defaults[probe.case] if probe.expected == DEFAULT else Seen(probe.evidence)
-            proofs.append((probe, self._judge(probe, wanted, seen)))
+            report(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
+            observed = self._observe(probe, self._where(probe, self._tuning.environment_for(probe.case.p)))
+            expected = defaults[probe.case] if probe.expected == DEFAULT else Observation(probe.evidence)
+            proofs.append((probe, self._judge(probe, expected, observed)))
         for probe, proof in proofs:
-            yield self._again_when_forced(probe, proof) if _may_fall_back(probe, proof) else proof
+            yield self._compare_with_forced(probe, proof) if _may_fall_back(probe, proof) else proof
 
-    def _judge(self, probe: Probe, wanted: Seen, seen: Seen) -> Proof:
-        outcome, why, also = UNSEEN, seen.why, list[str]()
-        if seen.why:
+    def _judge(self, probe: Probe, expected: Observation, observed: Observation) -> Proof:
+        outcome, why, also = UNSEEN, observed.why, list[str]()
+        if observed.why:
             outcome = FAILED
-        elif wanted.why:
-            why = f"without the files: {wanted.why}"
-        elif seen.evidence and wanted.evidence and self._can_be_compared(probe, wanted, seen):
-            outcome, also = self._compared(probe, wanted.evidence, seen.evidence)
+        elif expected.why:
+            why = f"without the files: {expected.why}"
+        elif observed.evidence and expected.evidence and self._can_be_compared(probe, expected, observed):
+            outcome, also = self._compared(probe, expected.evidence, observed.evidence)
         return Proof(
             case=probe.case,
             expected=probe.expected,
             outcome=outcome,
-            evidence=seen.evidence,
+            evidence=observed.evidence,
             why=why,
             also=also,
             at=probe.at,
             measured_bytes=probe.measured_bytes,
         )
 
-    def _can_be_compared(self, probe: Probe, wanted: Seen, seen: Seen) -> bool:
+    def _can_be_compared(self, probe: Probe, expected: Observation, observed: Observation) -> bool:
         same_installation = self._is_measured or probe.expected == DEFAULT
-        return same_installation or kind(seen.evidence) == kind(wanted.evidence)
+        return same_installation or kind(observed.evidence) == kind(expected.evidence)
 
-    def _compared(self, probe: Probe, wanted: str, seen: str) -> tuple[str, list[str]]:
-        """The outcome, and which algorithms look the same as the expected one.
+    def _compared(self, probe: Probe, expected: str, observed: str) -> tuple[str, list[str]]:
+        """The outcome, and the algorithms that are indistinguishable from the expected one.
 
-        The collective's own functions must be the same. Where other algorithms enter the same ones, messages
-        and who leaves late must be the same, too, and differ from those of the others.
+        The collective's own functions must be the same. If other algorithms enter the same ones, the messages
+        and the delayed-exit probe must also be the same, and differ from those of the others.
         """
         case = probe.case
-        if self._core(case, seen) != self._core(case, wanted):
-            return self._otherwise(probe), []
+        if self._core(case, observed) != self._core(case, expected):
+            return self._other_algorithm(probe), []
         if probe.expected == DEFAULT:
             return OBEYED, []
-        kin = self._with_the_same_core(probe, wanted)
-        if not kin:
+        same_core = self._with_the_same_core(probe, expected)
+        if not same_core:
             return OBEYED, []
-        told_by = [one for one in (MESSAGES, LATE) if part(seen, one) and part(wanted, one)]
-        if any(identity(part(seen, one)) != identity(part(wanted, one)) for one in told_by):
+        distinguishing = [one for one in (MESSAGES, LATE) if part(observed, one) and part(expected, one)]
+        if any(identity(part(observed, one)) != identity(part(expected, one)) for one in distinguishing):
             return DISOBEYED, []
         also = [
             verdict.algorithm
-            for verdict in kin
+            for verdict in same_core
             if all(
                 identity(part(verdict.evidence, one)) == identity(part(probe.evidence, one))
-                for one in told_by
+                for one in distinguishing
             )
         ]
-        return (NOT_TOLD if also else OBEYED), also
+        return (INDISTINGUISHABLE if also else OBEYED), also
 
-    def _with_the_same_core(self, probe: Probe, wanted: str) -> list[Verdict]:
-        """Verdicts on other algorithms of the rule's cell that enter the same functions."""
-        cell = (probe.case.collective, probe.case.p, probe.measured_bytes)
+    def _with_the_same_core(self, probe: Probe, expected: str) -> list[Verdict]:
+        """Verdicts on other algorithms of the rule's configuration that enter the same functions."""
+        configuration = (probe.case.collective, probe.case.p, probe.measured_bytes)
         return [
             verdict
             for verdict in self._verdicts
-            if (verdict.collective, verdict.p, verdict.bytes) == cell
+            if (verdict.collective, verdict.p, verdict.bytes) == configuration
             and verdict.status in KNOWN
             and verdict.algorithm not in (probe.expected, DEFAULT)
-            and self._core(probe.case, verdict.evidence) == self._core(probe.case, wanted)
+            and self._core(probe.case, verdict.evidence) == self._core(probe.case, expected)
         ]
 
     def _core(self, case: Case, evidence: str) -> str:
-        """What must be the same: the collective's own functions where functions are seen.
+        """What must be the same: the collective's own functions, if functions were observed.
 
-        Other collectives that it calls inside may be tuned themselves.
+        Other collectives that it calls internally may themselves be tuned.
         """
         if not functions(evidence):
             return identity(evidence)
         own = self._steering.functions_of(case.collective, functions(evidence))
         return " ".join(own) or part(evidence, FUNCTIONS)
 
-    def _otherwise(self, probe: Probe) -> str:
+    def _other_algorithm(self, probe: Probe) -> str:
         return DIFFERS if probe.expected == DEFAULT and not self._tuning.exact_default else DISOBEYED
 
-    def _again_when_forced(self, probe: Probe, proof: Proof) -> Proof:
-        """Compare with what runs at this very size when the algorithm is forced: it may fall back there."""
-        forced = self._look(probe, self._where_forced(probe), self._force_words(probe))
+    def _compare_with_forced(self, probe: Probe, proof: Proof) -> Proof:
+        """Compare with what runs at this size when the algorithm is forced: it may fall back at this size."""
+        forced = self._observe(probe, self._where_forced(probe), self._force_arguments(probe))
         if forced.why or not forced.evidence:
             return proof
-        return self._judge(probe, forced, Seen(proof.evidence))
+        return self._judge(probe, forced, Observation(proof.evidence))
 
     def _where_forced(self, probe: Probe) -> LaunchSpec:
         environment = self._steering.environment(self._installation)
-        if self._force_words(probe) is None:
+        if self._force_arguments(probe) is None:
             environment = environment | self._steering.launch_environment(self._algorithm(probe))
         case = probe.case
         variables = tuple(sorted(environment.items()))
         return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
 
-    def _force_words(self, probe: Probe) -> list[str] | None:
-        """The words that force a rule's algorithm in a running launch; None where the launch forces it."""
+    def _force_arguments(self, probe: Probe) -> list[str] | None:
+        """The arguments that force a rule's algorithm in a running launch; None if the launch itself forces
+        it."""
         if self._variables is None:
             regex = self._steering.variables_regex
             environment = self._steering.environment(self._installation)
@@ -209,8 +328,8 @@ class Verifier:
             if (rule.collective, rule.algorithm.name) == (probe.case.collective, probe.expected)
         )
 
-    def _look(self, probe: Probe, where: LaunchSpec, force: list[str] | None = None) -> Seen:
-        """One call, and evidence of the kinds that were seen when the algorithm was forced."""
+    def _observe(self, probe: Probe, where: LaunchSpec, force: list[str] | None = None) -> Observation:
+        """Run one call; evidence of the kinds that were observed when the algorithm was forced."""
         call = call_arguments(probe.case)
         try:
             driver = self._launches.get(where)
@@ -218,39 +337,39 @@ class Verifier:
                 self._launches.force(driver, force, self._timeout_s)
             answer = driver.ask("check", timeout_s=self._timeout_s, **call)
             if answer["error"]:
-                return Seen(why=str(answer["error"]).splitlines()[0])
+                return Observation(why=str(answer["error"]).splitlines()[0])
             if answer["wrong"]:
-                return Seen(why=f"{answer['wrong']} elements of the result are wrong")
-            return Seen(self._evidence(driver, probe, call))
-        except DriverLost as lost:
+                return Observation(why=f"{answer['wrong']} elements of the result are wrong")
+            return Observation(self._evidence(driver, probe, call))
+        except DriverLost as error:
             self._launches.drop()
-            return Seen(why=str(lost))
+            return Observation(why=str(error))
         except Refused as refusal:
-            return Seen(why=str(refusal))
+            return Observation(why=str(refusal))
 
     def _evidence(self, driver: Driver, probe: Probe, call: dict[str, object]) -> str:
         p = probe.case.p
         if is_fingerprint(probe.evidence):
             return fingerprint(driver, call, p, self._timeout_s)
-        seen, _ = observe_evidence(driver, call, p, self._timeout_s)
-        if part(probe.evidence, LATE) and not is_fingerprint(seen):
-            return with_fingerprint(seen, fingerprint(driver, call, p, self._timeout_s))
-        return seen
+        observed, _ = observe_evidence(driver, call, p, self._timeout_s)
+        if part(probe.evidence, LATE) and not is_fingerprint(observed):
+            return with_fingerprint(observed, fingerprint(driver, call, p, self._timeout_s))
+        return observed
 
     def _where(self, probe: Probe, environment: dict[str, str]) -> LaunchSpec:
-        """The launch of a user, with these variables."""
+        """A launch as by a user, with these variables."""
         case = probe.case
         variables = tuple(sorted(environment.items()))
         return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
 
 
 def _may_fall_back(probe: Probe, proof: Proof) -> bool:
-    """Whether something else ran than at the measured size, at a size that was not measured."""
+    """Whether another algorithm ran than at the measured size, at a size that was not measured."""
     return proof.outcome == DISOBEYED and probe.case.bytes != probe.measured_bytes
 
 
 def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
-    """In an order that needs few launches."""
+    """Probes ordered so that few launches are needed."""
     return sorted(
         probes,
         key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn),

@@ -1,4 +1,4 @@
-"""Trying every kind of legal call on a library with its tuning files and without them."""
+"""Testing every kind of legal call on a library with its tuning files and without them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from offbeat.units import counted
 
 LEGAL_CALLS = "legal-calls.json"
 SHOWN = 10
-"""At most so many calls are named; the file has all."""
+"""The maximum number of calls that are printed; the file has all."""
 
 
 class TriedCall(Struct, frozen=True, kw_only=True):
-    """A legal call, and what happened with the tuning files and without: empty where the result was right."""
+    """A legal call, and its errors with the tuning files and without: empty if the result was right."""
 
     call: str
     kinds: tuple[str, ...]
@@ -57,13 +57,14 @@ def try_with_and_without(
     tuning: TuningFiles,
     launches: Launches,
     cases: pl.DataFrame,
-    patience_s: float,
-    told: Callable[[str], None] = lambda _: None,
+    timeout_s: float,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Iterator[TriedCall]:
-    """Try the calls of every collective that the files change, on each number of processes that was measured.
+    """Test the calls of every collective that the files change, on each number of processes that was
+    measured.
 
-    ``cases`` are the study's (:data:`offbeat.results.schema.CASES`): they tell placement, operation and
-    datatype. The communicators have every size at which the rules of the files begin or end, and others.
+    ``cases`` are those of the study (:data:`offbeat.results.schema.CASES`), which define placement, operation
+    and datatype. The communicators have every size at which the rules of the files begin or end, and others.
     """
     for p in sorted({rule.p for rule in tuning.rules}):
         calls: list[LegalCall] = []
@@ -71,8 +72,8 @@ def try_with_and_without(
             calls += _calls(collective, p, tuning.rules, cases)
         row = cases.filter(pl.col("p") == p).row(0, named=True)
         outcomes = []
-        for environment, words in (({}, "without"), (tuning.environment_for(p), "with")):
-            told(f"trying {counted(len(calls), 'legal call')} on p={p} {words} the files")
+        for environment, with_or_without in (({}, "without"), (tuning.environment_for(p), "with")):
+            report(f"trying {counted(len(calls), 'legal call')} on p={p} {with_or_without} the files")
             where = LaunchSpec(
                 p=p,
                 nodes=row["nodes"],
@@ -80,7 +81,7 @@ def try_with_and_without(
                 environment=tuple(sorted(environment.items())),
                 steerable=False,
             )
-            outcomes.append(try_calls(launches, where, [], calls, patience_s))
+            outcomes.append(try_calls(launches, where, [], calls, timeout_s))
         for call, without, with_files in zip(calls, *outcomes, strict=True):
             yield TriedCall(
                 call=call.text, kinds=call.kinds, p=call.p, with_files=with_files, without=without
@@ -90,30 +91,31 @@ def try_with_and_without(
 def _calls(collective: str, p: int, rules: Sequence[Rule], cases: pl.DataFrame) -> list[LegalCall]:
     """The legal calls of a collective, at sizes at which each of its algorithms is used."""
     own = [rule for rule in rules if rule.collective == collective]
-    here = {rule.algorithm.name: rule.bytes for rule in own if rule.p == p}
-    sizes = [*few_sizes([rule.bytes for rule in own if rule.p == p]), *here.values()]
+    chosen = {rule.algorithm.name: rule.bytes for rule in own if rule.p == p}
+    sizes = [*few_sizes([rule.bytes for rule in own if rule.p == p]), *chosen.values()]
     row = cases.filter(pl.col("collective") == collective).row(0, named=True)
     ends = [end for rule in own for end in (rule.p_low, rule.p_high)]
     return legal_calls(collective, p, list(dict.fromkeys(sizes)), row["datatype"], row["op"], ends)
 
 
 def write_tried(tried: TriedCalls, directory: Path) -> Path:
-    """Keep the calls beside the tuning files."""
+    """Write the calls beside the tuning files."""
     text = msgspec.json.format(msgspec.json.encode(tried)).decode()
     return write_file(directory, LEGAL_CALLS, text + "\n")
 
 
-def sentences(tried: TriedCalls) -> list[str]:
-    """What was found, for a terminal."""
+def summary_lines(tried: TriedCalls) -> list[str]:
+    """The results for the terminal."""
     broken = tried.broken
     faulty = [one for one in tried.calls if one.is_faulty_library]
     right = sum(one.with_files == RIGHT for one in tried.calls)
-    said = [f"{right} of {counted(len(tried.calls), 'legal call')} are right with the files."]
-    said += [f"Broken by the files: {one.call}: {one.with_files}." for one in broken[:SHOWN]]
-    said += [f"{len(broken) - SHOWN} more are broken; {LEGAL_CALLS} names them."] if broken[SHOWN:] else []
+    lines = [f"{right} of {counted(len(tried.calls), 'legal call')} are right with the files."]
+    lines += [f"Broken by the files: {one.call}: {one.with_files}." for one in broken[:SHOWN]]
+    lines += [f"{len(broken) - SHOWN} more are broken; {LEGAL_CALLS} names them."] if broken[SHOWN:] else []
     if faulty:
-        said.append(
-            f"{tried.library} itself gets {counted(len(faulty), 'legal call')} wrong without the files, too:"
+        lines.append(
+            f"{tried.library} itself gets {counted(len(faulty), 'legal call')} wrong without the files as"
+            " well:"
             f" {faulty[0].call}: {faulty[0].without}."
         )
-    return said
+    return lines

@@ -1,19 +1,26 @@
-"""From results to tuning files: the plan, the installation they are for, and the writer of its family."""
+"""From results to tuning files: the plan, the installation that it is for, and the writer of its library
+family.
+
+Results may be simulated. A simulation knows algorithms by the names that a library gives them, but not the
+numbers or variables that force them: these change between versions, so the target installation is queried.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from offbeat.engines.open import find_algorithms
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.select.coverage import BEYOND
-from offbeat.tuning import intelmpi, mpich, openmpi, simulated
+from offbeat.study.algorithm import DEFAULT, Algorithm
+from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
 
@@ -25,34 +32,33 @@ if TYPE_CHECKING:
 def plan_for(
     results: Results,
     choices: Sequence[Choice],
-    wanted: str = "",
+    requested: str = "",
     allowed: Collection[str] = (),
     beyond: float = BEYOND,
 ) -> tuple[TuningPlan, Installation]:
-    """The plan of ``choices``, and the installation that it is for: ``wanted``, as ``--mpi`` takes it, or the
-    measured one. ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
+    """The plan of ``choices``, and the installation that it is for: ``requested``, as ``--mpi`` takes it, or
+    the measured one. ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
     ``allowed`` are kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) for which its algorithms may
-    be wrong.
-    Raises what :func:`plan_of` and :func:`installation_for` raise.
+    be wrong. Raises the errors of :func:`plan_of` and :func:`installation_for`.
     """
     library = measured_library(results.provenance)
-    if simulated.is_simulated(library):
-        made, installation = simulated.plan_for(results, choices, library, wanted, allowed, beyond)
-        _refuse_empty(results, made)
-        return made, installation
-    made = plan_of(results, choices, allowed, beyond)
-    return made, installation_for(made, library, wanted)
+    if is_simulated(library):
+        tuning_plan, installation = _simulated_plan(results, choices, library, requested, allowed, beyond)
+        _refuse_empty(results, tuning_plan)
+        return tuning_plan, installation
+    tuning_plan = plan_of(results, choices, allowed, beyond)
+    return tuning_plan, installation_for(tuning_plan, library, requested)
 
 
 def plan_of(
     results: Results, choices: Sequence[Choice], allowed: Collection[str] = (), beyond: float = BEYOND
 ) -> TuningPlan:
-    """The plan of ``choices`` made from ``results``; ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
+    """The plan of ``choices`` from ``results``; ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
 
-    Raises :class:`RunFailed` when nothing was selected and :class:`BadInput` for measurements made elsewhere.
+    Raises :class:`RunFailed` if nothing was selected and :class:`BadInput` for imported measurements.
     """
-    made = plan(
+    tuning_plan = plan(
         choices,
         results.algorithms,
         verdicts=results.verdicts,
@@ -61,32 +67,35 @@ def plan_of(
         allowed=allowed,
         beyond=beyond,
     )
-    _refuse_empty(results, made)
-    return msgspec.structs.replace(made, notes=[*made.notes, *_untried(results, made)])
+    _refuse_empty(results, tuning_plan)
+    return msgspec.structs.replace(tuning_plan, notes=[*tuning_plan.notes, *_untested(results, tuning_plan)])
 
 
-def _untried(results: Results, made: TuningPlan) -> list[str]:
-    """A sentence on algorithms of which nobody tried other calls than the measured ones."""
-    tried = {(one.collective, one.algorithm) for one in results.verdicts if one.legal_calls}
-    untried = {
+def _untested(results: Results, tuning_plan: TuningPlan) -> list[str]:
+    """A sentence on algorithms for which only the measured calls were tested."""
+    tested = {(one.collective, one.algorithm) for one in results.verdicts if one.legal_calls}
+    untested = {
         f"{rule.collective} by {rule.algorithm.name}": None
-        for rules in made.rules.values()
+        for rules in tuning_plan.rules.values()
         for rule in rules
-        if (rule.collective, rule.algorithm.name) not in tried
+        if (rule.collective, rule.algorithm.name) not in tested
     }
-    if not untried:
+    if not untested:
         return []
     return [
-        f"These results do not tell whether {', '.join(untried)} is right for every legal call: they come"
-        " from an earlier version of offbeat or from elsewhere. 'offbeat verify' tries the calls with the"
+        f"It is unknown whether {', '.join(untested)} is right for every legal call: these results come"
+        " from an earlier version of offbeat or were imported. 'offbeat verify' tests the calls with the"
         " files."
     ]
 
 
-def _refuse_empty(results: Results, made: TuningPlan) -> None:
-    if not made.rules:
-        why = " ".join(made.notes) or f"nothing was selected; 'offbeat select {results.directory}' says why."
-        raise RunFailed(f"there is nothing to write for {results.directory}: {why}")
+def _refuse_empty(results: Results, tuning_plan: TuningPlan) -> None:
+    if not tuning_plan.rules:
+        why = (
+            " ".join(tuning_plan.notes)
+            or f"nothing was selected; 'offbeat select {results.directory}' shows why."
+        )
+        raise RunFailed(f"there is nothing to export for {results.directory}: {why}")
 
 
 def study_environment(study: Mapping[str, object]) -> dict[str, str]:
@@ -101,90 +110,184 @@ def study_environment(study: Mapping[str, object]) -> dict[str, str]:
 
 
 def environment_notes(results: Results) -> list[str]:
-    """A sentence on the variables that the study set for every launch, which the tuning files do not hold."""
+    """A sentence on the variables that the study set for every launch, which are not in the tuning files."""
     variables = study_environment(results.study)
     if not variables:
         return []
-    words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    assignments = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     return [
-        f"The study was measured, and 'offbeat verify' launches, with {words}: set the same for your"
-        " programs, or something else may run there."
+        f"The study was measured, and 'offbeat verify' launches, with {assignments}: set them for your"
+        " programs as well, or other algorithms may run."
     ]
 
 
 def measured_library(provenance: Mapping[str, object]) -> dict[str, object]:
-    """What the provenance of a study says of its MPI library; empty where it says nothing."""
+    """The entry of the MPI library in a study's provenance; empty if there is none."""
     library = provenance.get("library")
     return dict(library) if isinstance(library, Mapping) else {}
 
 
-def installation_for(made: TuningPlan, library: Mapping[str, object], wanted: str = "") -> Installation:
-    """The installation that files of a plan are for: ``wanted`` (as ``--mpi`` takes it), or the measured one.
+def installation_for(
+    tuning_plan: TuningPlan, library: Mapping[str, object], requested: str = ""
+) -> Installation:
+    """The installation that a plan's files are for: ``requested`` (as ``--mpi`` takes it), or the measured
+    one.
 
-    Raises :class:`BadInput` when it is of another family than the measured one, or when the measured one is
-    no longer there and none was named.
+    Raises :class:`BadInput` if it is of another family than the measured one, or if the measured one no
+    longer exists and none was named.
     """
-    installation = find.choose(wanted) if wanted else _measured(made, library)
-    if installation.family != made.family:
+    installation = find.choose(requested) if requested else _measured(tuning_plan, library)
+    if installation.family != tuning_plan.family:
         raise BadInput(
             f"{installation.name} is {FAMILY_NAMES.get(installation.family, installation.family)}, but these"
-            f" results were measured with {made.library}: algorithms of one library say nothing about"
-            f" another's. Name an installation of {FAMILY_NAMES[made.family]} with --mpi PREFIX"
+            f" results were measured with {tuning_plan.library}: tuning of one library does not apply to"
+            f" another. Name an installation of {FAMILY_NAMES[tuning_plan.family]} with --mpi PREFIX"
         )
     return installation
 
 
-def _measured(made: TuningPlan, library: Mapping[str, object]) -> Installation:
+def _measured(tuning_plan: TuningPlan, library: Mapping[str, object]) -> Installation:
     """The measured installation, by its launcher, prefix or name."""
     for key in ("mpirun", "prefix", "name"):
-        where = str(library.get(key, ""))
+        identifier = str(library.get(key, ""))
         try:
-            found = find.choose(where) if where else None
+            installation = find.choose(identifier) if identifier else None
         except BadInput:
             continue
-        if found is not None and found.family == made.family:
-            return found
+        if installation is not None and installation.family == tuning_plan.family:
+            return installation
     raise BadInput(
-        f"the library that was measured, {made.library}, was not found on this machine; name an installation"
+        f"the library that was measured, {tuning_plan.library}, was not found on this machine; name an"
+        f" installation"
         " of it with --mpi PREFIX"
     )
 
 
 def write(
-    made: TuningPlan, installation: Installation, directory: Path, format_version: int | None = None
+    tuning_plan: TuningPlan, installation: Installation, directory: Path, format_version: int | None = None
 ) -> TuningFiles:
     """Write a plan's files for an installation of its family into ``directory``.
 
     ``format_version`` chooses between Open MPI's two file formats (1 if ``None``); the other libraries have
-    one. An installation of another version than the measured one is noted.
+    one. A note is added if the installation's version is not the measured one.
     """
-    if format_version is not None and made.family != "openmpi":
+    if format_version is not None and tuning_plan.family != "openmpi":
         raise BadInput(
-            f"--format chooses between Open MPI's file formats; these results are of {made.library}"
+            f"--format chooses between Open MPI's file formats; these results are of {tuning_plan.library}"
         )
-    if made.family == "openmpi":
-        files = openmpi.write(made, installation, directory, format_version or 1)
-    elif made.family == "mpich":
-        files = mpich.write(made, installation, directory)
+    if tuning_plan.family == "openmpi":
+        files = openmpi.write(tuning_plan, installation, directory, format_version or 1)
+    elif tuning_plan.family == "mpich":
+        files = mpich.write(tuning_plan, installation, directory)
     else:
-        files = intelmpi.write(made, installation, directory)
+        files = intelmpi.write(tuning_plan, installation, directory)
     if not files.rules:
         for path in files.files:
             path.unlink(missing_ok=True)
         raise RunFailed(
-            f"nothing of the selection can be said in the tuning files of {installation.name}: "
+            f"the tuning files of {installation.name} cannot express any choice of the selection: "
             + " ".join(files.notes)
         )
-    files = msgspec.structs.replace(files, insisted=made.insisted)
+    files = msgspec.structs.replace(files, insisted=tuning_plan.insisted)
     version = ".".join(str(part) for part in installation.version)
-    if made.version and made.version != version:
+    if tuning_plan.version and tuning_plan.version != version:
         files = msgspec.structs.replace(
             files,
             notes=[
-                f"{made.library} was measured, but the files are for {installation.name}: algorithms may"
-                " behave differently there, and their numbers may mean others. Prove them with 'offbeat"
-                " verify'.",
+                f"{tuning_plan.library} was measured, but the files are for {installation.name}: its"
+                f" algorithms may"
+                " behave differently and have other numbers. Check the files with 'offbeat verify'.",
                 *files.notes,
             ],
         )
     return files
+
+
+def is_simulated(library: Mapping[str, object]) -> bool:
+    """Whether results are simulated, by the entry 'library' of their provenance."""
+    return library.get("simulated") is True
+
+
+def _simulated_plan(
+    results: Results,
+    choices: Sequence[Choice],
+    library: Mapping[str, object],
+    requested: str,
+    allowed: Collection[str] = (),
+    beyond: float = BEYOND,
+) -> tuple[TuningPlan, Installation]:
+    """The plan of simulated choices, with the settings of the installation that it is for.
+
+    ``requested`` names it, as ``--mpi`` takes it; empty means the first one of the simulated family. Raises
+    :class:`BadInput` if there is none, or if no library has algorithms with this family's names.
+    """
+    family = str(library.get("family", ""))
+    if family not in FAMILY_NAMES:
+        raise BadInput(
+            f"{results.directory} simulated the algorithms of {family}, which no MPI library has;"
+            " simulate those of a library with --family openmpi or --family mpich"
+        )
+    installation = _target_installation(family, requested)
+    chosen_names = {
+        (one.configuration.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT
+    }
+    algorithms = find_algorithms(installation, chosen_names)
+    available, notes = _available(choices, algorithms, installation)
+    tuning_plan = plan(
+        available,
+        algorithms,
+        verdicts=results.verdicts,
+        library={"family": family},
+        allowed=allowed,
+        beyond=beyond,
+    )
+    simulator = str(library.get("name", ""))
+    caveat = (
+        f"These choices were simulated ({simulator}), not measured. A study of 'offbeat run"
+        " --engine mpi' on the machine itself shows whether they are faster on it."
+    )
+    return msgspec.structs.replace(
+        tuning_plan, notes=[caveat, *notes, *tuning_plan.notes], simulator=simulator
+    ), installation
+
+
+def _target_installation(family: str, requested: str) -> Installation:
+    family_name = FAMILY_NAMES[family]
+    if requested:
+        installation = find.choose(requested)
+        if installation.family != family:
+            other = FAMILY_NAMES.get(installation.family, installation.family)
+            raise BadInput(
+                f"{installation.name} is {other}, but these results simulate {family_name}: name an"
+                " installation"
+                f" of {family_name} with --mpi PREFIX"
+            )
+        return installation
+    for installation in find.installations():
+        if installation.family == family:
+            return installation
+    raise BadInput(
+        f"these results simulate {family_name}, and no installation of it was found on this machine"
+        " to query its settings; name one with --mpi PREFIX"
+    )
+
+
+def _available(
+    choices: Sequence[Choice], algorithms: Iterable[Algorithm], installation: Installation
+) -> tuple[list[Choice], list[str]]:
+    """The choices, with the library's default where it lacks the chosen algorithm, and a sentence on each."""
+    installed = {(algorithm.collective, algorithm.name) for algorithm in algorithms}
+    available: list[Choice] = []
+    missing: dict[tuple[str, str], list[str]] = {}
+    for choice in choices:
+        key = (choice.configuration.collective, choice.algorithm)
+        if key in installed or choice.algorithm == DEFAULT:
+            available.append(choice)
+            continue
+        missing.setdefault(key, []).append(str(choice.configuration))
+        available.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
+    notes = [
+        f"{', '.join(configurations)}: left to the library, because {installation.name} has no {name}."
+        for (_, name), configurations in missing.items()
+    ]
+    return available, notes

@@ -1,4 +1,4 @@
-// Opens the cell that a link leads to, opens or closes all cells, and draws the distributions.
+// Expands the target configuration of a link, expands or collapses all configurations, draws the distributions.
 "use strict";
 
 function openLinked() {
@@ -10,12 +10,12 @@ function openLinked() {
 }
 
 function openAll(event) {
-  for (const cell of document.querySelectorAll("details.cell")) {
-    cell.open = event.currentTarget.dataset.open === "true";
+  for (const configuration of document.querySelectorAll("details.configuration")) {
+    configuration.open = event.currentTarget.dataset.open === "true";
   }
 }
 
-// Plotly reads a little HTML in labels; names are shown as they are.
+// Plotly interprets some HTML in labels: escape names.
 function plain(text) {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 }
@@ -31,11 +31,11 @@ class Distribution {
   constructor(data) {
     this.data = data;
     this.place = document.getElementById("plot");
-    this.cell = document.getElementById("plot-cell");
+    this.configuration = document.getElementById("plot-configuration");
     this.fixed = document.getElementById("plot-fixed");
     this.log = document.getElementById("plot-log");
-    data.cells.forEach((cell, index) => this.cell.append(option(index, cell.title)));
-    this.cell.addEventListener("change", () => { this.offer(); this.draw(); });
+    data.configurations.forEach((configuration, index) => this.configuration.append(option(index, configuration.title)));
+    this.configuration.addEventListener("change", () => { this.offer(); this.draw(); });
     this.fixed.addEventListener("change", () => this.draw());
     this.log.addEventListener("change", () => this.draw());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
@@ -44,10 +44,10 @@ class Distribution {
   }
 
   shown() {
-    return this.data.cells[Number(this.cell.value)];
+    return this.data.configurations[Number(this.configuration.value)];
   }
 
-  // What can be held fixed in this cell: each pattern, each algorithm; the last choice stays where it exists.
+  // Offer each pattern and algorithm of this configuration; keep the last selection if it exists.
   offer() {
     const before = this.fixed.selectedOptions[0] ? this.fixed.selectedOptions[0].textContent : "";
     const { patterns, algorithms } = this.shown();
@@ -61,24 +61,24 @@ class Distribution {
   }
 
   boxes() {
-    const cell = this.shown();
+    const configuration = this.shown();
     const [kind, text] = this.fixed.value.split(":");
     const index = Number(text);
     if (kind === "pattern") {
-      return cell.algorithms.map((name, j) => ({ name, values: cell.values[index][j] }));
+      return configuration.algorithms.map((name, j) => ({ name, values: configuration.values[index][j] }));
     }
-    return cell.patterns.map((name, i) => ({ name, values: cell.values[i][index] }));
+    return configuration.patterns.map((name, i) => ({ name, values: configuration.values[i][index] }));
   }
 
   draw() {
     const boxes = this.boxes();
-    const cell = this.shown();
+    const configuration = this.shown();
     const style = getComputedStyle(document.body);
     const root = getComputedStyle(document.documentElement);
     const line = root.getPropertyValue("--line");
     const colour = root.getPropertyValue(this.fixed.value.startsWith("pattern") ? "--algorithms" : "--patterns");
-    const crowded = boxes.length > 12;
-    this.place.style.minWidth = `${Math.max(300, 90 + boxes.length * (crowded ? 34 : 60))}px`;
+    const isWide = boxes.length > 12;
+    this.place.style.minWidth = `${Math.max(300, 90 + boxes.length * (isWide ? 34 : 60))}px`;
     const traces = boxes.map((box) => ({
       type: "box", name: plain(box.name), y: box.values, boxpoints: box.values.length > 5 ? "all" : false,
       jitter: 0.5, pointpos: 0, marker: { color: colour, size: 3, opacity: 0.45 }, line: { width: 1.5 },
@@ -89,9 +89,9 @@ class Distribution {
       modebar: { bgcolor: "rgba(0,0,0,0)", color: style.color },
       font: { family: style.fontFamily, color: style.color, size: 13 },
       margin: { l: 60, r: 10, t: 34, b: 40 },
-      xaxis: { tickangle: crowded ? -90 : "auto", automargin: true, gridcolor: line },
+      xaxis: { tickangle: isWide ? -90 : "auto", automargin: true, gridcolor: line },
       yaxis: {
-        title: { text: `last delay d\u0302 [${cell.unit}]` }, type: this.log.checked ? "log" : "linear",
+        title: { text: `last delay d\u0302 [${configuration.unit}]` }, type: this.log.checked ? "log" : "linear",
         rangemode: "tozero", gridcolor: line, zerolinecolor: line, automargin: true,
       },
     };

@@ -1,4 +1,4 @@
-"""Words on the command line that cannot be meant are refused with the option's name; nothing is launched."""
+"""Invalid arguments are refused with the option's name; nothing is launched."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def refused(*words: str) -> str:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_word_that_cannot_be_meant_is_refused(words: list[str], sentence: str) -> None:
+def test_invalid_arguments_are_refused(words: list[str], sentence: str) -> None:
     assert sentence in refused(*words)
 
 
@@ -58,11 +58,11 @@ def test_minutes_that_are_no_time_are_refused(study: Path, minutes: str) -> None
     assert not (study.parent / "study-results").exists()
 
 
-def test_an_empty_installation_does_not_stand_for_the_studys_own(study: Path) -> None:
+def test_an_empty_installation_is_not_the_studys_own(study: Path) -> None:
     assert "--mpi is empty" in refused("run", str(study), "--mpi", "")
 
 
-def test_an_installation_that_a_study_names_wrongly_is_told_with_its_line(study: Path) -> None:
+def test_an_installation_that_a_study_names_wrongly_is_reported_with_its_line(study: Path) -> None:
     study.write_text(STUDY + f'[mpi]\nprefix = "{study.parent}"\n', encoding="utf-8")
     sentence = refused("run", str(study))
     assert sentence.startswith(f"{study}:7: mpi.prefix: {study.parent} is not an MPI prefix")

@@ -1,10 +1,7 @@
-"""How to use the tuning files that were written from the results, and whether the library was seen to obey
-them.
-"""
+"""The tuning files written from the results: how to use them, and whether the library obeys them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +11,8 @@ from offbeat.errors import BadInput
 from offbeat.report import labels
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.evidence import short
-from offbeat.tuning.manifest import MANIFEST, read_manifest
-from offbeat.tuning.proofs import MARKS, PROOFS, read_proofs
+from offbeat.tuning.files import MANIFEST, read_manifest
+from offbeat.tuning.proofs import MARKS, PROOFS, Proofs, read_proofs, summary
 from offbeat.tuning.verify import DIFFERS, OBEYED
 from offbeat.units import format_size
 
@@ -25,11 +22,11 @@ if TYPE_CHECKING:
     from offbeat.tuning.verify import Proof
 
 FOLDER = "tuning"
-"""Where ``offbeat export`` writes inside a result directory."""
+"""The folder inside a result directory into which ``offbeat export`` writes."""
 
 
 class RuleLine(Struct, frozen=True, kw_only=True):
-    """What the files say for some processes and sizes, as text."""
+    """A rule of the tuning files, as text."""
 
     collective: str
     processes: str
@@ -38,25 +35,25 @@ class RuleLine(Struct, frozen=True, kw_only=True):
 
 
 class ProofLine(Struct, frozen=True, kw_only=True):
-    """What one launch with the files showed, as text."""
+    """The proof of one probe, as text."""
 
     collective: str
     p: str
     size: str
     expected: str
     mark: str
-    seen: str
+    observed: str
 
 
-class Use(Struct, frozen=True, kw_only=True):
+class TuningStatus(Struct, frozen=True, kw_only=True):
     """The tuning files beside the results.
 
-    ``trouble`` is a sentence where they cannot be read, the rest is then empty. ``usage`` are lines for a
-    terminal or job script; ``notes`` sentences to read before; ``outcome`` says what ``offbeat verify``
-    found, and is empty where it has not looked at these files. ``disobeyed`` lists the proofs that failed.
+    ``error`` is a sentence if they cannot be read; the rest is then empty. ``usage`` are lines for a terminal
+    or job script; ``notes`` are caveats; ``outcome`` is the summary of ``offbeat verify``, empty if it has
+    not been run on these files. ``failed`` lists the proofs that failed.
     """
 
-    trouble: str = ""
+    error: str = ""
     library: str = ""
     files: list[str] = []
     usage: list[str] = []
@@ -64,36 +61,37 @@ class Use(Struct, frozen=True, kw_only=True):
     rules: list[RuleLine] = []
     outcome: str = ""
     proofs: list[ProofLine] = []
-    disobeyed: list[str] = []
+    failed: list[str] = []
 
 
-def use(directory: Path, selection: Selection) -> Use | None:
-    """What is known of the tuning files in ``directory``; None where none have been written."""
+def tuning_status(directory: Path, selection: Selection) -> TuningStatus | None:
+    """The status of the tuning files in ``directory``; None if there are none."""
     folder = directory / FOLDER
     if not (folder / MANIFEST).is_file():
         return None
     try:
         manifest = read_manifest(folder)
     except BadInput as error:
-        return Use(trouble=str(error))
+        return TuningStatus(error=str(error))
     notes = list(manifest.tuning.notes)
     if manifest.rule != str(selection.terms.rule):
         notes.insert(
             0,
-            f"The files were written by the rule ‘{manifest.rule}’, and this report selects by"
+            f"The files were written with the rule ‘{manifest.rule}’, but this report selects by"
             f" ‘{selection.terms.rule}’.",
         )
-    proofs = _proofs(folder)
-    return Use(
+    current = _current_proofs(folder)
+    proofs = current.proofs if current else []
+    return TuningStatus(
         library=manifest.library,
         files=[str(path) for path in manifest.tuning.files],
         usage=manifest.tuning.usage,
         notes=notes,
         rules=[_rule_line(rule) for rule in manifest.tuning.rules],
-        outcome=_outcome(proofs),
+        outcome=summary(current) if current else "",
         proofs=[_proof_line(proof) for proof in proofs],
-        disobeyed=[
-            f"{line.collective} of {line.size} on p = {line.p}: {line.expected} {line.mark}; {line.seen}"
+        failed=[
+            f"{line.collective} of {line.size} on p = {line.p}: {line.expected} {line.mark}; {line.observed}"
             for proof in proofs
             if proof.outcome not in (OBEYED, DIFFERS)
             for line in (_proof_line(proof),)
@@ -101,21 +99,12 @@ def use(directory: Path, selection: Selection) -> Use | None:
     )
 
 
-def _proofs(folder: Path) -> list[Proof]:
-    """The proofs of these very files: none if the files were written again since."""
-    found = read_proofs(folder)
-    if found is None or (folder / PROOFS).stat().st_mtime_ns < (folder / MANIFEST).stat().st_mtime_ns:
-        return []
-    return found.proofs
-
-
-def _outcome(proofs: list[Proof]) -> str:
-    if not proofs:
-        return ""
-    counts = Counter(proof.outcome for proof in proofs)
-    parts = [f"{number} {outcome}" for outcome, number in counts.items() if outcome != OBEYED]
-    more = f" ({', '.join(parts)})" if parts else ""
-    return f"Launched with the files, the library obeyed in {counts[OBEYED]} of {len(proofs)} cells{more}."
+def _current_proofs(folder: Path) -> Proofs | None:
+    """The proofs of these files; None if there are none, or if the files were rewritten after them."""
+    proofs = read_proofs(folder)
+    if proofs is None or (folder / PROOFS).stat().st_mtime_ns < (folder / MANIFEST).stat().st_mtime_ns:
+        return None
+    return proofs
 
 
 def _rule_line(rule: Rule) -> RuleLine:
@@ -134,12 +123,12 @@ def _span(low: str, high: str) -> str:
 
 
 def _proof_line(proof: Proof) -> ProofLine:
-    also = f", like {labels.count(len(proof.also), 'other')}" if proof.also else ""
+    also = f"; indistinguishable from {labels.count(len(proof.also), 'algorithm')}" if proof.also else ""
     return ProofLine(
         collective=proof.case.collective,
         p=str(proof.case.p),
         size=format_size(proof.case.bytes),
         expected="the library’s default" if proof.expected == DEFAULT else proof.expected,
         mark=MARKS.get(proof.outcome, proof.outcome),
-        seen=proof.why or short(proof.evidence) + also,
+        observed=proof.why or short(proof.evidence) + also,
     )

@@ -1,4 +1,4 @@
-"""Plans, choices and installations made up for the tests of tuning files."""
+"""Creates plans, choices and installations for the tests of tuning files."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from hypothesis import strategies as st
 
 from offbeat.mpi.installation import Installation
 from offbeat.select.choose import Choice
-from offbeat.select.table import Cell
+from offbeat.select.table import Configuration
 from offbeat.study.algorithm import Algorithm
 from offbeat.tuning.plan import Rule, TuningPlan, plan
 
 
 def choice(collective: str, p: int, size: int, algorithm: str, **other: Any) -> Choice:
-    """What was chosen for one cell; the rest of the cell and ``scores`` are optional."""
+    """What was chosen for one configuration; the rest of the configuration and ``scores`` are optional."""
     scores = other.pop("scores", {algorithm: 1.0})
-    cell = Cell("library 1", p, other.pop("nodes", 0), other.pop("ppn", 0), collective, size, **other)
+    configuration = Configuration(
+        "library 1", p, other.pop("nodes", 0), other.pop("ppn", 0), collective, size, **other
+    )
     return Choice(
-        cell=cell,
+        configuration=configuration,
         rule="average",
         algorithm=algorithm,
         no_delay_winner=None,
@@ -45,14 +47,14 @@ def setting(family: str, collective: str, number: int) -> dict[str, str]:
 
 def algorithms(family: str, collective: str, count: int = 4) -> list[Algorithm]:
     """Algorithms 1 to ``count`` of a collective, called way1, way2 and so on, after the default."""
-    made = [Algorithm(collective=collective, name="default")]
+    tuning_plan = [Algorithm(collective=collective, name="default")]
     for number in range(1, count + 1):
         settings = setting(family, collective, number)
-        made.append(Algorithm(collective=collective, name=f"way{number}", settings=settings))
-    return made
+        tuning_plan.append(Algorithm(collective=collective, name=f"way{number}", settings=settings))
+    return tuning_plan
 
 
-def made_plan(
+def create_plan(
     family: str, chosen: dict[tuple[str, int, int], str], version: str = "1.2.3", beyond: float = 1.0
 ) -> TuningPlan:
     """The plan of what was chosen: (collective, p, bytes) → algorithm; end sizes speak for themselves alone
@@ -63,9 +65,9 @@ def made_plan(
     return plan(choices, known, library={"family": family, "version": version}, beyond=beyond)
 
 
-def planned(made: TuningPlan, collective: str, p: int, size: int) -> Rule | None:
+def planned(tuning_plan: TuningPlan, collective: str, p: int, size: int) -> Rule | None:
     """What a plan says of a call; ``None`` is the library's default."""
-    for rule in made.rules.get(collective, []):
+    for rule in tuning_plan.rules.get(collective, []):
         if rule.p_low <= p <= rule.p_high and rule.bytes_low <= size <= rule.bytes_high:
             return rule
     return None
@@ -100,15 +102,15 @@ NAMES = st.sampled_from(["default", "way1", "way2", "way3"])
 def chosen(draw: st.DrawFn, collectives: list[str]) -> dict[tuple[str, int, int], str]:
     """(collective, p, bytes) → algorithm, for one of ``collectives``; not all the default."""
     collective = draw(st.sampled_from(collectives))
-    cells = {(collective, p, size): draw(NAMES) for p in draw(PROCESSES) for size in draw(SIZES)}
-    if set(cells.values()) == {"default"}:
-        cells[next(iter(cells))] = "way1"
-    return cells
+    configurations = {(collective, p, size): draw(NAMES) for p in draw(PROCESSES) for size in draw(SIZES)}
+    if set(configurations.values()) == {"default"}:
+        configurations[next(iter(configurations))] = "way1"
+    return configurations
 
 
-def telling_calls(made: TuningPlan, collective: str) -> list[tuple[int, int]]:
+def telling_calls(tuning_plan: TuningPlan, collective: str) -> list[tuple[int, int]]:
     """Processes and sizes at, beside and between all bounds of a plan's rules."""
-    rules = made.rules[collective]
+    rules = tuning_plan.rules[collective]
     ps = {
         q for r in rules for q in (r.p_low - 1, r.p_low, r.p, r.p_high, r.p_high + 1, 2 * r.p_high) if q > 0
     }

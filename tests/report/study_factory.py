@@ -1,4 +1,4 @@
-"""Studies made up for the report's tests: the frames, verdicts and facts that a measured one would hold."""
+"""Creates studies for the report's tests: the frames, verdicts and facts of a measured study."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from offbeat.report.cells import CellView, views
+from offbeat.report.configurations import ConfigurationView, views
 from offbeat.results import schema
 from offbeat.results.import_csv import import_csv
 from offbeat.results.read import Results, read_study
@@ -75,7 +75,7 @@ def frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def table(delays_us: dict[str, dict[str, float | None]], **more: Any) -> pl.DataFrame:
-    """The cases of one cell from pattern → algorithm → last delay in microseconds."""
+    """The cases of one configuration from pattern → algorithm → last delay in microseconds."""
     return frame(
         [
             row(algorithm, pattern, None if delay is None else delay * 1e-6, **more)
@@ -85,7 +85,7 @@ def table(delays_us: dict[str, dict[str, float | None]], **more: Any) -> pl.Data
     )
 
 
-def made_cases(
+def case_frame(
     algorithms: list[str],
     patterns: list[str],
     collectives: tuple[str, ...] = ("reduce",),
@@ -138,8 +138,8 @@ def results(directory: Path, cases: pl.DataFrame, **more: Any) -> Results:
     return Results(**(facts | more))
 
 
-def shown(study: Results) -> list[CellView]:
-    """The cells of a study by the average rule."""
+def shown(study: Results) -> list[ConfigurationView]:
+    """The configurations of a study by the average rule."""
     return views(study.cases, select(study, bootstrap=50))
 
 

@@ -1,0 +1,224 @@
+"""Which choices may be exported: not those that break legal calls, nor those of partial configurations.
+
+A tuning file cannot distinguish the calls of a collective by their operation, datatype, root or buffers, so
+an algorithm in it must be correct for all of them. Algorithms that are wrong for a legal call are replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from offbeat.errors import RunFailed
+from offbeat.results.plan import CONFIGURATION
+from offbeat.select.choose import Choice
+from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
+from offbeat.select.table import Configuration
+from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
+from offbeat.units import counted
+
+if TYPE_CHECKING:
+    from offbeat.select.choose import Choice, Selection
+    from offbeat.tuning.plan import TuningPlan
+
+GUARDED = {"mpich": ("noncommutative",)}
+"""Kinds of legal calls that a family's file format keeps from algorithms that are wrong for them."""
+
+APPLIES_TO_SMALLER = ("intelmpi",)
+"""Families whose settings also apply to all smaller communicators of a program."""
+
+
+class SafeChoices(Struct, frozen=True, kw_only=True):
+    """Choices without algorithms that are wrong for a legal call.
+
+    ``notes`` list the replaced algorithms, a failing call and the slowdown; ``insisted`` the algorithms that
+    remain although they are wrong for a legal call.
+    """
+
+    choices: list[Choice]
+    notes: list[str]
+    insisted: list[str]
+
+
+class WrongCallLookup:
+    """The calls for which an algorithm would be wrong under the rule of one choice."""
+
+    def __init__(
+        self,
+        choices: Iterable[Choice],
+        known: Mapping[tuple[str, str], Algorithm],
+        verdicts: Sequence[Verdict],
+        family: str,
+        limited_to_measured_p: Collection[tuple[str, str]],
+    ) -> None:
+        self._ps: dict[str, set[int]] = {}
+        for choice in choices:
+            self._ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
+        self._known = known
+        self._verdicts = verdicts
+        self._family = family
+        self._limited = limited_to_measured_p
+
+    def of(self, choice: Choice, algorithm: str) -> list[WrongCall]:
+        """The calls, one of each kind; none for the library's default."""
+        configuration = choice.configuration
+        if algorithm == DEFAULT:
+            return []
+        low, high = processes_covered(configuration.p, self._ps[configuration.collective])
+        if (configuration.collective, algorithm) in self._limited:
+            low = high = configuration.p
+        if self._family in APPLIES_TO_SMALLER:
+            low = 1
+        wrong = wrong_between(configuration.collective, algorithm, low, high, self._verdicts)
+        return [call for call in wrong if call.kind not in GUARDED.get(self._family, ())]
+
+
+def replace_unsafe(
+    choices: Sequence[Choice], wrongs: WrongCallLookup, allowed: Collection[str]
+) -> SafeChoices:
+    """Choices in which every algorithm is right for every legal call, except for calls of the ``allowed``
+    kinds.
+
+    Other algorithms are replaced by the best by score that is right, or by the library's default if that is
+    better or no other algorithm is left.
+    """
+    safe: list[Choice] = []
+    left_out: dict[tuple[str, str], list[str]] = {}
+    causes: dict[tuple[str, str], list[WrongCall]] = {}
+    insisted: dict[str, None] = {}
+    for choice in choices:
+        wrong = wrongs.of(choice, choice.algorithm)
+        failing = [call for call in wrong if call.kind not in allowed]
+        if not failing:
+            safe.append(choice)
+            if wrong:
+                insisted[_insisted(choice, wrong)] = None
+            continue
+        instead = _replacement(choice, wrongs, allowed)
+        safe.append(instead)
+        key = (choice.configuration.collective, choice.algorithm)
+        causes.setdefault(key, failing)
+        left_out.setdefault(key, []).append(_cost(choice, instead))
+    notes = [
+        f"{collective} by {algorithm} is not exported: it is wrong for {in_words(kinds_of(causes[key]))}"
+        f" ({causes[key][0]}). Instead: {'; '.join(configurations)}."
+        f" {_options(causes[key])} exports it anyway."
+        for key, configurations in left_out.items()
+        for collective, algorithm in [key]
+    ]
+    return SafeChoices(choices=safe, notes=notes, insisted=list(insisted))
+
+
+def _replacement(choice: Choice, wrongs: WrongCallLookup, allowed: Collection[str]) -> Choice:
+    """The choice with the best algorithm by score that is right for every call that is not of an allowed
+    kind."""
+    right = [
+        name
+        for name in sorted(choice.scores, key=lambda name: (choice.scores[name], name))
+        if all(call.kind in allowed for call in wrongs.of(choice, name))
+    ]
+    default = choice.reference_scores.get(DEFAULT)
+    best = right[0] if right else DEFAULT
+    if right and default is not None and default < choice.scores[best]:
+        best = DEFAULT
+    cost = default / choice.scores[best] - 1 if default is not None and best != DEFAULT else None
+    return msgspec.structs.replace(choice, algorithm=best, cost_of_default=cost)
+
+
+def _cost(before: Choice, after: Choice) -> str:
+    """The replacement in a configuration, and its slowdown."""
+    score = {**before.reference_scores, **before.scores}.get(after.algorithm)
+    name = "the library's default" if after.algorithm == DEFAULT else after.algorithm
+    if score is None:
+        return f"{name} for {before.configuration}"
+    return f"{name} for {before.configuration}, {score / before.scores[before.algorithm] - 1:+.1%}"
+
+
+def _insisted(choice: Choice, wrong: Sequence[WrongCall]) -> str:
+    return (
+        f"WRONG RESULTS: {choice.configuration.collective} by {choice.algorithm} is wrong for"
+        f" {in_words(kinds_of(wrong))}; for instance {wrong[0]}. It was exported because of"
+        f" {_options(wrong)}: do not use it with programs that make such calls."
+    )
+
+
+def _options(wrong: Iterable[WrongCall]) -> str:
+    return " ".join(f"{ALLOW_WRONG_RESULTS} {kind}" for kind in kinds_of(wrong))
+
+
+def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:
+    """The choices that may be exported.
+
+    Incomplete configurations become ``default``, so that their neighbours' rules do not cover them; with
+    ``partial`` their choices are exported. Raises :class:`RunFailed` if no configuration is complete.
+    """
+    study = selection.unfinished
+    if study is None or partial:
+        return selection.choices
+    complete = [choice for choice in selection.choices if not choice.not_measured]
+    if selection.choices and not complete:
+        raise RunFailed(
+            f"nothing is exported because no configuration is complete: {study.sentence} To export what there"
+            " is all the"
+            " same, give --partial"
+        )
+    choices = [
+        _left_to_library(choice.configuration) if choice.not_measured else choice
+        for choice in selection.choices
+    ]
+    not_begun: list[dict[str, Any]] = [
+        dict(zip(CONFIGURATION, configuration, strict=True)) for configuration in study.not_begun
+    ]
+    libraries = dict.fromkeys(choice.configuration.library for choice in selection.choices)
+    return choices + [
+        _left_to_library(Configuration(library=library, **fields))
+        for library in list(libraries)[:1]
+        for fields in not_begun
+    ]
+
+
+def with_progress_note(plan: TuningPlan, selection: Selection, *, partial: bool) -> TuningPlan:
+    """The plan with a note on the unfinished study; its files repeat the note."""
+    study = selection.unfinished
+    if study is None:
+        return plan
+    if partial:
+        note = f"PARTIAL EVIDENCE, exported with --partial: {study.sentence}"
+        return msgspec.structs.replace(plan, notes=[note, *plan.notes], partial=note)
+    return msgspec.structs.replace(
+        plan, notes=[f"{study.sentence} {_omitted(selection.choices)}", *plan.notes]
+    )
+
+
+def _omitted(choices: Sequence[Choice]) -> str:
+    configurations = [str(choice.configuration) for choice in choices if choice.not_measured]
+    if not configurations:
+        return "Configurations that are not started are left to the library."
+    shown = ", ".join(configurations[:3]) + (
+        f" and {len(configurations) - 3} more" if len(configurations) > 3 else ""
+    )
+    return (
+        f"{counted(len(configurations), 'partial configuration')}"
+        f" {'is' if len(configurations) == 1 else 'are'} left to the library"
+        f" ({shown}); --partial exports them too."
+    )
+
+
+def _left_to_library(configuration: Configuration) -> Choice:
+    """A choice that leaves a configuration to the library."""
+    return Choice(
+        configuration=configuration,
+        rule="",
+        algorithm=DEFAULT,
+        no_delay_winner=None,
+        winners={},
+        good={},
+        scores={},
+        certainty=None,
+        cost_of_no_delay_winner=None,
+        cost_of_default=None,
+        warnings=[],
+    )

@@ -1,0 +1,164 @@
+"""Arranging the rules of a plan for tuning files: by processes first, by size inside.
+
+Libraries differ in their definition of the message size. If it grows with the number of processes, each
+number needs its own thresholds (:func:`steps`); if a library cannot read the size, there is one rule for all
+sizes (:func:`one_rule_each_p`).
+
+Some parameters of algorithms (Open MPI's radix of the k-nomial broadcast, Intel MPI's segment sizes) are
+plain variables of the library with one value per launch. Rules that need different values of one parameter
+cannot be used together (:func:`compatible_rules`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from offbeat.tuning.plan import Rule
+from offbeat.units import format_size
+
+EXACT_STEPS = 256
+"""A range of at most this many numbers of processes gets thresholds for each of them."""
+
+COARSENESS = 32
+"""Wider ranges get thresholds for groups whose largest member is at most 1/32 larger than their smallest."""
+
+
+class ProcessRow(Struct, frozen=True, kw_only=True):
+    """The rules that hold for ``p_low`` to ``p_high`` processes (inclusive), ordered by size."""
+
+    p_low: int
+    p_high: int
+    rules: list[Rule]
+
+
+class Segment(Struct, frozen=True, kw_only=True):
+    """``rule`` holds for sizes ``low`` to ``high`` (inclusive), in the library's definition of message
+    size."""
+
+    low: int
+    high: int
+    rule: Rule
+
+
+def process_rows(rules: Sequence[Rule]) -> list[ProcessRow]:
+    """Split the numbers of processes wherever a rule begins or ends; numbers without any rule are omitted."""
+    starts = {rule.p_low for rule in rules} | {rule.p_high + 1 for rule in rules}
+    edges = sorted(starts)
+    rows = []
+    for low, after in pairwise(edges):
+        held = sorted((r for r in rules if r.p_low <= low <= r.p_high), key=lambda rule: rule.bytes_low)
+        if held:
+            rows.append(ProcessRow(p_low=low, p_high=after - 1, rules=held))
+    return rows
+
+
+def steps(row: ProcessRow) -> list[tuple[int, int]]:
+    """Split a row's processes into groups that share thresholds: one group per number, unless there are very
+    many."""
+    if row.p_high - row.p_low < EXACT_STEPS:
+        return [(p, p) for p in range(row.p_low, row.p_high + 1)]
+    groups = []
+    measured = {rule.p for rule in row.rules}
+    low = row.p_low
+    while low <= row.p_high:
+        high = min(low + low // COARSENESS, row.p_high)
+        inside = [p for p in measured if low <= p <= high]
+        if inside and low < inside[0]:
+            high = inside[0] - 1
+        elif inside:
+            high = low
+        groups.append((low, high))
+        low = high + 1
+    return groups
+
+
+def segments(
+    rules: Sequence[Rule], same: Callable[[Rule], Hashable], low_p: int = 1, high_p: int = 1
+) -> list[Segment]:
+    """Rules as ranges of size; neighbours that are the ``same`` to the library are joined.
+
+    Sizes are multiplied by the number of processes if it is given: a range then begins with its first size at
+    ``low_p`` and ends before the next size at ``high_p``, but never inside the following range.
+    """
+    joined: list[Segment] = []
+    for rule in rules:
+        low, high = rule.bytes_low * low_p, (rule.bytes_high + 1) * high_p - 1
+        if joined and joined[-1].high >= low:
+            joined[-1] = Segment(low=joined[-1].low, high=low - 1, rule=joined[-1].rule)
+        if joined and joined[-1].high + 1 == low and same(joined[-1].rule) == same(rule):
+            joined[-1] = Segment(low=joined[-1].low, high=high, rule=joined[-1].rule)
+        else:
+            joined.append(Segment(low=low, high=high, rule=rule))
+    return joined
+
+
+def one_rule_each_p(rules: Sequence[Rule], why: str) -> tuple[list[Rule], list[str]]:
+    """One rule for each measured number of processes, for a collective whose size a library cannot read.
+
+    The algorithm chosen at most measured sizes wins; if there are several, the one chosen at the largest
+    size. Returns the rules, and a sentence (with ``why``) for each number of processes whose sizes chose
+    differently.
+    """
+    winners, notes = [], []
+    for p in sorted({rule.p for rule in rules}):
+        rivals = [rule for rule in rules if rule.p == p]
+        votes = Counter(rule.algorithm.name for rule in rivals)
+        winner = max(rivals, key=lambda rule: (votes[rule.algorithm.name], rule.bytes))
+        winners.append(winner)
+        if len(votes) > 1:
+            others = ", ".join(sorted(name for name in votes if name != winner.algorithm.name))
+            same = [rule for rule in rivals if rule.algorithm.name == winner.algorithm.name]
+            sizes = ", ".join(format_size(rule.bytes) for rule in same)
+            notes.append(
+                f"{winner.collective} on p={p}: {why}, so {winner.algorithm.name} (chosen at {sizes}) is used"
+                f" for every size; other sizes chose {others}."
+            )
+    return winners, notes
+
+
+def compatible_rules(
+    rules: Sequence[Rule], parameters_of: Callable[[Rule], Mapping[str, str]]
+) -> tuple[list[Rule], dict[str, str], list[str]]:
+    """The rules that can be used in one launch.
+
+    ``parameters_of`` returns a rule's variables other than the choice of the algorithm itself. Returns the
+    compatible rules in their order, the variables for the launch, and sentences on the rules left out: of
+    contradicting values the one chosen in most configurations wins, if there are several, the first.
+    """
+    votes: dict[str, Counter[tuple[tuple[str, str], ...]]] = {}
+    for rule in rules:
+        votes.setdefault(_base(rule), Counter())[_sorted(parameters_of(rule))] += 1
+    winners = {base: counts.most_common(1)[0][0] for base, counts in votes.items()}
+    variables: dict[str, str] = {}
+    compatible, notes = [], []
+    for rule in rules:
+        own, winner = _sorted(parameters_of(rule)), winners[_base(rule)]
+        if own != winner or any(variables.get(name, value) != value for name, value in own):
+            notes.append(
+                f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
+                f" default: {rule.algorithm.name} needs"
+                f" {_assignments(own) or f'the default, but others need {_assignments(winner)}'}, and a"
+                " launch has"
+                " one value only."
+            )
+        else:
+            variables |= dict(own)
+            compatible.append(rule)
+    return compatible, variables, notes
+
+
+def _sorted(parameters: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(parameters.items()))
+
+
+def _base(rule: Rule) -> str:
+    """The algorithm without its parameters: rules with the same base use the same variables."""
+    return f"{rule.collective}:{rule.algorithm.name.partition('(')[0]}"
+
+
+def _assignments(parameters: Sequence[tuple[str, str]]) -> str:
+    return " and ".join(f"{name}={value}" for name, value in parameters)
