@@ -1,6 +1,7 @@
 #include "schedule/collective.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace offbeat::schedule {
 
@@ -45,6 +46,24 @@ std::optional<Collective> collective_of(std::string_view name) {
     if (found == collective_names.end())
         return std::nullopt;
     return static_cast<Collective>(found - collective_names.begin());
+}
+
+NodeMap::NodeMap(const Call &call) {
+    std::unordered_map<int, size_t> number;
+    for (int rank = 0; rank < call.p; ++rank) {
+        const auto [at, is_new] = number.try_emplace(call.node(rank), nodes_.size());
+        if (is_new) {
+            nodes_.emplace_back();
+            leaders_.push_back(rank);
+        }
+        auto &ranks = nodes_[at->second];
+        consecutive_ = consecutive_ && (ranks.empty() || ranks.back() == rank - 1);
+        ranks.push_back(rank);
+        place_.push_back(at->second);
+    }
+    const bool uniform =
+        std::ranges::all_of(nodes_, [&](const auto &ranks) { return ranks.size() == nodes_[0].size(); });
+    ranks_on_every_node_ = uniform && !nodes_.empty() ? static_cast<int>(nodes_[0].size()) : 0;
 }
 
 } // namespace offbeat::schedule
