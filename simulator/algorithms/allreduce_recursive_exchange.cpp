@@ -22,12 +22,12 @@ std::vector<Span> scratch_buffers(Rank &rank, int buffers) {
 
 /** Reduces what was received from some ranks (ascending) in rank order. */
 void combine(Rank &rank, const std::vector<int> &from, std::span<const Span> received) {
-    size_t mine = 0;
-    while (mine < from.size() && from[mine] < rank.id)
-        ++mine;
-    for (size_t i = mine; i-- > 0;)
+    size_t own = 0;
+    while (own < from.size() && from[own] < rank.id)
+        ++own;
+    for (size_t i = own; i-- > 0;)
         reduce_some(rank, rank.output(), received[i], Order::from_first);
-    for (size_t i = mine; i < from.size(); ++i)
+    for (size_t i = own; i < from.size(); ++i)
         reduce_some(rank, rank.output(), received[i], Order::into_first);
 }
 
@@ -268,10 +268,10 @@ void reduce_pieces(Rank &rank, Tasks &tasks, const RecursiveExchange &exchange, 
     for (int phase = 0; phase < exchange.phases; ++phase) {
         const int digits = exchange.phases - 1 - phase;
         for (const int peer : exchange.partners[static_cast<size_t>(phase)]) {
-            const Span mine = pieces.of(incoming, rank.id, digits);
+            const Span own = pieces.of(incoming, rank.id, digits);
             const Task sent = tasks.isend(peer, pieces.of(rank.output(), peer, digits), {last});
-            const Task received = tasks.irecv(peer, mine, {last});
-            last = tasks.reduce(pieces.of(rank.output(), rank.id, digits), mine, Order::from_first,
+            const Task received = tasks.irecv(peer, own, {last});
+            last = tasks.reduce(pieces.of(rank.output(), rank.id, digits), own, Order::from_first,
                                 {sent, received});
         }
     }

@@ -53,11 +53,11 @@ int64_t phases_of_ring(const Call &call, int64_t segment_bytes) {
 void reduce_in_steps(Rank &rank, const Blocks &blocks) {
     const Span incoming = rank.scratch(blocks.offset(blocks.blocks()));
     for (int step = 1; step < rank.p; ++step) {
-        const Span mine = blocks.block(rank.output(), neighbour(rank, -step - 1));
-        const Span into = incoming.part(0, mine.length);
+        const Span own = blocks.block(rank.output(), neighbour(rank, -step - 1));
+        const Span into = incoming.part(0, own.length);
         rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)),
                       neighbour(rank, -1), into);
-        reduce_some(rank, mine, into);
+        reduce_some(rank, own, into);
     }
 }
 
@@ -202,11 +202,11 @@ void mpich_task_ring(Rank &rank, const Parameters & /*parameters*/) {
     Tasks tasks(rank);
     Tasks::After before;
     for (int step = 1; step < rank.p; ++step) {
-        const Span mine = blocks.block(rank.output(), neighbour(rank, -step - 1));
-        const Span into = incoming.part(0, mine.length);
+        const Span own = blocks.block(rank.output(), neighbour(rank, -step - 1));
+        const Span into = incoming.part(0, own.length);
         const auto received = tasks.irecv(neighbour(rank, -1), into, before, step);
         tasks.isend(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)), before, step);
-        before = {tasks.reduce(mine, into, Order::from_first, {received})};
+        before = {tasks.reduce(own, into, Order::from_first, {received})};
     }
     tasks.fence();
     gather_as_tasks(rank, tasks, blocks);

@@ -62,13 +62,13 @@ void add_below(Tree &tree, int child, int end) {
 
 /** The position of a rank if every `ranks` consecutive ranks are a node. The algorithms over nodes assume
  * this for any placement. */
-struct Place {
+struct NodePosition {
     int ranks;
     int node;
     int local;
     int nodes;
 
-    Place(const Rank &rank, int ranks_per_node)
+    NodePosition(const Rank &rank, int ranks_per_node)
         : ranks(ranks_per_node), node(rank.id / ranks_per_node), local(rank.id % ranks_per_node),
           nodes(rank.p / ranks_per_node) {
     }
@@ -86,43 +86,44 @@ void add_binomial(Tree &tree, int p, int number, int first_rank, int stride) {
         tree.children.push_back(first_rank + *child * stride);
 }
 
-using TreeOfNodes = Tree (*)(const Rank &rank, const Place &place);
+using TreeOfNodes = Tree (*)(const Rank &rank, const NodePosition &position);
 
-Tree binary_of_nodes(const Rank &rank, const Place &place) {
+Tree binary_of_nodes(const Rank &rank, const NodePosition &position) {
     Tree tree;
-    if (place.local > 0)
-        tree.parent = place.rank_at(place.node, (place.local - 1) / 2);
-    else if (place.node > 0)
-        tree.parent = place.rank_at((place.node - 1) / 2, 0);
-    for (int side = 1; place.local == 0 && side <= 2; ++side)
-        add_below(tree, place.rank_at(2 * place.node + side, 0), rank.p);
+    if (position.local > 0)
+        tree.parent = position.rank_at(position.node, (position.local - 1) / 2);
+    else if (position.node > 0)
+        tree.parent = position.rank_at((position.node - 1) / 2, 0);
+    for (int side = 1; position.local == 0 && side <= 2; ++side)
+        add_below(tree, position.rank_at(2 * position.node + side, 0), rank.p);
     for (int side = 1; side <= 2; ++side)
-        add_below(tree, place.rank_at(place.node, 2 * place.local + side), place.rank_at(place.node + 1, 0));
+        add_below(tree, position.rank_at(position.node, 2 * position.local + side),
+                  position.rank_at(position.node + 1, 0));
     return tree;
 }
 
-Tree chain_of_nodes(const Rank &rank, const Place &place) {
+Tree chain_of_nodes(const Rank &rank, const NodePosition &position) {
     Tree tree;
-    if (place.local > 0)
+    if (position.local > 0)
         tree.parent = rank.id - 1;
-    else if (place.node > 0)
-        tree.parent = place.rank_at(place.node - 1, 0);
-    if (place.local == 0)
-        add_below(tree, place.rank_at(place.node + 1, 0), rank.p);
+    else if (position.node > 0)
+        tree.parent = position.rank_at(position.node - 1, 0);
+    if (position.local == 0)
+        add_below(tree, position.rank_at(position.node + 1, 0), rank.p);
     // With one rank per node, SimGrid sends each message twice; no rank receives the second message.
-    add_below(tree, rank.id + 1, place.rank_at(place.node + 1, 0));
+    add_below(tree, rank.id + 1, position.rank_at(position.node + 1, 0));
     return tree;
 }
 
-Tree binomial_of_nodes(const Rank & /*rank*/, const Place &place) {
+Tree binomial_of_nodes(const Rank & /*rank*/, const NodePosition &position) {
     Tree tree;
-    if (place.local == 0)
-        add_binomial(tree, place.nodes, place.node, 0, place.ranks);
+    if (position.local == 0)
+        add_binomial(tree, position.nodes, position.node, 0, position.ranks);
     Tree inside;
     // If the ranks of a node are no power of two, SimGrid also sends to ranks beyond the node, which do not
     // receive.
-    add_binomial(inside, place.ranks, place.local, place.rank_at(place.node, 0), 1);
-    if (place.local > 0)
+    add_binomial(inside, position.ranks, position.local, position.rank_at(position.node, 0), 1);
+    if (position.local > 0)
         tree.parent = inside.parent;
     tree.children.insert(tree.children.end(), inside.children.begin(), inside.children.end());
     return tree;
@@ -132,7 +133,7 @@ void bcast_over_nodes(Rank &rank, const Parameters &parameters, TreeOfNodes tree
     const int ranks = ranks_on_every_node(rank.call);
     if (ranks == 0)
         return simgrid_mpich_choice(rank, parameters);
-    bcast_from_rank_zero(rank, tree_of_nodes(rank, Place(rank, ranks)), rank.output(), segment,
+    bcast_from_rank_zero(rank, tree_of_nodes(rank, NodePosition(rank, ranks)), rank.output(), segment,
                          Sends::blocking);
 }
 

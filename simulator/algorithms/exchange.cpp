@@ -23,10 +23,10 @@ void reduce_along_ring(Rank &rank, const std::function<Span(int)> &piece,
         if (step + 1 < rank.p)
             next_receive = rank.irecv(left, incoming_piece(step + 1));
         rank.wait(receive);
-        const Span mine = piece(neighbour(rank, -step));
-        reduce_some(rank, mine, incoming_piece(step));
+        const Span own = piece(neighbour(rank, -step));
+        reduce_some(rank, own, incoming_piece(step));
         if (step + 1 < rank.p)
-            rank.send(right, mine);
+            rank.send(right, own);
         receive = next_receive;
     }
 }
@@ -36,13 +36,13 @@ void exchange_blocks_by_doubling(Rank &rank, const Span &all, int64_t length) {
         return blocks(all, first, std::min(half, rank.p - first), length);
     };
     for (int half = 1; half < rank.p; half *= 2) {
-        const int mine = rank.id & ~(half - 1);
-        const int other = mine ^ half;
+        const int own = rank.id & ~(half - 1);
+        const int other = own ^ half;
         if (other >= rank.p)
             continue;
         const int partner = rank.id ^ half;
         if (partner < rank.p)
-            rank.sendrecv(partner, half_at(mine, half), partner, half_at(other, half));
+            rank.sendrecv(partner, half_at(own, half), partner, half_at(other, half));
         if (other + half > rank.p)
             forward_to_unpaired(
                 rank, rank.id, [](int number) { return number; }, half_at(other, half), half, rank.p - other);

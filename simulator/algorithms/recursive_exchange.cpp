@@ -14,12 +14,12 @@ RecursiveExchange::RecursiveExchange(int p, int rank, int radix) : k(std::min(ra
     find_nonparticipants(rank);
     if (!participates())
         return;
-    const int mine = number(rank);
+    const int own = number(rank);
     for (int phase = 0, weight = 1; phase < phases; ++phase, weight *= k) {
-        const int zeroed = mine - mine / weight % k * weight;
+        const int zeroed = own - own / weight % k * weight;
         auto &others = partners.emplace_back();
         for (int digit = 0; digit < k; ++digit)
-            if (zeroed + digit * weight != mine)
+            if (zeroed + digit * weight != own)
                 others.push_back(this->rank(zeroed + digit * weight));
     }
 }

@@ -141,13 +141,13 @@ double Fluid::next_delay(size_t &queue) const {
     } else if (next == arrives) {
         ready_.push_back(graph_.entry[arrivals_[arrived_++]]);
     } else {
-        const uint32_t what = later_.front().id;
+        const uint32_t id = later_.front().id;
         std::ranges::pop_heap(later_, later);
         later_.pop_back();
-        if (what & post_bit)
-            post(graph_.posts[what & ~post_bit]);
+        if (id & post_bit)
+            post(graph_.posts[id & ~post_bit]);
         else
-            start_vertex(what);
+            start_vertex(id);
     }
     fire_ready();
     return true;
@@ -206,8 +206,8 @@ void Fluid::fire(uint32_t vertex) {
             busy_until += message_costs_.send_overhead_s;
 }
 
-void Fluid::wait_until(double time, uint32_t what) {
-    later_.push_back({time, what});
+void Fluid::wait_until(double time, uint32_t id) {
+    later_.push_back({time, id});
     std::ranges::push_heap(later_, later);
 }
 

@@ -49,7 +49,7 @@ class Fluid {
     void signal(schedule::Target target);
     void fire_ready();
     void fire(uint32_t vertex);
-    void wait_until(double time, uint32_t what);
+    void wait_until(double time, uint32_t id);
     void start_vertex(uint32_t vertex);
     void post_in_turn(uint32_t first, uint32_t last);
     void post(uint32_t post);

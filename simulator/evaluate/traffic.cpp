@@ -20,12 +20,12 @@ class NodePairTable {
         const uint64_t pair = static_cast<uint64_t>(from) << 32U | static_cast<uint32_t>(to);
         if (pair == last_pair_)
             return last_node_pair_;
-        const auto [found, is_new] =
+        const auto [entry, is_new] =
             node_pair_.try_emplace(pair, static_cast<uint32_t>(traffic_.node_pairs.size()));
         if (is_new)
             add(from, to);
         last_pair_ = pair;
-        return last_node_pair_ = found->second;
+        return last_node_pair_ = entry->second;
     }
 
   private:
@@ -41,9 +41,9 @@ class NodePairTable {
             hop.link = renumbered(hop.link);
         }
         auto &latencies = traffic_.latencies_s;
-        const auto found = std::find(latencies.begin(), latencies.end(), latency_s);
-        node_pair.latency = static_cast<uint32_t>(found - latencies.begin());
-        if (found == latencies.end())
+        const auto known = std::find(latencies.begin(), latencies.end(), latency_s);
+        node_pair.latency = static_cast<uint32_t>(known - latencies.begin());
+        if (known == latencies.end())
             latencies.push_back(latency_s);
         traffic_.node_pairs.push_back(node_pair);
     }

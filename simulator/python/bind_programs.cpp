@@ -119,23 +119,23 @@ void bind_handles(nb::module_ &module) {
 
 void bind_call(nb::class_<OpenRank> &rank) {
     rank.def_prop_ro("collective",
-                     [](OpenRank &open) {
-                         return open.with([](Rank &r) { return schedule::name_of(r.call.collective); });
+                     [](OpenRank &self) {
+                         return self.with([](Rank &r) { return schedule::name_of(r.call.collective); });
                      })
-        .def_prop_ro("id", [](OpenRank &open) { return open.with([](Rank &r) { return r.id; }); })
-        .def_prop_ro("p", [](OpenRank &open) { return open.with([](Rank &r) { return r.p; }); })
-        .def_prop_ro("root", [](OpenRank &open) { return open.with([](Rank &r) { return r.call.root; }); })
+        .def_prop_ro("id", [](OpenRank &self) { return self.with([](Rank &r) { return r.id; }); })
+        .def_prop_ro("p", [](OpenRank &self) { return self.with([](Rank &r) { return r.p; }); })
+        .def_prop_ro("root", [](OpenRank &self) { return self.with([](Rank &r) { return r.call.root; }); })
         .def_prop_ro(
-            "count", [](OpenRank &open) { return open.with([](Rank &r) { return r.call.count; }); },
+            "count", [](OpenRank &self) { return self.with([](Rank &r) { return r.call.count; }); },
             "Elements, as the MPI call states them.")
         .def_prop_ro("element_bytes",
-                     [](OpenRank &open) { return open.with([](Rank &r) { return r.call.element_bytes; }); })
+                     [](OpenRank &self) { return self.with([](Rank &r) { return r.call.element_bytes; }); })
         .def_prop_ro("commutative",
-                     [](OpenRank &open) { return open.with([](Rank &r) { return r.call.commutative; }); })
+                     [](OpenRank &self) { return self.with([](Rank &r) { return r.call.commutative; }); })
         .def(
             "node",
-            [](OpenRank &open, int other) {
-                return open.with([&](Rank &r) {
+            [](OpenRank &self, int other) {
+                return self.with([&](Rank &r) {
                     if (other < 0 || other >= r.p)
                         throw std::invalid_argument("there is no rank " + std::to_string(other));
                     return r.call.node(other);
@@ -143,25 +143,25 @@ void bind_call(nb::class_<OpenRank> &rank) {
             },
             nb::arg("rank"), "The node of a rank.")
         .def_prop_ro(
-            "input", [](OpenRank &open) { return open.with([](Rank &r) { return r.input(); }); },
+            "input", [](OpenRank &self) { return self.with([](Rank &r) { return r.input(); }); },
             "The input; empty if this rank has none.")
         .def_prop_ro(
-            "output", [](OpenRank &open) { return open.with([](Rank &r) { return r.output(); }); },
+            "output", [](OpenRank &self) { return self.with([](Rank &r) { return r.output(); }); },
             "The output; empty if this rank has none.")
         .def(
             "scratch",
-            [](OpenRank &open, int64_t length) {
-                return open.with([&](Rank &r) { return r.scratch(length); });
+            [](OpenRank &self, int64_t length) {
+                return self.with([&](Rank &r) { return r.scratch(length); });
             },
             nb::arg("length"), "A new buffer.");
 }
 
-template <auto Method> RequestHandle post(OpenRank &open, int peer, const SpanOrSpans &data, int tag) {
-    return open.with([&](Rank &r) { return RequestHandle{(r.*Method)(peer, pieces(data), tag)}; });
+template <auto Method> RequestHandle post(OpenRank &self, int peer, const SpanOrSpans &data, int tag) {
+    return self.with([&](Rank &r) { return RequestHandle{(r.*Method)(peer, pieces(data), tag)}; });
 }
 
-template <auto Method> void post_and_wait(OpenRank &open, int peer, const SpanOrSpans &data, int tag) {
-    open.with([&](Rank &r) { (r.*Method)(peer, pieces(data), tag); });
+template <auto Method> void post_and_wait(OpenRank &self, int peer, const SpanOrSpans &data, int tag) {
+    self.with([&](Rank &r) { (r.*Method)(peer, pieces(data), tag); });
 }
 
 void bind_messages(nb::class_<OpenRank> &rank) {
@@ -176,59 +176,59 @@ void bind_messages(nb::class_<OpenRank> &rank) {
         .def("recv", &post_and_wait<&Rank::recv>, nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0)
         .def(
             "sendrecv",
-            [](OpenRank &open, int to, const SpanOrSpans &data, int source, const SpanOrSpans &into,
+            [](OpenRank &self, int to, const SpanOrSpans &data, int source, const SpanOrSpans &into,
                int tag) {
-                open.with([&](Rank &r) { r.sendrecv(to, pieces(data), source, pieces(into), tag); });
+                self.with([&](Rank &r) { r.sendrecv(to, pieces(data), source, pieces(into), tag); });
             },
             nb::arg("to"), nb::arg("data"), nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0,
             "Posts the receive, then the send, and waits for both.")
         .def(
             "wait",
-            [](OpenRank &open, const RequestOrRequests &requests) {
-                open.with([&](Rank &r) { r.wait(numbers(requests)); });
+            [](OpenRank &self, const RequestOrRequests &requests) {
+                self.with([&](Rank &r) { r.wait(numbers(requests)); });
             },
             nb::arg("requests"), "Waits for a request, or for all of several.")
         .def(
-            "wait_all", [](OpenRank &open) { open.with([](Rank &r) { r.wait_all(); }); },
+            "wait_all", [](OpenRank &self) { self.with([](Rank &r) { r.wait_all(); }); },
             "Waits for all requests that were not waited for yet.");
 }
 
 void bind_local_operations(nb::class_<OpenRank> &rank) {
     rank.def(
             "reduce",
-            [](OpenRank &open, Span into, Span other, bool other_first) {
+            [](OpenRank &self, Span into, Span other, bool other_first) {
                 const auto order = other_first ? schedule::Order::from_first : schedule::Order::into_first;
-                open.with([&](Rank &r) { r.reduce(into, other, order); });
+                self.with([&](Rank &r) { r.reduce(into, other, order); });
             },
             nb::arg("into"), nb::arg("other"), nb::kw_only(), nb::arg("other_first"),
             "into = other ∘ into where other_first (other holds lower ranks), else into ∘ other.")
         .def(
             "copy",
-            [](OpenRank &open, Span into, Span source) { open.with([&](Rank &r) { r.copy(into, source); }); },
+            [](OpenRank &self, Span into, Span source) { self.with([&](Rank &r) { r.copy(into, source); }); },
             nb::arg("into"), nb::arg("source"));
 }
 
 void bind_graph(nb::class_<OpenRank> &rank) {
     rank.def(
             "current_vertex",
-            [](OpenRank &open) {
-                return open.with([](Rank &r) { return VertexHandle{r.current_vertex()}; });
+            [](OpenRank &self) {
+                return self.with([](Rank &r) { return VertexHandle{r.current_vertex()}; });
             },
             "The vertex to which operations are added.")
         .def(
             "continue_at",
-            [](OpenRank &open, VertexHandle vertex) {
-                open.with([&](Rank &r) { r.continue_at(vertex.number); });
+            [](OpenRank &self, VertexHandle vertex) {
+                self.with([&](Rank &r) { r.continue_at(vertex.number); });
             },
             nb::arg("vertex"), "Makes an earlier vertex the current one.")
         .def(
             "vertex_after",
-            [](OpenRank &open, const std::vector<RequestHandle> &requests,
+            [](OpenRank &self, const std::vector<RequestHandle> &requests,
                const std::vector<VertexHandle> &vertices) {
                 std::vector<schedule::Vertex> earlier;
                 for (const VertexHandle &vertex : vertices)
                     earlier.push_back(vertex.number);
-                return open.with(
+                return self.with(
                     [&](Rank &r) { return VertexHandle{r.vertex_after(numbers(requests), earlier)}; });
             },
             nb::arg("requests"), nb::arg("vertices") = std::vector<VertexHandle>{},
@@ -236,19 +236,19 @@ void bind_graph(nb::class_<OpenRank> &rank) {
             "continue_at() makes it current.")
         .def(
             "completion_queue",
-            [](OpenRank &open) {
-                return open.with([](Rank &r) { return QueueHandle{r.completion_queue()}; });
+            [](OpenRank &self) {
+                return self.with([](Rank &r) { return QueueHandle{r.completion_queue()}; });
             },
             "What MPI_Waitany loops do: the k-th pop() waits until k of the enqueued requests are complete.")
         .def(
             "enqueue",
-            [](OpenRank &open, QueueHandle queue, RequestHandle request) {
-                open.with([&](Rank &r) { r.enqueue(queue.number, request.number); });
+            [](OpenRank &self, QueueHandle queue, RequestHandle request) {
+                self.with([&](Rank &r) { r.enqueue(queue.number, request.number); });
             },
             nb::arg("queue"), nb::arg("request"))
         .def(
             "pop",
-            [](OpenRank &open, QueueHandle queue) { open.with([&](Rank &r) { r.pop(queue.number); }); },
+            [](OpenRank &self, QueueHandle queue) { self.with([&](Rank &r) { r.pop(queue.number); }); },
             nb::arg("queue"), "Waits for the next completion.");
 }
 
@@ -257,14 +257,14 @@ void bind_graph(nb::class_<OpenRank> &rank) {
 void write_program(const nb::callable &write, const schedule::Call &call, int rank,
                    schedule::Program &program) {
     Rank writer(call, rank, program);
-    auto *open = new OpenRank{&writer};
-    const nb::object argument = nb::cast(open, nb::rv_policy::take_ownership);
+    auto *handle = new OpenRank{&writer};
+    const nb::object argument = nb::cast(handle, nb::rv_policy::take_ownership);
     struct Invalidation {
-        OpenRank *open;
+        OpenRank *handle;
         ~Invalidation() {
-            open->rank = nullptr;
+            handle->rank = nullptr;
         }
-    } const invalidation{open};
+    } const invalidation{handle};
     write(argument);
     writer.finish();
 }

@@ -46,9 +46,9 @@ uint32_t GraphBuilder::size_class(MessageSize size) {
     auto &sizes = graph_.sizes;
     if (last_size_ < sizes.size() && sizes[last_size_] == size)
         return last_size_;
-    const auto found = std::ranges::find(sizes, size);
-    last_size_ = static_cast<uint32_t>(found - sizes.begin());
-    if (found == sizes.end())
+    const auto known = std::ranges::find(sizes, size);
+    last_size_ = static_cast<uint32_t>(known - sizes.begin());
+    if (known == sizes.end())
         sizes.push_back(size);
     return last_size_;
 }
@@ -71,7 +71,7 @@ void GraphBuilder::add_vertices(const Program &program, const std::vector<uint32
     const size_t first_receive = receives_.size();
     first_part_.clear();
     last_part_.clear();
-    const auto open = [&](uint32_t needs) {
+    const auto add_vertex = [&](uint32_t needs) {
         graph_.needs.push_back(needs);
         graph_.rank.push_back(self);
         graph_.first_post.push_back(static_cast<uint32_t>(graph_.posts.size()));
@@ -80,7 +80,7 @@ void GraphBuilder::add_vertices(const Program &program, const std::vector<uint32
     };
     size_t at = 0;
     for (Vertex vertex = 0; vertex < program.vertices.size(); ++vertex) {
-        open(0);
+        add_vertex(0);
         first_part_.push_back(static_cast<uint32_t>(graph_.needs.size() - 1));
         for (; at < order.size() && program.operations[order[at]].vertex == vertex; ++at) {
             const Operation &operation = program.operations[order[at]];
@@ -95,7 +95,7 @@ void GraphBuilder::add_vertices(const Program &program, const std::vector<uint32
                 graph_.posts.push_back(0);
             } else if (local_work_ && operation.length > 0) {
                 if (graph_.posts.size() > graph_.first_post.back())
-                    open(1);
+                    add_vertex(1);
                 auto &work = graph_.work.back();
                 (operation.kind == Kind::reduce ? work.reduced : work.copied) += operation.length;
             }

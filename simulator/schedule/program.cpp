@@ -133,7 +133,7 @@ void Rank::continue_at(Vertex vertex) {
 
 Vertex Rank::vertex_after(std::initializer_list<Request> requests, std::initializer_list<Vertex> vertices) {
     return vertex_after(std::span<const Request>(requests.begin(), requests.size()),
-                std::span<const Vertex>(vertices.begin(), vertices.size()));
+                        std::span<const Vertex>(vertices.begin(), vertices.size()));
 }
 
 Vertex Rank::vertex_after(std::span<const Request> requests, std::span<const Vertex> vertices) {

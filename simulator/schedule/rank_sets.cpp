@@ -9,14 +9,14 @@ namespace {
 
 constexpr uint64_t in_table = uint64_t{1} << 63;
 
-bool has(const std::vector<uint64_t> &words, int rank) {
-    return (words[static_cast<size_t>(rank) / 64] >> (rank % 64) & 1) != 0;
+bool has(const std::vector<uint64_t> &bits, int rank) {
+    return (bits[static_cast<size_t>(rank) / 64] >> (rank % 64) & 1) != 0;
 }
 
-uint64_t hash_of(const std::vector<uint64_t> &words) {
+uint64_t hash_of(const std::vector<uint64_t> &bits) {
     uint64_t hash = 0;
-    for (const uint64_t word : words)
-        hash = (std::rotl(hash, 29) ^ word) * 0x9e3779b97f4a7c15U;
+    for (const uint64_t bits_of_64 : bits)
+        hash = (std::rotl(hash, 29) ^ bits_of_64) * 0x9e3779b97f4a7c15U;
     return hash;
 }
 
@@ -58,40 +58,40 @@ bool RankSets::contains(RankSet range, int rank) const {
     return (distance < 0 ? distance + p_ : distance) < length_of(range);
 }
 
-void RankSets::add_to(RankSet set, Bits &words) const {
+void RankSets::add_to(RankSet set, Bits &bits) const {
     if (!is_range(set)) {
         const Bits &table = tables_[set & ~in_table];
-        for (size_t i = 0; i < words.size(); ++i)
-            words[i] |= table[i];
+        for (size_t i = 0; i < bits.size(); ++i)
+            bits[i] |= table[i];
         return;
     }
     for (int i = 0; i < length_of(set); ++i) {
         const int rank = (first_of(set) + i) % p_;
-        words[static_cast<size_t>(rank) / 64] |= uint64_t{1} << (rank % 64);
+        bits[static_cast<size_t>(rank) / 64] |= uint64_t{1} << (rank % 64);
     }
 }
 
-RankSet RankSets::intern(const Bits &words) {
+RankSet RankSets::intern(const Bits &bits) {
     int size = 0;
     int starts = 0;
     int start = 0;
-    uint64_t last = has(words, p_ - 1) ? 1 : 0;
-    for (size_t i = 0; i < words.size(); ++i) {
-        const uint64_t begins = words[i] & ~(words[i] << 1 | last);
-        last = words[i] >> 63;
-        size += std::popcount(words[i]);
+    uint64_t last = has(bits, p_ - 1) ? 1 : 0;
+    for (size_t i = 0; i < bits.size(); ++i) {
+        const uint64_t begins = bits[i] & ~(bits[i] << 1 | last);
+        last = bits[i] >> 63;
+        size += std::popcount(bits[i]);
         starts += std::popcount(begins);
         if (begins != 0)
             start = static_cast<int>(i) * 64 + std::countr_zero(begins);
     }
     if (starts <= 1)
         return range(start, size);
-    const uint64_t hash = hash_of(words);
+    const uint64_t hash = hash_of(bits);
     const auto [from, to] = by_hash_.equal_range(hash);
     for (auto entry = from; entry != to; ++entry)
-        if (tables_[entry->second] == words)
+        if (tables_[entry->second] == bits)
             return in_table | entry->second;
-    tables_.push_back(words);
+    tables_.push_back(bits);
     by_hash_.emplace(hash, static_cast<uint32_t>(tables_.size() - 1));
     return in_table | (tables_.size() - 1);
 }
@@ -125,16 +125,16 @@ std::optional<int> RankSets::common(RankSet a, RankSet b) const {
     }
     if (is_range(a))
         std::swap(a, b);
-    const Bits &words = tables_[a & ~in_table];
+    const Bits &bits = tables_[a & ~in_table];
     if (is_range(b)) {
         for (int i = 0; i < length_of(b); ++i)
-            if (const int rank = (first_of(b) + i) % p_; has(words, rank))
+            if (const int rank = (first_of(b) + i) % p_; has(bits, rank))
                 return rank;
         return std::nullopt;
     }
     const Bits &others = tables_[b & ~in_table];
-    for (size_t i = 0; i < words.size(); ++i)
-        if (const uint64_t both = words[i] & others[i]; both != 0)
+    for (size_t i = 0; i < bits.size(); ++i)
+        if (const uint64_t both = bits[i] & others[i]; both != 0)
             return static_cast<int>(i) * 64 + std::countr_zero(both);
     return std::nullopt;
 }
@@ -147,24 +147,24 @@ std::optional<RankSet> RankSets::append_range(RankSet a, RankSet b) const {
 }
 
 std::optional<int> RankSets::first_missing(RankSet set) const {
-    Bits words((static_cast<size_t>(p_) + 63) / 64);
-    add_to(set, words);
+    Bits bits((static_cast<size_t>(p_) + 63) / 64);
+    add_to(set, bits);
     for (int rank = 0; rank < p_; ++rank)
-        if (!has(words, rank))
+        if (!has(bits, rank))
             return rank;
     return std::nullopt;
 }
 
 std::string RankSets::describe(RankSet set) const {
-    Bits words((static_cast<size_t>(p_) + 63) / 64);
-    add_to(set, words);
+    Bits bits((static_cast<size_t>(p_) + 63) / 64);
+    add_to(set, bits);
     std::vector<std::string> parts;
     int size = 0;
     for (int rank = 0; rank < p_; ++rank) {
-        if (!has(words, rank))
+        if (!has(bits, rank))
             continue;
         const int first = rank;
-        while (rank + 1 < p_ && has(words, rank + 1))
+        while (rank + 1 < p_ && has(bits, rank + 1))
             ++rank;
         size += rank - first + 1;
         parts.push_back(std::to_string(first) + (rank == first       ? ""

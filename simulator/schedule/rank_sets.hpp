@@ -39,8 +39,8 @@ class RankSets {
     [[nodiscard]] int first_of(RankSet range) const;
     [[nodiscard]] int length_of(RankSet range) const;
     [[nodiscard]] bool contains(RankSet range, int rank) const;
-    void add_to(RankSet set, Bits &words) const;
-    RankSet intern(const Bits &words);
+    void add_to(RankSet set, Bits &bits) const;
+    RankSet intern(const Bits &bits);
 
     int p_;
     std::vector<Bits> tables_;
