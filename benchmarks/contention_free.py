@@ -1,11 +1,11 @@
-"""How fast patterns are evaluated where no link is shared: message-patterns per second and core.
+"""The speed of evaluations without shared links: message-patterns per second and core.
 
 Usage: python benchmarks/contention_free.py [--patterns 512] [--at-least 300e6]
 
 Schedules on the paper's cluster, 32 ranks a node, under random patterns with a skew of 1.5 times the runtime
-without delay. A message-pattern is one message under one pattern. Counted is the CPU time of the evaluation,
-which looks for shared links, too; only algorithms without any in all patterns are rated. The exit status is 1
-where the rate of all of them together is below the limit.
+without delay. A message-pattern is one message under one pattern. Measured is the CPU time of the evaluation,
+which includes the search for shared links; only algorithms without shared links in all patterns are rated.
+The exit status is 1 if the rate of all of them together is below the limit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CALLS = [
 
 
 class Rate(Struct, frozen=True, kw_only=True):
-    """``shared`` is the share of patterns in which links were shared."""
+    """``shared`` is the fraction of patterns with shared links."""
 
     messages: int
     cpu_s: float
@@ -58,27 +58,28 @@ def main() -> None:
     )
     parser.add_argument("--patterns", type=int, default=512)
     parser.add_argument("--at-least", type=float, default=300e6)
-    words = parser.parse_args()
+    arguments = parser.parse_args()
     platform = load("paper")
     rated: list[Rate] = []
-    print(f"{'algorithm':28}{'p':>6}{'messages':>10}{'us a pattern':>14}{'million message-patterns/s':>28}")
+    print(f"{'algorithm':28}{'p':>6}{'messages':>10}{'us per pattern':>16}{'million message-patterns/s':>28}")
     for collective, name, p, size in CALLS:
-        found = measure(platform, collective, name, p, size, words.patterns)
-        said = f"{found.rate / 1e6:28.0f}" if found.shared == 0 else f"{found.shared:19.0%} share links"
-        each_us = found.cpu_s / found.patterns * 1e6
-        print(f"{collective + ' ' + name:28}{p:6}{found.messages:10}{each_us:14.2f}{said}", flush=True)
-        rated += [found] if found.shared == 0 else []
+        rate = measure(platform, collective, name, p, size, arguments.patterns)
+        text = f"{rate.rate / 1e6:28.0f}" if rate.shared == 0 else f"{rate.shared:19.0%} share links"
+        pattern_us = rate.cpu_s / rate.patterns * 1e6
+        print(f"{collective + ' ' + name:28}{p:6}{rate.messages:10}{pattern_us:16.2f}{text}", flush=True)
+        rated += [rate] if rate.shared == 0 else []
     if not rated:
         sys.exit("no algorithm without shared links")
     together = sum(each.messages for each in rated) / sum(each.cpu_s / each.patterns for each in rated)
     print(
-        f"together: {together / 1e6:.0f} million message-patterns a second; at least {words.at_least / 1e6:g}"
+        f"together: {together / 1e6:.0f} million message-patterns per second;"
+        f" at least {arguments.at_least / 1e6:g}"
     )
-    sys.exit(together < words.at_least)
+    sys.exit(together < arguments.at_least)
 
 
 def measure(platform: Platform, collective: str, name: str, p: int, size: int, patterns: int) -> Rate:
-    """The CPU time of one evaluation of all patterns, tape and routes included."""
+    """The CPU time of one evaluation of all patterns, including steps and routes."""
     nodes = platform.node_of_rank(p, nodes=max(1, p // PPN), ppn=min(p, PPN))
     network = platform.network(p, node_of_rank=nodes)
     schedule = _simulator.Schedule(collective, "simgrid", name, {}, p, 0, size, 1, nodes.tolist())

@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/small_study.py [RUNS]
 
-Runs 'offbeat run' RUNS times (default 5) into an empty directory and prints the wall and CPU seconds of each,
-and how often a second sufficed. What it takes to load Python's packages is in all of it, and is printed
+Runs 'offbeat run' RUNS times (default 5) into an empty directory and prints the wall and CPU seconds of each
+run, and the number of runs under a second. All include loading Python's packages, which is also printed
 apart.
 """
 
@@ -28,13 +28,13 @@ p = [64]
 """
 
 
-def timed(*words: str) -> tuple[float, float]:
+def timed(*arguments: str) -> tuple[float, float]:
     """Wall and CPU seconds of a command."""
-    before, began = os.times(), time.monotonic()
-    subprocess.run([sys.executable, *words], check=True, capture_output=True)
+    before, start = os.times(), time.monotonic()
+    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.monotonic() - began, used
+    return time.monotonic() - start, used
 
 
 def main(runs: str = "5") -> None:
@@ -50,10 +50,10 @@ def main(runs: str = "5") -> None:
             cpus.append(cpu)
             print(f"{cases} cases: {wall:.2f} s, {cpu:.2f} s of CPU", flush=True)
         loading = min(timed("-c", "import offbeat.cli.run")[1] for _ in range(3))
-        quick = sum(wall < 1 for wall in walls)
+        under_a_second = sum(wall < 1 for wall in walls)
         print(
             f"fastest {min(walls):.2f} s, median {statistics.median(walls):.2f} s, CPU {min(cpus):.2f} s, of"
-            f" which loading packages {loading:.2f} s; under a second in {quick} of {runs} runs"
+            f" which loading packages {loading:.2f} s; under a second in {under_a_second} of {runs} runs"
         )
         sys.exit(0 if min(walls) < 1 else 1)
 

@@ -27,17 +27,17 @@ PPN = 32
 FAMILY = "simgrid"
 
 SKEW_DIGITS = 3
-"""Skews are rounded, so that a change in our last digits does not make kept answers useless."""
+"""Skews are rounded: the simulator's last digits must not invalidate stored results."""
 
 CLOSE = 0.001
-"""Last delays that differ by a smaller share agree."""
+"""Last delays with a smaller relative difference agree."""
 
 SHORT_S = 0.02
-"""Evaluations are repeated until they have taken this much CPU time, for which its clock is fine enough."""
+"""Evaluations are repeated until they have taken this much CPU time, for the clock's resolution."""
 
 
 class Settings(Struct, kw_only=True):
-    """What is compared; no algorithms are all.
+    """What is compared; an empty list of algorithms means all.
 
     ``budget_s`` is the CPU time that SMPI may take for each algorithm of a collective at one p.
     """
@@ -49,11 +49,11 @@ class Settings(Struct, kw_only=True):
     budget_s: float
 
 
-class Ours(Struct, frozen=True, kw_only=True):
-    """What the simulator says of a call under several patterns: last delays and CPU times in seconds.
+class SimulatorResult(Struct, frozen=True, kw_only=True):
+    """The simulator's results for a call under several patterns: last delays and CPU times in seconds.
 
-    ``cpu_s`` is that of evaluating a pattern, ``build_s`` of building the schedule once. ``refused`` is the
-    sentence of an algorithm that does not take the call.
+    ``cpu_s`` is the time to evaluate a pattern, ``build_s`` to build the schedule once. ``refused`` is the
+    sentence of an algorithm that refuses the call.
     """
 
     last_delays_s: NDArray[np.float64]
@@ -64,12 +64,12 @@ class Ours(Struct, frozen=True, kw_only=True):
     refused: str = ""
 
 
-class Compared(Struct, frozen=True, kw_only=True):
+class Comparison(Struct, frozen=True, kw_only=True):
     """One case in both simulators; times in seconds.
 
-    ``theirs_s`` is NaN where SMPI has no answer (``lost`` says why) or was not asked (``lost`` is empty).
-    ``spread`` is how far apart SMPI's own answers are (:meth:`smpi_answers.Answers.spread`); it is asked for
-    where both disagree.
+    ``smpi_s`` is NaN if SMPI failed (``lost`` is the reason) or did not run the case (``lost`` is empty).
+    ``spread`` is the spread of SMPI's own results (:meth:`smpi_answers.Answers.spread`), determined for cases
+    in which both disagree.
     """
 
     collective: str
@@ -78,41 +78,41 @@ class Compared(Struct, frozen=True, kw_only=True):
     bytes: int
     shape: str
     skew_s: float
-    ours_s: float
-    ours_cpu_s: float
+    simulator_s: float
+    simulator_cpu_s: float
     build_cpu_s: float
     messages: int
     evaluation: str
-    theirs_s: float
-    theirs_cpu_s: float
+    smpi_s: float
+    smpi_cpu_s: float
     lost: str
     spread: float
 
     @property
-    def cell(self) -> tuple[str, int, int, str]:
-        """What an algorithm is the best one of."""
+    def configuration(self) -> tuple[str, int, int, str]:
+        """The cases of all algorithms with this key are compared for the best one."""
         return self.collective, self.p, self.bytes, self.shape
 
     @property
-    def off(self) -> float:
-        """By which share our last delay differs from SMPI's."""
-        return abs(self.ours_s / self.theirs_s - 1)
+    def difference(self) -> float:
+        """The relative difference of the simulator's last delay from SMPI's."""
+        return abs(self.simulator_s / self.smpi_s - 1)
 
 
-def compare(settings: Settings, scratch: Path, keep: Path | None) -> list[Compared]:
-    """Every case in both, as far as the budget reaches."""
+def compare(settings: Settings, scratch: Path, keep: Path | None) -> list[Comparison]:
+    """All cases in both, within SMPI's budget."""
     platform = load("paper")
     answers = Answers(platform, scratch, keep, patience_s=60 + 3 * settings.budget_s)
-    found: list[Compared] = []
+    comparisons: list[Comparison] = []
     try:
         for collective, p in itertools.product(settings.collectives, settings.ps):
-            found += list(_Group(platform, collective, p, settings, answers).compare())
+            comparisons += list(_CollectiveComparison(platform, collective, p, settings, answers).compare())
     finally:
         answers.close()
-    return found
+    return comparisons
 
 
-class _Group:
+class _CollectiveComparison:
     """One collective at one p."""
 
     def __init__(
@@ -120,12 +120,12 @@ class _Group:
     ) -> None:
         self.collective, self.p = collective, p
         self._settings, self._answers = settings, answers
-        self._placed: Nodes = platform.node_of_rank(p, nodes=max(1, p // PPN), ppn=min(p, PPN))
-        self._network = platform.network(p, node_of_rank=self._placed)
-        theirs = answers.algorithms(collective)
-        self._both = [known for known in algorithms(collective, FAMILY) if known.name in theirs]
+        self._node_of_rank: Nodes = platform.node_of_rank(p, nodes=max(1, p // PPN), ppn=min(p, PPN))
+        self._network = platform.network(p, node_of_rank=self._node_of_rank)
+        smpi_names = answers.algorithms(collective)
+        self._both = [known for known in algorithms(collective, FAMILY) if known.name in smpi_names]
 
-    def compare(self) -> Iterator[Compared]:
+    def compare(self) -> Iterator[Comparison]:
         """All algorithms, one after another."""
         skews_s = {size: self._skew_s(size) for size in self._settings.sizes}
         for known in self._both:
@@ -133,76 +133,76 @@ class _Group:
                 print(f"{self.collective} {known.name}, p = {self.p}", file=sys.stderr, flush=True)
                 yield from self._compare(known, skews_s)
 
-    def _compare(self, known: Known, skews_s: dict[int, float]) -> Iterator[Compared]:
+    def _compare(self, known: Known, skews_s: dict[int, float]) -> Iterator[Comparison]:
         """Cases in an order that is the same for all algorithms, until SMPI's budget is spent."""
-        cells = list(itertools.product(self._settings.sizes, range(len(SHAPES))))
-        random.Random(f"{self.collective} {self.p}").shuffle(cells)
-        ours = {size: self._ours(known, size, self._delays_s(skew_s)) for size, skew_s in skews_s.items()}
-        spent_s, given_up = 0.0, ""
-        for size, shape in cells:
-            if ours[size].refused:
+        configurations = list(itertools.product(self._settings.sizes, range(len(SHAPES))))
+        random.Random(f"{self.collective} {self.p}").shuffle(configurations)
+        simulated = {
+            size: self._simulate(known, size, self._delays_s(skew_s)) for size, skew_s in skews_s.items()
+        }
+        spent_s, abandoned = 0.0, ""
+        for size, shape in configurations:
+            if simulated[size].refused:
                 continue
-            answer = Answer(lost=given_up)
-            if not given_up and spent_s < self._settings.budget_s:
-                answer = self._answers.ask(*self._question(known.name, size, shape, skews_s[size]))
+            answer = Answer(lost=abandoned)
+            if not abandoned and spent_s < self._settings.budget_s:
+                answer = self._answers.ask(*self._smpi_call(known.name, size, shape, skews_s[size]))
                 spent_s += 0.0 if answer.lost else answer.cpu_s
-                given_up = answer.lost if HUNG in answer.lost else ""
-            yield self._case(known.name, size, shape, skews_s[size], ours[size], answer)
+                abandoned = answer.lost if HUNG in answer.lost else ""
+            yield self._case(known.name, size, shape, skews_s[size], simulated[size], answer)
 
     def _case(
-        self, algorithm: str, size: int, shape: int, skew_s: float, ours: Ours, theirs: Answer
-    ) -> Compared:
-        ours_s = float(ours.last_delays_s[shape])
+        self, algorithm: str, size: int, shape: int, skew_s: float, simulated: SimulatorResult, smpi: Answer
+    ) -> Comparison:
+        simulator_s = float(simulated.last_delays_s[shape])
         spread = 0.0
-        if not theirs.lost and abs(ours_s / theirs.last_delay_s - 1) > CLOSE:
-            spread = self._answers.spread(*self._question(algorithm, size, shape, skew_s))
-        return Compared(
+        if not smpi.lost and abs(simulator_s / smpi.last_delay_s - 1) > CLOSE:
+            spread = self._answers.spread(*self._smpi_call(algorithm, size, shape, skew_s))
+        return Comparison(
             collective=self.collective,
             algorithm=algorithm,
             p=self.p,
             bytes=size,
             shape=SHAPES[shape],
             skew_s=skew_s,
-            ours_s=ours_s,
-            ours_cpu_s=ours.cpu_s,
-            build_cpu_s=ours.build_s,
-            messages=ours.messages,
-            evaluation=ours.evaluations[shape],
-            theirs_s=theirs.last_delay_s,
-            theirs_cpu_s=theirs.cpu_s,
-            lost=theirs.lost,
+            simulator_s=simulator_s,
+            simulator_cpu_s=simulated.cpu_s,
+            build_cpu_s=simulated.build_s,
+            messages=simulated.messages,
+            evaluation=simulated.evaluations[shape],
+            smpi_s=smpi.last_delay_s,
+            smpi_cpu_s=smpi.cpu_s,
+            lost=smpi.lost,
             spread=spread,
         )
 
-    def _question(
+    def _smpi_call(
         self, algorithm: str, size: int, shape: int, skew_s: float
     ) -> tuple[Nodes, dict[str, object], NDArray[np.float64], str]:
-        """What SMPI is asked."""
-        words: dict[str, object] = {
+        """The arguments of Answers.ask and Answers.spread."""
+        call: dict[str, object] = {
             "collective": self.collective,
             "algorithm": algorithm,
             "bytes": size,
             "datatype": "byte",
             "root": 0,
         }
-        return self._placed, words, self._delays_s(skew_s)[shape], f"{SHAPES[shape]} by {skew_s:.9g} s"
+        return self._node_of_rank, call, self._delays_s(skew_s)[shape], f"{SHAPES[shape]} by {skew_s:.9g} s"
 
-    def _ours(self, known: Known, size: int, delays_s: NDArray[np.float64]) -> Ours:
+    def _simulate(self, known: Known, size: int, delays_s: NDArray[np.float64]) -> SimulatorResult:
         began = time.process_time()
         try:
             schedule = self._schedule(known, size)
         except ValueError as refusal:
-            return Ours(last_delays_s=np.zeros(0), evaluations=[], refused=str(refusal))
+            return SimulatorResult(last_delays_s=np.zeros(0), evaluations=[], refused=str(refusal))
         elements = float(size if known.scales else 1)
-        _simulator.evaluate(
-            schedule, self._network, np.zeros((0, self.p)), elements
-        )  # finds who shares links
+        _simulator.evaluate(schedule, self._network, np.zeros((0, self.p)), elements)  # computes the routes
         build_s = time.process_time() - began
         began, times = time.process_time(), 0
         while times == 0 or time.process_time() - began < SHORT_S:
             exits_s, evaluations = _simulator.evaluate(schedule, self._network, delays_s, elements)
             times += 1
-        return Ours(
+        return SimulatorResult(
             last_delays_s=exits_s.max(axis=1) - delays_s.max(axis=1),
             evaluations=evaluations,
             messages=schedule.messages,
@@ -213,12 +213,12 @@ class _Group:
     def _schedule(self, known: Known, size: int) -> _simulator.Schedule:
         count = 1 if known.scales else size
         call = (known.collective, known.family, known.name)
-        return _simulator.Schedule(*call, {}, self.p, 0, count, 1, self._placed.tolist())
+        return _simulator.Schedule(*call, {}, self.p, 0, count, 1, self._node_of_rank.tolist())
 
     def _skew_s(self, size: int) -> float:
-        """The factor times the mean runtime without delay, of our answers."""
-        alone = [self._ours(known, size, np.zeros((1, self.p))) for known in self._both]
-        runtimes = [float(one.last_delays_s[0]) for one in alone if not one.refused]
+        """The factor times the mean runtime without delay in the simulator."""
+        results = [self._simulate(known, size, np.zeros((1, self.p))) for known in self._both]
+        runtimes = [float(result.last_delays_s[0]) for result in results if not result.refused]
         return float(f"{SKEW_FACTOR * np.mean(runtimes):.{SKEW_DIGITS}g}")
 
     def _delays_s(self, skew_s: float) -> NDArray[np.float64]:

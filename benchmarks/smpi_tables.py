@@ -1,4 +1,4 @@
-"""What was compared, as tables; and whether it is as promised."""
+"""Comparisons as tables, and whether they are within the limits."""
 
 from __future__ import annotations
 
@@ -6,171 +6,174 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from smpi_cases import CLOSE, Compared
+from smpi_cases import CLOSE, Comparison
 
 from offbeat.units import format_size
 
 NEAR = 0.01
-WANTED_CLOSE = 0.95
+MIN_CLOSE_SHARE = 0.95
 TIE = CLOSE
-WANTED_FASTER, WANTED_FASTER_EACH = 100, 60
+EXPECTED_SPEEDUP, EXPECTED_SPEEDUP_EACH = 100, 60
 LARGE = 1024
-"""The p at which the speeds are promised."""
+"""The p for which the speedups are expected."""
 
 HEADING = (
     f"{'algorithm':22} {'cases':>9} {'<=0.1%':>7} {'<=1%':>7} {'worst':>8} {'messages':>9}"
-    f" {'SMPI ms':>10} {'ours ms':>9} {'times less':>10} {'build ms':>9}  evaluation"
+    f" {'SMPI ms':>10} {'simulator ms':>12} {'speedup':>10} {'build ms':>9}  evaluation"
 )
 
 
-def print_all(compared: Sequence[Compared]) -> None:
-    """Everything: tables, disagreements, best algorithms, what is missing, and the sums."""
-    key = lambda one: (one.p, one.collective)  # noqa: E731
+def print_all(compared: Sequence[Comparison]) -> None:
+    """All tables: algorithms, disagreements, best algorithms, missing cases, and sums."""
+    key = lambda case: (case.p, case.collective)  # noqa: E731
     for (p, collective), group in groupby(sorted(compared, key=key), key):
         print(f"\n{collective}, p = {p}\n{HEADING}")
         for rows in by_algorithm(group):
-            print(_line(rows))
+            print(_row(rows))
     _print_disagreements(compared)
     _print_best(compared)
     _print_missing(compared)
     print()
-    for p in sorted({one.p for one in compared}):
-        print(_sum([one for one in compared if one.p == p], p))
+    for p in sorted({case.p for case in compared}):
+        print(_sum([case for case in compared if case.p == p], p))
 
 
-def promises_kept(compared: Sequence[Compared]) -> bool:
-    """Whether both agree as promised. Speed is printed, not judged: it needs a quiet machine."""
+def within_limits(compared: Sequence[Comparison]) -> bool:
+    """Whether both agree within the limits. Speed is only printed, as it needs an idle machine."""
     known = answered(compared)
-    close = sum(one.off <= CLOSE for one in known)
+    close = sum(case.difference <= CLOSE for case in known)
     return (
         bool(known)
-        and close >= WANTED_CLOSE * len(known)
-        and all(one.off <= NEAR or is_chance(one) for one in known)
-        and not other_winners(compared)
+        and close >= MIN_CLOSE_SHARE * len(known)
+        and all(case.difference <= NEAR or is_within_spread(case) for case in known)
+        and not different_winners(compared)
     )
 
 
-def is_chance(case: Compared) -> bool:
-    """Whether SMPI's own answers are about as far apart as ours is from it."""
-    return case.spread >= case.off / 2
+def is_within_spread(case: Comparison) -> bool:
+    """Whether the spread of SMPI's own results explains the difference."""
+    return case.spread >= case.difference / 2
 
 
-def answered(compared: Iterable[Compared]) -> list[Compared]:
-    """The cases that SMPI has an answer to."""
-    return [one for one in compared if not math.isnan(one.theirs_s)]
+def answered(compared: Iterable[Comparison]) -> list[Comparison]:
+    """The cases with a result of SMPI."""
+    return [case for case in compared if not math.isnan(case.smpi_s)]
 
 
-def by_algorithm(compared: Iterable[Compared]) -> list[list[Compared]]:
-    """The cases of each algorithm, in the order of the first one."""
-    found: dict[tuple[str, int, str], list[Compared]] = {}
-    for one in compared:
-        found.setdefault((one.collective, one.p, one.algorithm), []).append(one)
-    return list(found.values())
+def by_algorithm(compared: Iterable[Comparison]) -> list[list[Comparison]]:
+    """The cases of each algorithm, in the order of their first cases."""
+    rows: dict[tuple[str, int, str], list[Comparison]] = {}
+    for case in compared:
+        rows.setdefault((case.collective, case.p, case.algorithm), []).append(case)
+    return list(rows.values())
 
 
-def times_less(rows: Iterable[Compared]) -> float:
-    """How many times less CPU time ours takes for an algorithm's cases; NaN where SMPI has no answers."""
+def speedup(rows: Iterable[Comparison]) -> float:
+    """SMPI's CPU time divided by the simulator's for an algorithm's cases; NaN if SMPI has no results."""
     known = answered(rows)
     return (
-        sum(one.theirs_cpu_s for one in known) / sum(one.ours_cpu_s for one in known) if known else math.nan
+        sum(case.smpi_cpu_s for case in known) / sum(case.simulator_cpu_s for case in known)
+        if known
+        else math.nan
     )
 
 
-def other_winners(compared: Iterable[Compared]) -> list[tuple[Compared, Compared]]:
-    """Cells in which our best algorithm is not SMPI's: (ours, SMPI's), both among what was compared.
+def different_winners(compared: Iterable[Comparison]) -> list[tuple[Comparison, Comparison]]:
+    """Configurations with different best algorithms: (the simulator's, SMPI's).
 
-    A tie in SMPI, to within what counts as close, is no difference.
+    A tie in SMPI, within the tolerance for agreement, is no difference.
     """
-    cells: dict[tuple[str, int, int, str], list[Compared]] = {}
-    for one in answered(compared):
-        cells.setdefault(one.cell, []).append(one)
-    found = []
-    for rows in cells.values():
-        ours, theirs = min(rows, key=lambda one: one.ours_s), min(rows, key=lambda one: one.theirs_s)
-        if ours.theirs_s > theirs.theirs_s * (1 + TIE):
-            found.append((ours, theirs))
-    return found
+    configurations: dict[tuple[str, int, int, str], list[Comparison]] = {}
+    for case in answered(compared):
+        configurations.setdefault(case.configuration, []).append(case)
+    different = []
+    for rows in configurations.values():
+        ours, theirs = min(rows, key=lambda case: case.simulator_s), min(rows, key=lambda case: case.smpi_s)
+        if ours.smpi_s > theirs.smpi_s * (1 + TIE):
+            different.append((ours, theirs))
+    return different
 
 
-def _line(rows: Sequence[Compared]) -> str:
+def _row(rows: Sequence[Comparison]) -> str:
     known = answered(rows)
-    close, near = (sum(one.off <= limit for one in known) for limit in (CLOSE, NEAR))
-    worst = max((one.off for one in known), default=math.nan)
-    theirs_ms, ours_ms = (
+    close, near = (sum(case.difference <= limit for case in known) for limit in (CLOSE, NEAR))
+    worst = max((case.difference for case in known), default=math.nan)
+    smpi_ms, simulator_ms = (
         1e3 * sum(times) / max(len(known), 1)
-        for times in ([one.theirs_cpu_s for one in known], [one.ours_cpu_s for one in known])
+        for times in ([case.smpi_cpu_s for case in known], [case.simulator_cpu_s for case in known])
     )
-    build_ms = 1e3 * sum(one.build_cpu_s for one in rows) / len(rows)
-    messages = max(one.messages for one in rows)
+    build_ms = 1e3 * sum(case.build_cpu_s for case in rows) / len(rows)
+    messages = max(case.messages for case in rows)
     cases = f"{len(known)}/{len(rows)}"
-    ways = "+".join(sorted({one.evaluation for one in rows}))
+    ways = "+".join(sorted({case.evaluation for case in rows}))
     return (
         f"{rows[0].algorithm:22} {cases:>9} {close:7} {near:7} {worst:8.4%} {messages:9}"
-        f" {theirs_ms:10.3f} {ours_ms:9.4f} {times_less(rows):10.0f} {build_ms:9.2f}  {ways}"
+        f" {smpi_ms:10.3f} {simulator_ms:12.4f} {speedup(rows):10.0f} {build_ms:9.2f}  {ways}"
     )
 
 
-def _print_disagreements(compared: Iterable[Compared]) -> None:
-    far = sorted((one for one in answered(compared) if one.off > CLOSE), key=lambda one: -one.off)
-    chance = sum(is_chance(one) for one in far)
-    print(
-        f"\ndisagreements above {CLOSE:.1%}: {len(far)}, of which {chance} by chance: there SMPI's own answer"
+def _print_disagreements(compared: Iterable[Comparison]) -> None:
+    far = sorted(
+        (case for case in answered(compared) if case.difference > CLOSE), key=lambda case: -case.difference
     )
-    print("moves as far with the precision of its clock, or with the seventh digit of latencies")
-    for one in far:
+    chance = sum(is_within_spread(case) for case in far)
+    print(f"\ndisagreements above {CLOSE:.1%}: {len(far)}, of which {chance} within SMPI's own spread:")
+    print("its result changes as much with its clock's precision, or with the seventh digit of latencies")
+    for case in far:
         print(
-            f"  {one.collective} {one.algorithm}, p = {one.p}, {format_size(one.bytes)}, {one.shape}"
-            f" by {one.skew_s:.3g} s: ours {one.ours_s * 1e6:.6g} us, SMPI {one.theirs_s * 1e6:.6g} us"
-            f" ({one.ours_s / one.theirs_s - 1:+.3%}, {one.evaluation}); SMPI's own answers spread over"
-            f" {one.spread:.3%}{'' if is_chance(one) else ': NOT explained'}"
+            f"  {case.collective} {case.algorithm}, p = {case.p}, {format_size(case.bytes)}, {case.shape}"
+            f" by {case.skew_s:.3g} s: simulator {case.simulator_s * 1e6:.6g} us,"
+            f" SMPI {case.smpi_s * 1e6:.6g} us"
+            f" ({case.simulator_s / case.smpi_s - 1:+.3%}, {case.evaluation}); spread of SMPI's own results"
+            f" {case.spread:.3%}{'' if is_within_spread(case) else ': NOT explained'}"
         )
 
 
-def _print_best(compared: Sequence[Compared]) -> None:
-    cells = {one.cell for one in answered(compared)}
-    others = other_winners(compared)
-    same = len(cells) - len(others)
-    print(f"\nbest algorithm: the same one, or one that ties with it, in {same} of {len(cells)} cells")
+def _print_best(compared: Sequence[Comparison]) -> None:
+    configurations = {case.configuration for case in answered(compared)}
+    others = different_winners(compared)
+    same = len(configurations) - len(others)
+    print(f"\nbest algorithm: the same or a tie in {same} of {len(configurations)} configurations")
     for ours, theirs in others:
         where = f"{ours.collective}, p = {ours.p}, {format_size(ours.bytes)}, {ours.shape}"
         print(
-            f"  {where}: ours {ours.algorithm}"
-            f" ({ours.ours_s * 1e6:.6g} us, in SMPI {ours.theirs_s * 1e6:.6g} us), SMPI {theirs.algorithm}"
-            f" ({theirs.ours_s * 1e6:.6g} us, in SMPI {theirs.theirs_s * 1e6:.6g} us)"
+            f"  {where}: simulator {ours.algorithm}"
+            f" ({ours.simulator_s * 1e6:.6g} us, in SMPI {ours.smpi_s * 1e6:.6g} us), SMPI {theirs.algorithm}"
+            f" ({theirs.simulator_s * 1e6:.6g} us, in SMPI {theirs.smpi_s * 1e6:.6g} us)"
         )
 
 
-def _print_missing(compared: Iterable[Compared]) -> None:
+def _print_missing(compared: Iterable[Comparison]) -> None:
     print("\nnot compared on all cases:")
     for rows in by_algorithm(compared):
         known = answered(rows)
-        reasons = sorted({one.lost for one in rows if one.lost})
+        reasons = sorted({case.lost for case in rows if case.lost})
         if len(known) < len(rows):
             why = "; ".join(reasons) or "SMPI's budget of CPU time was spent"
             who = f"{rows[0].collective} {rows[0].algorithm}, p = {rows[0].p}"
             print(f"  {who}: {len(known)} of {len(rows)}: {why}")
 
 
-def _sum(compared: Sequence[Compared], p: int) -> str:
+def _sum(compared: Sequence[Comparison], p: int) -> str:
     known = answered(compared)
     if not known:
         return f"p = {p}: nothing was compared"
-    close, near = (sum(one.off <= limit for one in known) for limit in (CLOSE, NEAR))
-    rows = [one for one in by_algorithm(compared) if answered(one)]
-    ratios = {f"{one[0].collective} {one[0].algorithm}": times_less(one) for one in rows}
+    close, near = (sum(case.difference <= limit for case in known) for limit in (CLOSE, NEAR))
+    rows = [case for case in by_algorithm(compared) if answered(case)]
+    ratios = {f"{cases[0].collective} {cases[0].algorithm}": speedup(cases) for cases in rows}
     least = min(ratios, key=lambda name: ratios[name])
-    # one average case of each algorithm: the expensive ones were asked for fewer
-    mixed = _mean_cost(rows, "theirs_cpu_s") / _mean_cost(rows, "ours_cpu_s")
+    # case average case of each algorithm: the expensive algorithms have fewer cases
+    mixed = _mean_cost(rows, "smpi_cpu_s") / _mean_cost(rows, "simulator_cpu_s")
     return (
         f"p = {p}: {close / len(known):.2%} of {len(known)} cases within {CLOSE:.1%},"
-        f" {near / len(known):.2%} within {NEAR:.0%}; CPU time over all algorithms {mixed:.0f} times less"
-        f" (wanted at p = {LARGE}: {WANTED_FASTER}), least {ratios[least]:.0f} times (wanted:"
-        f" {WANTED_FASTER_EACH}), {least}"
+        f" {near / len(known):.2%} within {NEAR:.0%}; speedup over all algorithms {mixed:.0f}"
+        f" (expected at p = {LARGE}: {EXPECTED_SPEEDUP}), least {ratios[least]:.0f} (expected:"
+        f" {EXPECTED_SPEEDUP_EACH}), {least}"
     )
 
 
-def _mean_cost(rows: Sequence[Sequence[Compared]], what: str) -> float:
+def _mean_cost(rows: Sequence[Sequence[Comparison]], field: str) -> float:
     return sum(
-        sum(getattr(one, what) for one in answered(algorithm)) / len(answered(algorithm))
+        sum(getattr(case, field) for case in answered(algorithm)) / len(answered(algorithm))
         for algorithm in rows
     )

@@ -1,53 +1,199 @@
 #include "algorithms/allgather.hpp"
 
+#include "algorithms/exchange.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace offbeat::algorithms::allgather {
+
+using schedule::Rank;
+using schedule::Request;
+using schedule::Span;
+using schedule::Vertex;
+
+namespace {
+
+void copy_own_block(Rank &rank) {
+    rank.copy(block(rank.output(), rank.id, rank.call.count), rank.input());
+}
+
+} // namespace
+
+void pair(Rank &rank, const Parameters & /*parameters*/) {
+    if (!is_power_of_two(rank.p))
+        throw std::invalid_argument("allgather by pairs needs a power of two of ranks; " +
+                                    std::to_string(rank.p) + " is not one");
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step) {
+        const int peer = rank.id ^ step;
+        rank.sendrecv(peer, rank.input(), peer, block(rank.output(), peer, rank.call.count));
+    }
+}
+
+void direct_stepwise(Rank &rank, const Parameters & /*parameters*/) {
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step) {
+        const int from = neighbour(rank, -step);
+        rank.sendrecv(neighbour(rank, step), rank.input(), from, block(rank.output(), from, rank.call.count));
+    }
+}
+
+void direct_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step) {
+        const int from = neighbour(rank, step);
+        rank.irecv(from, block(rank.output(), from, rank.call.count));
+    }
+    for (int step = 1; step < rank.p; ++step)
+        rank.isend(neighbour(rank, step), rank.input());
+}
+
+void two_proc(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.p != 2)
+        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+    const int other = 1 - rank.id;
+    rank.sendrecv(other, rank.input(), other, block(rank.output(), other, rank.call.count));
+    copy_own_block(rank);
+}
+
+namespace {
+
+/** The block of the rank at a distance from this one. */
+Span block_of_neighbour(const Rank &rank, int distance) {
+    return block(rank.output(), neighbour(rank, distance), rank.call.count);
+}
+
+/** Pairs (even rank, next rank) exchange their own blocks. Then each rank exchanges the two blocks that it
+ * received last, with its other neighbour and with this one in turn. */
+void neighbor_exchange(Rank &rank) {
+    const int64_t n = rank.call.count;
+    const Span output = rank.output();
+    const int forward = rank.id % 2 == 0 ? 1 : -1;
+    const int neighbors[] = {neighbour(rank, forward), neighbour(rank, -forward)};
+    rank.copy(block(output, rank.id, n), rank.input());
+    rank.sendrecv(neighbors[0], block(output, rank.id, n), neighbors[0], block(output, neighbors[0], n));
+    const int own_pair = rank.id / 2 * 2;
+    int last = own_pair; // the pair of blocks to send next
+    for (int step = 1; step < rank.p / 2; ++step) {
+        const int pairs_off = (step + 1) / 2 * (step % 2 == 0 ? forward : -forward);
+        const int next = (own_pair + 2 * pairs_off + rank.p) % rank.p;
+        const int neighbor = neighbors[step % 2];
+        rank.sendrecv(neighbor, blocks(output, last, 2, n), neighbor, blocks(output, next, 2, n));
+        last = next;
+    }
+}
+
+} // namespace
+
+void ring(Rank &rank, const Parameters & /*parameters*/) {
+    const int next = neighbour(rank, 1);
+    const int previous = neighbour(rank, -1);
+    rank.copy(block_of_neighbour(rank, 0), rank.input());
+    for (int step = 1; step < rank.p; ++step)
+        rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
+}
+
+void ring_preposted(Rank &rank, const Parameters & /*parameters*/) {
+    rank.copy(block_of_neighbour(rank, 0), rank.input());
+    std::vector<Request> receives;
+    for (int step = 1; step < rank.p; ++step)
+        receives.push_back(rank.irecv(neighbour(rank, -1), block_of_neighbour(rank, -step)));
+    for (int step = 1; step < rank.p; ++step) {
+        const Request sent = rank.isend(neighbour(rank, 1), block_of_neighbour(rank, 1 - step));
+        rank.wait({receives[static_cast<size_t>(step - 1)], sent});
+    }
+}
+
+void ring_tasks(Rank &rank, const Parameters & /*parameters*/) {
+    const int64_t n = rank.call.count;
+    Span sending = rank.scratch(n);
+    Span receiving = rank.scratch(n);
+    rank.copy(block_of_neighbour(rank, 0), rank.input());
+    rank.copy(sending, rank.input());
+    Vertex copied = rank.current_vertex(); // after this, the last received block has left its buffer
+    for (int step = 1; step < rank.p; ++step) {
+        const Request sent = rank.isend(neighbour(rank, 1), sending);
+        const Request received = rank.irecv(neighbour(rank, -1), receiving);
+        const Vertex both = rank.vertex_after({sent, received}, {copied});
+        copied = rank.vertex_after({received});
+        rank.continue_at(copied);
+        rank.copy(block_of_neighbour(rank, -step), receiving);
+        rank.continue_at(both);
+        std::swap(sending, receiving);
+    }
+}
+
+void openmpi_neighbor_exchange(Rank &rank, const Parameters &parameters) {
+    if (rank.p % 2 == 0)
+        neighbor_exchange(rank);
+    else
+        ring(rank, parameters);
+}
+
+void simgrid_neighbor_exchange(Rank &rank, const Parameters &parameters) {
+    if (rank.p % 2 == 0)
+        neighbor_exchange(rank);
+    else
+        direct_stepwise(rank, parameters);
+}
+
+} // namespace offbeat::algorithms::allgather
+
 namespace offbeat::algorithms {
 
 using schedule::Collective;
 
 std::vector<Algorithm> allgather_algorithms() {
-    constexpr Collective ag = Collective::allgather;
-    const std::vector<Parameter> radix = {{"k", 2, 2}};
-    const std::vector<Parameter> exchange = {{"k", 2, 2}, {"single_phase_recv", 0, 0}};
-    return {
-        {ag, "openmpi", "linear", allgather::openmpi_gather_bcast},
-        {ag, "openmpi", "bruck", allgather::bruck, {}, false, true},
-        {ag, "openmpi", "recursive_doubling", allgather::openmpi_recursive_doubling, {}, false, true},
-        {ag, "openmpi", "ring", allgather::ring, {}, false, true},
-        {ag, "openmpi", "neighbor", allgather::openmpi_neighbor_exchange, {}, false, true},
-        {ag, "openmpi", "two_proc", allgather::two_proc, {}, false, true},
-        {ag, "openmpi", "sparbit", allgather::sparbit, {}, false, true},
-
-        {ag, "mpich", "brucks", allgather::bruck, {}, false, true},
-        {ag, "mpich", "k_brucks", allgather::bruck_radix, radix, false, true},
-        {ag, "mpich", "recursive_doubling", allgather::mpich_recursive_doubling, {}, false, true},
-        {ag, "mpich", "ring", allgather::ring, {}, false, true},
-        {ag, "mpich", "recexch_doubling", allgather::exchange_doubling, exchange, false, true},
-        {ag, "mpich", "recexch_halving", allgather::exchange_halving, exchange, false, true},
-        {ag, "mpich", "nb(sched_ring)", allgather::ring, {}, false, true},
-        {ag, "mpich", "nb(sched_brucks)", allgather::bruck, {}, false, true},
-        {ag, "mpich", "nb(sched_recursive_doubling)", allgather::mpich_recursive_doubling, {}, false, true},
-        {ag, "mpich", "nb(tsp_ring)", allgather::ring_tasks, {}, false, true},
-        {ag, "mpich", "nb(tsp_brucks)", allgather::bruck_tasks, radix, false, true},
-        {ag, "mpich", "nb(tsp_recexch_doubling)", allgather::exchange_doubling_tasks, radix, false, true},
-        {ag, "mpich", "nb(tsp_recexch_halving)", allgather::exchange_halving_tasks, radix, false, true},
-
-        {ag, "simgrid", "2dmesh", allgather::mesh_2d, {}, false, true},
-        {ag, "simgrid", "3dmesh", allgather::mesh_3d, {}, false, true},
-        {ag, "simgrid", "bruck", allgather::bruck, {}, false, true},
-        {ag, "simgrid", "GB", allgather::simgrid_gather_bcast, {}, false, true},
-        {ag, "simgrid", "loosely_lr", allgather::nodes_loose_ring, {}, false, true},
-        {ag, "simgrid", "NTSLR", allgather::ring, {}, false, true},
-        {ag, "simgrid", "NTSLR_NB", allgather::ring_receives_first, {}, false, true},
-        {ag, "simgrid", "pair", allgather::pair, {}, false, true},
-        {ag, "simgrid", "rdb", allgather::recursive_doubling, {}, false, true},
-        {ag, "simgrid", "rhv", allgather::recursive_halving, {}, false, true},
-        {ag, "simgrid", "ring", allgather::to_all_in_steps, {}, false, true},
-        {ag, "simgrid", "SMP_NTS", allgather::nodes_ring, {}, false, true},
-        {ag, "simgrid", "smp_simple", allgather::nodes_simple, {}, false, true},
-        {ag, "simgrid", "spreading_simple", allgather::to_all_at_once, {}, false, true},
-        {ag, "simgrid", "ompi_neighborexchange", allgather::simgrid_neighbor_exchange, {}, false, true},
-        {ag, "simgrid", "mvapich2_smp", allgather::nodes_mvapich},
-    };
+    using namespace allgather;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::allgather, "openmpi",
+               {
+                   {"linear", openmpi_gather_bcast},
+                   {"bruck", bruck, scales},
+                   {"recursive_doubling", openmpi_recursive_doubling, scales},
+                   {"ring", ring, scales},
+                   {"neighbor", openmpi_neighbor_exchange, scales},
+                   {"two_proc", two_proc, scales},
+                   {"sparbit", sparbit, scales},
+               });
+    add_family(list, Collective::allgather, "mpich",
+               {
+                   {"brucks", bruck, scales},
+                   {"k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
+                   {"recursive_doubling", mpich_recursive_doubling, scales},
+                   {"ring", ring, scales},
+                   {"recexch_doubling", exchange_doubling, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
+                   {"recexch_halving", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
+                   {"nb(sched_ring)", ring, scales},
+                   {"nb(sched_brucks)", bruck, scales},
+                   {"nb(sched_recursive_doubling)", mpich_recursive_doubling, scales},
+                   {"nb(tsp_ring)", ring_tasks, scales},
+                   {"nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}}, scales},
+                   {"nb(tsp_recexch_doubling)", exchange_doubling_tasks, {{"k", 2, 2}}, scales},
+                   {"nb(tsp_recexch_halving)", exchange_halving_tasks, {{"k", 2, 2}}, scales},
+               });
+    add_family(list, Collective::allgather, "simgrid",
+               {
+                   {"2dmesh", mesh_2d, scales},
+                   {"3dmesh", mesh_3d, scales},
+                   {"bruck", bruck, scales},
+                   {"GB", simgrid_gather_bcast, scales},
+                   {"loosely_lr", nodes_loose_ring, scales},
+                   {"NTSLR", ring, scales},
+                   {"NTSLR_NB", ring_preposted, scales},
+                   {"pair", pair, scales},
+                   {"rdb", recursive_doubling, scales},
+                   {"rhv", recursive_halving, scales},
+                   {"ring", direct_stepwise, scales},
+                   {"SMP_NTS", nodes_ring, scales},
+                   {"smp_simple", nodes_simple, scales},
+                   {"spreading_simple", direct_nonblocking, scales},
+                   {"ompi_neighborexchange", simgrid_neighbor_exchange, scales},
+                   {"mvapich2_smp", nodes_mvapich},
+               });
+    return list;
 }
 
 } // namespace offbeat::algorithms

@@ -1,104 +1,193 @@
 #include "algorithms/allreduce.hpp"
 
+#include "algorithms/exchange.hpp"
+#include "algorithms/folding.hpp"
+#include "algorithms/openmpi_choice.hpp"
+#include "algorithms/reduce.hpp"
+#include "algorithms/subcall.hpp"
+
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
 
-namespace offbeat::algorithms {
+namespace offbeat::algorithms::allreduce {
+
+using namespace schedule;
 
 namespace {
 
-using namespace allreduce;
-
-constexpr auto collective = schedule::Collective::allreduce;
-constexpr bool ordered = true;
-constexpr bool not_always = false; /**< but where the operation doesn't commute, if it can */
-constexpr bool scales = true;
-
-std::vector<Algorithm> openmpi() {
-    return {
-        {collective, "openmpi", "basic_linear", openmpi_linear, {}, ordered, scales},
-        {collective, "openmpi", "nonoverlapping", openmpi_nonoverlapping},
-        {collective, "openmpi", "recursive_doubling", recursive_doubling, {}, ordered, scales},
-        {collective, "openmpi", "ring", openmpi_ring},
-        {collective, "openmpi", "segmented_ring", openmpi_segmented_ring, {{"segment", 0, 0}}},
-        {collective, "openmpi", "rabenseifner", openmpi_rabenseifner},
-    };
+/** A reduce to rank 0. */
+Subcall reduce_to_first(Rank &rank) {
+    return {Collective::reduce, 0, rank.call.count, rank.input(), rank.output()};
 }
 
-/** MPICH 5, with its default values. Its topology-aware trees are missing; buffer_per_child makes no
- * difference to the blocking tree, which receives from one child at a time. */
-std::vector<Algorithm> mpich() {
-    const Parameter k{"k", 2, 2};
-    const Parameter single_phase{"single_phase_recv", 0, 0};
-    const Parameter chunk_size{"chunk_size", 0, 0};
-    const Parameter buffer_per_child{"buffer_per_child", 0, 0};
-    const std::vector<Parameter> of_tree = {{"tree_type", 1, 0}, {"k", 2, 1}, chunk_size, buffer_per_child};
-    const std::vector<Parameter> of_tasks = {{"tree_type", 0, 0}, {"k", 2, 1}, chunk_size, buffer_per_child};
-    return {
-        {collective, "mpich", "nb(sched_naive)", mpich_scheduled_naive},
-        {collective, "mpich", "nb(sched_smp)", mpich_scheduled_nodes},
-        {collective, "mpich", "nb(sched_recursive_doubling)", recursive_doubling, {}, ordered, scales},
-        {collective, "mpich", "nb(sched_reduce_scatter_allgather)", mpich_scheduled_halving},
-        {collective,
-         "mpich",
-         "nb(tsp_recexch_single_buffer)",
-         task_exchange_single_buffer,
-         {k},
-         not_always,
-         scales},
-        {collective,
-         "mpich",
-         "nb(tsp_recexch_multiple_buffer)",
-         task_exchange_multiple_buffer,
-         {k},
-         not_always,
-         scales},
-        {collective, "mpich", "nb(tsp_tree)", task_tree, of_tasks},
-        {collective, "mpich", "nb(tsp_ring)", mpich_task_ring},
-        {collective,
-         "mpich",
-         "nb(tsp_recexch_reduce_scatter_recexch_allgatherv)",
-         task_exchange_halving,
-         {k}},
-        {collective, "mpich", "smp", mpich_nodes},
-        {collective, "mpich", "recursive_doubling", recursive_doubling, {}, ordered, scales},
-        {collective, "mpich", "recursive_multiplying", recursive_multiplying, {k}, not_always, scales},
-        {collective, "mpich", "reduce_scatter_allgather", mpich_halving},
-        {collective, "mpich", "tree", mpich_tree, of_tree},
-        {collective, "mpich", "recexch", recursive_exchange, {k, single_phase}, ordered, scales},
-        {collective, "mpich", "ring", mpich_ring},
-        {collective, "mpich", "k_reduce_scatter_allgather", exchange_halving, {k, single_phase}},
-    };
-}
-
-/** Those of SMPI, whose calls of other collectives are its defaults. */
-std::vector<Algorithm> simgrid() {
-    return {
-        {collective, "simgrid", "lr", simgrid_ring},
-        {collective, "simgrid", "rab1", halving_then_allgather},
-        {collective, "simgrid", "rab2", alltoall_then_allgather},
-        {collective, "simgrid", "rab_rdb", halving_remainder_last},
-        {collective, "simgrid", "rdb", recursive_doubling, {}, ordered, scales},
-        {collective, "simgrid", "smp_binomial", smp_binomial, {}, not_always, scales},
-        {collective, "simgrid", "smp_binomial_pipeline", smp_binomial_pipeline},
-        {collective, "simgrid", "smp_rdb", smp_doubling, {}, not_always, scales},
-        {collective, "simgrid", "smp_rsag", smp_ring},
-        {collective, "simgrid", "smp_rsag_lr", smp_ring_remainder_last},
-        {collective, "simgrid", "smp_rsag_rab", smp_halving},
-        {collective, "simgrid", "redbcast", reduce_then_bcast, {}, not_always, scales},
-        {collective, "simgrid", "ompi_ring_segmented", simgrid_segmented_ring},
-        {collective, "simgrid", "mvapich2_rs", mvapich_halving},
-        {collective, "simgrid", "mvapich2_two_level", mvapich_two_level},
-        {collective, "simgrid", "rab", rabenseifner_own},
-    };
+/** A bcast from rank 0. */
+Subcall bcast_from_first(Rank &rank) {
+    return {Collective::bcast, 0, rank.call.count, {}, rank.output()};
 }
 
 } // namespace
 
+void openmpi_linear(Rank &rank, const Parameters & /*parameters*/) {
+    run(rank, everyone(rank), reduce_to_first(rank), "openmpi", "linear");
+    run(rank, everyone(rank), bcast_from_first(rank), "openmpi", "basic_linear");
+}
+
+void openmpi_nonoverlapping(Rank &rank, const Parameters & /*parameters*/) {
+    run_openmpi_choice(rank, everyone(rank), reduce_to_first(rank));
+    run_openmpi_choice(rank, everyone(rank), bcast_from_first(rank));
+}
+
+void reduce_then_bcast(Rank &rank, const Parameters & /*parameters*/) {
+    reduce_then_bcast_part(rank, rank.input(), rank.output());
+}
+
+void reduce_then_bcast_part(Rank &rank, Span input, Span output) {
+    const Subcall reduce{Collective::reduce, 0, output.length, input, output};
+    run(rank, everyone(rank), reduce, [](Rank &inner) { reduce::linear_nonblocking(inner, Parameters({})); });
+    const Subcall bcast{Collective::bcast, 0, output.length, {}, output};
+    run(rank, everyone(rank), bcast, "simgrid", "binomial_tree");
+}
+
+namespace {
+
+/** A copy of the input, repeated up to `length` elements. */
+Span padded_input(Rank &rank, int64_t length) {
+    const Span padded = rank.scratch(length);
+    for (int64_t filled = 0; filled < length; filled += rank.call.count) {
+        const int64_t more = std::min(rank.call.count, length - filled);
+        rank.copy(padded.part(filled, more), rank.input().part(0, more));
+    }
+    return padded;
+}
+
+/** SMPI's default allgather: every rank sends its block, which is in place, to every other rank. */
+void allgather_in_place(Rank &rank, Span all, int64_t length) {
+    for (int other = 0; other < rank.p; ++other) {
+        if (other == rank.id)
+            continue;
+        rank.isend(other, block(all, rank.id, length), 1);
+        rank.irecv(other, block(all, other, length), 1);
+    }
+    rank.wait_all();
+}
+
+/** SMPI's default alltoall: Open MPI's choice, with SimGrid's most similar algorithms. */
+void alltoall(Rank &rank, Span input, Span output, int64_t length) {
+    Call call = rank.call;
+    call.collective = Collective::alltoall;
+    call.count = length;
+    const std::string_view choice = openmpi_choice(call);
+    const Subcall subcall{Collective::alltoall, 0, length, input, output};
+    run(rank, everyone(rank), subcall, "simgrid",
+        choice == "pairwise"         ? "pair"
+        : choice == "modified_bruck" ? "bruck"
+                                     : "basic_linear");
+}
+
+} // namespace
+
+void halving_then_allgather(Rank &rank, const Parameters & /*parameters*/) {
+    if (!is_power_of_two(rank.p))
+        throw std::invalid_argument("rab1 needs a power of two of ranks");
+    const int64_t count = rank.call.count;
+    const bool divides = count % rank.p == 0;
+    const int64_t length = divides ? count / rank.p : (count + rank.p) / rank.p;
+    if (divides)
+        copy_input_to_output(rank);
+    const Span all = divides ? rank.output() : padded_input(rank, length * rank.p);
+    const auto rounds = halve_blocks(fold(rank, Keep::odd), Distances::shrinking,
+                                     [&](int64_t number) { return number * length; });
+    reduce_by_halves(rank, rounds, all, rank.scratch(length * rank.p));
+    allgather_in_place(rank, all, length);
+    if (!divides)
+        rank.copy(rank.output(), all.part(0, count));
+}
+
+void alltoall_then_allgather(Rank &rank, const Parameters & /*parameters*/) {
+    const int64_t count = rank.call.count;
+    const bool divides = count % rank.p == 0;
+    const int64_t length = divides ? count / rank.p : count < rank.p ? rank.p : (count + rank.p) / rank.p;
+    const Span received = rank.scratch(length * rank.p);
+    alltoall(rank, divides ? rank.input() : padded_input(rank, length * rank.p), received, length);
+    const Span all = divides ? rank.output() : rank.scratch(length * rank.p);
+    const Span mine = block(all, rank.id, length);
+    copy_some(rank, mine, block(received, 0, length));
+    for (int other = 1; other < rank.p; ++other)
+        reduce_some(rank, mine, block(received, other, length));
+    allgather_in_place(rank, all, length);
+    if (!divides)
+        rank.copy(rank.output(), all.part(0, count));
+}
+
+void mpich_scheduled_naive(Rank &rank, const Parameters & /*parameters*/) {
+    run(rank, everyone(rank), reduce_to_first(rank), "mpich", "nb(sched_smp)");
+    run(rank, everyone(rank), bcast_from_first(rank), "mpich", "nb(sched_smp)");
+}
+
+} // namespace offbeat::algorithms::allreduce
+
+namespace offbeat::algorithms {
+
+using schedule::Collective;
+
+/** MPICH's topology-aware trees are missing. Its buffer_per_child makes no difference to the blocking tree,
+ * which receives from one child at a time. Where SimGrid's algorithms call other collectives, they call
+ * SMPI's defaults. */
 std::vector<Algorithm> allreduce_algorithms() {
-    std::vector<Algorithm> list = openmpi();
-    std::ranges::copy(mpich(), std::back_inserter(list));
-    std::ranges::copy(simgrid(), std::back_inserter(list));
+    using namespace allreduce;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::allreduce, "openmpi",
+               {
+                   {"basic_linear", openmpi_linear, ordered | scales},
+                   {"nonoverlapping", openmpi_nonoverlapping},
+                   {"recursive_doubling", recursive_doubling, ordered | scales},
+                   {"ring", openmpi_ring},
+                   {"segmented_ring", openmpi_segmented_ring, {{"segment", 0}}},
+                   {"rabenseifner", openmpi_rabenseifner},
+               });
+    add_family(
+        list, Collective::allreduce, "mpich",
+        {
+            {"nb(sched_naive)", mpich_scheduled_naive},
+            {"nb(sched_smp)", mpich_scheduled_nodes},
+            {"nb(sched_recursive_doubling)", recursive_doubling, ordered | scales},
+            {"nb(sched_reduce_scatter_allgather)", mpich_scheduled_halving},
+            {"nb(tsp_recexch_single_buffer)", task_exchange_single_buffer, {{"k", 2, 2}}, scales},
+            {"nb(tsp_recexch_multiple_buffer)", task_exchange_multiple_buffer, {{"k", 2, 2}}, scales},
+            {"nb(tsp_tree)",
+             task_tree,
+             {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
+            {"nb(tsp_ring)", mpich_task_ring},
+            {"nb(tsp_recexch_reduce_scatter_recexch_allgatherv)", task_exchange_halving, {{"k", 2, 2}}},
+            {"smp", mpich_nodes},
+            {"recursive_doubling", recursive_doubling, ordered | scales},
+            {"recursive_multiplying", recursive_multiplying, {{"k", 2, 2}}, scales},
+            {"reduce_scatter_allgather", mpich_halving},
+            {"tree", mpich_tree, {{"tree_type", 1}, {"k", 2, 1}, {"chunk_size", 0}, {"buffer_per_child", 0}}},
+            {"recexch", recursive_exchange, {{"k", 2, 2}, {"single_phase_recv", 0}}, ordered | scales},
+            {"ring", mpich_ring},
+            {"k_reduce_scatter_allgather", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}},
+        });
+    add_family(list, Collective::allreduce, "simgrid",
+               {
+                   {"lr", simgrid_ring},
+                   {"rab1", halving_then_allgather},
+                   {"rab2", alltoall_then_allgather},
+                   {"rab_rdb", halving_remainder_last},
+                   {"rdb", recursive_doubling, ordered | scales},
+                   {"smp_binomial", smp_binomial, scales},
+                   {"smp_binomial_pipeline", smp_binomial_pipeline},
+                   {"smp_rdb", smp_doubling, scales},
+                   {"smp_rsag", smp_ring},
+                   {"smp_rsag_lr", smp_ring_remainder_last},
+                   {"smp_rsag_rab", smp_halving},
+                   {"redbcast", reduce_then_bcast, scales},
+                   {"ompi_ring_segmented", simgrid_segmented_ring},
+                   {"mvapich2_rs", mvapich_halving},
+                   {"mvapich2_two_level", mvapich_two_level},
+                   {"rab", rabenseifner},
+               });
     return list;
 }
 

@@ -1,8 +1,9 @@
 #include "algorithms/allreduce.hpp"
-#include "algorithms/composed.hpp"
+#include "algorithms/bcast.hpp"
 #include "algorithms/exchange.hpp"
 #include "algorithms/folding.hpp"
 #include "algorithms/reduce.hpp"
+#include "algorithms/subcall.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -14,12 +15,12 @@ using namespace schedule;
 
 namespace {
 
-/** As SimGrid sees nodes: runs of so many ranks. */
+/** Nodes as SimGrid numbers them: runs of `length` consecutive ranks. */
 struct Runs {
-    int length; /**< ranks in a node */
+    int length;
     int nodes;
     Group node;    /**< of this rank */
-    Group leaders; /**< the first ranks of all nodes; me is -1 where this rank is none */
+    Group leaders; /**< the first ranks of all nodes; me is -1 if this rank is no leader */
 };
 
 Runs runs_of(const Rank &rank, const std::string &name) {
@@ -38,8 +39,8 @@ Runs runs_of(const Rank &rank, const std::string &name) {
     return runs;
 }
 
-/** To the first rank of a group, in place, a partner after the other from the nearest on. */
-void reduce_up(Rank &rank, const Group &group, Span data) {
+/** A binomial reduce to the first rank of a group, in place, the nearest partner first. */
+void reduce_to_first(Rank &rank, const Group &group, Span data) {
     const Span incoming = rank.scratch(data.length);
     for (int distance = 1; distance < group.p; distance *= 2) {
         if (group.me & distance) {
@@ -53,8 +54,8 @@ void reduce_up(Rank &rank, const Group &group, Span data) {
     }
 }
 
-/** From the first rank of a group, the farthest partner first. */
-void bcast_down(Rank &rank, const Group &group, Span data) {
+/** A binomial bcast from the first rank of a group, the farthest partner first. */
+void bcast_from_first(Rank &rank, const Group &group, Span data) {
     int distance = 1;
     while (distance < group.p && !(group.me & distance))
         distance *= 2;
@@ -65,93 +66,94 @@ void bcast_down(Rank &rank, const Group &group, Span data) {
             rank.send(group.rank(group.me + distance), data);
 }
 
-/** Something in place between the leaders. */
+/** An allreduce of the leaders, in place. */
 void between_leaders(Rank &rank, const Group &leaders, const std::function<void(Rank &)> &in_place) {
-    if (!leaders.has_me())
+    if (!leaders.contains_me())
         return;
-    const Part part{Collective::allreduce, 0, rank.call.count, rank.output(), rank.output()};
-    run(rank, leaders, part, in_place);
+    const Subcall subcall{Collective::allreduce, 0, rank.call.count, rank.output(), rank.output()};
+    run(rank, leaders, subcall, in_place);
 }
 
 void refuse_remainder(const Rank &rank, const Runs &runs, const std::string &name) {
     if (rank.call.count % runs.nodes != 0)
         throw std::invalid_argument(
-            name + " leaves elements out unless their number is a multiple of the nodes' (" +
+            name + " omits elements unless their number is a multiple of the number of nodes (" +
             std::to_string(rank.call.count) + ", " + std::to_string(runs.nodes) + ")");
 }
 
+/** A reduce in each node, an allreduce of the leaders, a bcast in each node. */
 void smp(Rank &rank, const Runs &runs, const std::function<void(Rank &)> &in_place) {
-    copy_in(rank);
-    reduce_up(rank, runs.node, rank.output());
+    copy_input_to_output(rank);
+    reduce_to_first(rank, runs.node, rank.output());
     between_leaders(rank, runs.leaders, in_place);
-    bcast_down(rank, runs.node, rank.output());
+    bcast_from_first(rank, runs.node, rank.output());
 }
 
 } // namespace
 
-void smp_binomial(Rank &rank, const Parameters & /*none*/) {
+void smp_binomial(Rank &rank, const Parameters & /*parameters*/) {
     const Runs runs = runs_of(rank, "smp_binomial");
     smp(rank, runs, [](Rank &leader) {
-        reduce_up(leader, everyone(leader), leader.output());
-        bcast_down(leader, everyone(leader), leader.output());
+        reduce_to_first(leader, everyone(leader), leader.output());
+        bcast_from_first(leader, everyone(leader), leader.output());
     });
 }
 
-void smp_binomial_pipeline(Rank &rank, const Parameters & /*none*/) {
+void smp_binomial_pipeline(Rank &rank, const Parameters & /*parameters*/) {
     constexpr int64_t chunk_elements = 4096;
     const Runs runs = runs_of(rank, "smp_binomial_pipeline");
     const int64_t chunk = std::min(chunk_elements, rank.call.count);
     if (chunk == 0)
         throw std::invalid_argument("smp_binomial_pipeline divides by zero without elements");
     if (rank.call.count % chunk != 0)
-        throw std::invalid_argument("smp_binomial_pipeline leaves out what remains after whole chunks of " +
-                                    std::to_string(chunk) + " elements (of " +
-                                    std::to_string(rank.call.count) + ")");
-    copy_in(rank);
+        throw std::invalid_argument(
+            "smp_binomial_pipeline omits the elements after the last whole chunk of " +
+            std::to_string(chunk) + " elements (of " + std::to_string(rank.call.count) + ")");
+    copy_input_to_output(rank);
     const int64_t chunks = rank.call.count / chunk;
     const auto in_stage = [&](int64_t index) { return index >= 0 && index < chunks; };
     const auto piece = [&](int64_t index) { return rank.output().part(index * chunk, chunk); };
-    const bool leads = runs.leaders.has_me();
+    const bool leads = runs.leaders.contains_me();
     for (int64_t phase = 0; phase < chunks + 3; ++phase) {
         if (in_stage(phase))
-            reduce_up(rank, runs.node, piece(phase));
+            reduce_to_first(rank, runs.node, piece(phase));
         if (leads && in_stage(phase - 1))
-            reduce_up(rank, runs.leaders, piece(phase - 1));
+            reduce_to_first(rank, runs.leaders, piece(phase - 1));
         if (leads && in_stage(phase - 2))
-            bcast_down(rank, runs.leaders, piece(phase - 2));
+            bcast_from_first(rank, runs.leaders, piece(phase - 2));
         if (in_stage(phase - 3))
-            bcast_down(rank, runs.node, piece(phase - 3));
+            bcast_from_first(rank, runs.node, piece(phase - 3));
     }
 }
 
-void smp_doubling(Rank &rank, const Parameters & /*none*/) {
-    smp(rank, runs_of(rank, "smp_rdb"), double_in_place);
+void smp_doubling(Rank &rank, const Parameters & /*parameters*/) {
+    smp(rank, runs_of(rank, "smp_rdb"), recursive_doubling_in_place);
 }
 
-void smp_ring(Rank &rank, const Parameters & /*none*/) {
+void smp_ring(Rank &rank, const Parameters & /*parameters*/) {
     const Runs runs = runs_of(rank, "smp_rsag");
     refuse_remainder(rank, runs, "smp_rsag");
     smp(rank, runs,
         [](Rank &leader) { ring_in_place(leader, Blocks::equal(leader.call.count / leader.p, leader.p)); });
 }
 
-void smp_ring_remainder_last(Rank &rank, const Parameters & /*none*/) {
+void smp_ring_remainder_last(Rank &rank, const Parameters & /*parameters*/) {
     const Runs runs = runs_of(rank, "smp_rsag_lr");
     if (rank.call.count > 0 && rank.call.count < runs.nodes)
         throw std::invalid_argument(
-            "smp_rsag_lr adds elements up more than once where there are fewer than nodes");
+            "smp_rsag_lr adds elements more than once if there are fewer elements than nodes");
     smp(rank, runs,
         [](Rank &leader) { ring_in_place(leader, Blocks::remainder_last(leader.call.count, leader.p)); });
 }
 
-void smp_halving(Rank &rank, const Parameters & /*none*/) {
+void smp_halving(Rank &rank, const Parameters & /*parameters*/) {
     if (!is_power_of_two(rank.p))
-        throw std::invalid_argument("smp_rsag_rab runs on a power of two of ranks only");
+        throw std::invalid_argument("smp_rsag_rab needs a power of two of ranks");
     const Runs runs = runs_of(rank, "smp_rsag_rab");
     refuse_remainder(rank, runs, "smp_rsag_rab");
     if (runs.nodes > 1 && rank.call.count / runs.nodes % 2 != 0)
         throw std::invalid_argument(
-            "smp_rsag_rab leaves an element of every node's out where a node has an odd number (" +
+            "smp_rsag_rab omits an element of every node if a node's number of elements is odd (" +
             std::to_string(rank.call.count / runs.nodes) + ")");
     smp(rank, runs, [](Rank &leader) {
         const Folding folding = fold(leader, Keep::even);
@@ -161,41 +163,25 @@ void smp_halving(Rank &rank, const Parameters & /*none*/) {
     });
 }
 
-void mvapich_two_level(Rank &rank, const Parameters & /*none*/) {
+void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
     if (rank.call.count == 0)
         return;
-    copy_in(rank);
-    const Part part{Collective::allreduce, 0, rank.call.count, rank.output(), rank.output()};
-    run(rank, same_node(rank), part, [](Rank &member) {
+    copy_input_to_output(rank);
+    const Subcall subcall{Collective::allreduce, 0, rank.call.count, rank.output(), rank.output()};
+    run(rank, same_node(rank), subcall, [](Rank &member) {
         constexpr int64_t short_bytes = 2048;
         const bool can_halve = member.call.commutative && member.call.count >= fold(member, Keep::odd).size;
         if (member.call.bytes() > short_bytes && can_halve)
-            halve_in_place(member, true);
+            halving_in_place(member, true);
         else
-            double_in_place(member);
+            recursive_doubling_in_place(member);
     });
-    between_leaders(rank, node_leaders(rank), double_in_place);
-    const Part bcast{Collective::bcast, 0, rank.call.count, {}, rank.output()};
+    between_leaders(rank, node_leaders(rank), recursive_doubling_in_place);
+    const Subcall bcast{Collective::bcast, 0, rank.call.count, {}, rank.output()};
     run(rank, same_node(rank), bcast, "simgrid", "binomial_tree");
 }
 
 namespace {
-
-/** MPICH's choice of a bcast on one node. */
-std::string_view mpich_bcast(const Call &call, int p, bool scheduled) {
-    constexpr int64_t short_bytes = 12288;
-    constexpr int64_t long_bytes = 524288;
-    constexpr int few_ranks = 8;
-    const auto below = [&](int64_t limit) {
-        return scheduled ? call.bytes() < limit : call.bytes() <= limit;
-    };
-    if (p < few_ranks || below(short_bytes))
-        return scheduled ? "nb(sched_binomial)" : "binomial";
-    if (is_power_of_two(p) && below(long_bytes))
-        return scheduled ? "nb(sched_scatter_recursive_doubling_allgather)"
-                         : "scatter_recursive_doubling_allgather";
-    return scheduled ? "nb(sched_scatter_ring_allgather)" : "scatter_ring_allgather";
-}
 
 void mpich_by_nodes(Rank &rank, bool scheduled) {
     const int nodes = nodes_used(rank.call);
@@ -205,25 +191,25 @@ void mpich_by_nodes(Rank &rank, bool scheduled) {
     }
     const Group node = same_node(rank);
     if (node.p > 1) {
-        const Part reduce{Collective::reduce, 0, rank.call.count, rank.input(), rank.output()};
+        const Subcall reduce{Collective::reduce, 0, rank.call.count, rank.input(), rank.output()};
         run(rank, node, reduce, [&](Rank &member) { reduce::mpich_flat(member, scheduled); });
     } else {
-        copy_in(rank);
+        copy_input_to_output(rank);
     }
     between_leaders(rank, node_leaders(rank),
                     [&](Rank &leader) { mpich_choice_in_place(leader, scheduled); });
-    const Part bcast{Collective::bcast, 0, rank.call.count, {}, rank.output()};
+    const Subcall bcast{Collective::bcast, 0, rank.call.count, {}, rank.output()};
     if (node.p > 1)
-        run(rank, node, bcast, "mpich", mpich_bcast(rank.call, node.p, scheduled));
+        run(rank, node, bcast, "mpich", bcast::mpich_choice(rank.call.bytes(), node.p, scheduled));
 }
 
 } // namespace
 
-void mpich_nodes(Rank &rank, const Parameters & /*none*/) {
+void mpich_nodes(Rank &rank, const Parameters & /*parameters*/) {
     mpich_by_nodes(rank, false);
 }
 
-void mpich_scheduled_nodes(Rank &rank, const Parameters & /*none*/) {
+void mpich_scheduled_nodes(Rank &rank, const Parameters & /*parameters*/) {
     mpich_by_nodes(rank, true);
 }
 

@@ -1,7 +1,8 @@
 #include "algorithms/allreduce.hpp"
 #include "algorithms/exchange.hpp"
 #include "algorithms/folding.hpp"
-#include "algorithms/recursive_exchange_pieces.hpp"
+#include "algorithms/recursive_exchange.hpp"
+#include "algorithms/tasks.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -19,18 +20,18 @@ std::vector<Span> scratch_buffers(Rank &rank, int buffers) {
     return list;
 }
 
-/** Adds what came from some ranks, ascending, in the order of the ranks. */
+/** Reduces what was received from some ranks (ascending) in rank order. */
 void combine(Rank &rank, const std::vector<int> &from, std::span<const Span> received) {
-    size_t mine = 0;
-    while (mine < from.size() && from[mine] < rank.id)
-        ++mine;
-    for (size_t i = mine; i-- > 0;)
+    size_t own = 0;
+    while (own < from.size() && from[own] < rank.id)
+        ++own;
+    for (size_t i = own; i-- > 0;)
         reduce_some(rank, rank.output(), received[i], Order::from_first);
-    for (size_t i = mine; i < from.size(); ++i)
+    for (size_t i = own; i < from.size(); ++i)
         reduce_some(rank, rank.output(), received[i], Order::into_first);
 }
 
-/** The result to several ranks at once. */
+/** Sends the result to several ranks at once. */
 void send_result(Rank &rank, const std::vector<int> &to) {
     std::vector<Request> sends;
     for (const int peer : to)
@@ -38,7 +39,7 @@ void send_result(Rank &rank, const std::vector<int> &to) {
     rank.wait(sends);
 }
 
-/** Sends to all partners of a phase and waits for these sends, then for what they send. */
+/** Sends to all partners of a phase, waits for these sends, then for the receives. */
 void exchange_phase(Rank &rank, const std::vector<int> &partners, std::span<const Request> receives,
                     std::span<const Span> received) {
     send_result(rank, partners);
@@ -49,24 +50,24 @@ void exchange_phase(Rank &rank, const std::vector<int> &partners, std::span<cons
 } // namespace
 
 void recursive_exchange(Rank &rank, const Parameters &parameters) {
-    copy_in(rank);
+    copy_input_to_output(rank);
     const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
-    if (!exchange.takes_part()) {
+    if (!exchange.participates()) {
         rank.send(exchange.sends_to, rank.output());
         rank.recv(exchange.sends_to, rank.output());
         return;
     }
-    const int ahead = parameters["single_phase_recv"] != 0 ? 1 : 2;
+    const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
     const auto others = static_cast<size_t>(exchange.k - 1);
-    const std::vector<Span> buffers = scratch_buffers(rank, ahead * (exchange.k - 1));
+    const std::vector<Span> buffers = scratch_buffers(rank, phases_at_once * (exchange.k - 1));
     std::vector<Request> receives;
     for (size_t i = 0; i < exchange.receives_from.size(); ++i)
         receives.push_back(rank.irecv(exchange.receives_from[i], buffers[i]));
     rank.wait(receives);
     for (size_t i = 0; i < exchange.receives_from.size(); ++i)
         reduce_some(rank, rank.output(), buffers[i]);
-    for (int first = 0; first < exchange.phases; first += ahead) {
-        const int end = std::min(first + ahead, exchange.phases);
+    for (int first = 0; first < exchange.phases; first += phases_at_once) {
+        const int end = std::min(first + phases_at_once, exchange.phases);
         receives.clear();
         for (int phase = first; phase < end; ++phase)
             for (const int peer : exchange.partners[static_cast<size_t>(phase)])
@@ -83,29 +84,29 @@ void recursive_exchange(Rank &rank, const Parameters &parameters) {
 
 void recursive_multiplying(Rank &rank, const Parameters &parameters) {
     const auto k = static_cast<int>(parameters["k"]);
-    int inside = 1;
-    while (static_cast<int64_t>(inside) * k <= rank.p)
-        inside *= k;
-    if (inside < rank.p && !rank.call.commutative) {
+    int participants = 1;
+    while (static_cast<int64_t>(participants) * k <= rank.p)
+        participants *= k;
+    if (participants < rank.p && !rank.call.commutative) {
         mpich_choice(rank, false);
         return;
     }
-    copy_in(rank);
-    if (rank.id >= inside) {
-        rank.send(rank.id % inside, rank.output());
-        rank.recv(rank.id % inside, rank.output());
+    copy_input_to_output(rank);
+    if (rank.id >= participants) {
+        rank.send(rank.id % participants, rank.output());
+        rank.recv(rank.id % participants, rank.output());
         return;
     }
     const std::vector<Span> buffers = scratch_buffers(rank, k - 1);
     std::vector<int> outside;
     std::vector<Request> requests;
-    for (int other = rank.id + inside; other < rank.p; other += inside) {
+    for (int other = rank.id + participants; other < rank.p; other += participants) {
         requests.push_back(rank.irecv(other, buffers[outside.size()]));
         outside.push_back(other);
     }
     rank.wait(requests);
     combine(rank, outside, buffers);
-    for (int distance = 1; distance < inside; distance *= k) {
+    for (int distance = 1; distance < participants; distance *= k) {
         std::vector<int> others;
         requests.clear();
         const int first = rank.id - rank.id / distance % k * distance;
@@ -124,7 +125,7 @@ void recursive_multiplying(Rank &rank, const Parameters &parameters) {
 
 namespace {
 
-/** Nearest partners first, one after the other. */
+/** A reduce-scatter with the nearest partners first, one after the other. */
 void reduce_pieces(Rank &rank, const RecursiveExchange &exchange, const ExchangePieces &pieces,
                    Span incoming) {
     for (int phase = 0; phase < exchange.phases; ++phase) {
@@ -138,14 +139,15 @@ void reduce_pieces(Rank &rank, const RecursiveExchange &exchange, const Exchange
     }
 }
 
-/** Farthest partners first, all of a phase at once; receives are posted `ahead` phases at a time. */
-void gather_pieces(Rank &rank, const RecursiveExchange &exchange, const ExchangePieces &pieces, int ahead) {
+/** An allgather with the farthest partners first, all partners of a phase at once. */
+void gather_pieces(Rank &rank, const RecursiveExchange &exchange, const ExchangePieces &pieces,
+                   int phases_at_once) {
     const auto partners = [&](int digits) -> const std::vector<int> & {
         return exchange.partners[static_cast<size_t>(exchange.phases - 1 - digits)];
     };
     const auto others = static_cast<size_t>(exchange.k - 1);
-    for (int first = 0; first < exchange.phases; first += ahead) {
-        const int end = std::min(first + ahead, exchange.phases);
+    for (int first = 0; first < exchange.phases; first += phases_at_once) {
+        const int end = std::min(first + phases_at_once, exchange.phases);
         std::vector<Request> receives;
         std::vector<Request> sends;
         for (int digits = first; digits < end; ++digits)
@@ -167,9 +169,9 @@ void exchange_halving(Rank &rank, const Parameters &parameters) {
         mpich_choice(rank, false);
         return;
     }
-    copy_in(rank);
+    copy_input_to_output(rank);
     const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
-    if (!exchange.takes_part()) {
+    if (!exchange.participates()) {
         rank.send(exchange.sends_to, rank.output());
         rank.recv(exchange.sends_to, rank.output());
         return;
@@ -183,6 +185,142 @@ void exchange_halving(Rank &rank, const Parameters &parameters) {
     reduce_pieces(rank, exchange, pieces, incoming);
     gather_pieces(rank, exchange, pieces, parameters["single_phase_recv"] != 0 ? 1 : 2);
     send_result(rank, exchange.receives_from);
+}
+
+namespace {
+
+using Task = Tasks::Task;
+
+/** Ranks that do not participate send their input and receive the result. */
+void exchange_as_nonparticipant(Rank &rank, Tasks &tasks, const RecursiveExchange &exchange) {
+    tasks.isend(exchange.sends_to, rank.input());
+    tasks.irecv(exchange.sends_to, rank.output());
+}
+
+/** Reduces the inputs of nonparticipants into the output; returns the last task. Reductions follow each
+ * other, here and below: MPICH runs reductions into one buffer in order of arrival if the operation commutes,
+ * which takes as long.
+ * @param own_buffers  a buffer for each message: receives do not wait for each other */
+Task reduce_from_nonparticipants(Rank &rank, Tasks &tasks, const RecursiveExchange &exchange,
+                                 bool own_buffers) {
+    Task last = tasks.copy(rank.output(), rank.input());
+    Span buffer;
+    for (size_t i = 0; i < exchange.receives_from.size(); ++i) {
+        if (own_buffers || i == 0)
+            buffer = rank.scratch(rank.call.count);
+        const bool independent = own_buffers || i == 0;
+        const Task received =
+            tasks.irecv(exchange.receives_from[i], buffer, independent ? Tasks::After{} : Tasks::After{last});
+        last = tasks.reduce(rank.output(), buffer, Order::from_first, {last, received});
+    }
+    return last;
+}
+
+/** The partners of a phase in the order in which their values are reduced. For operations that do not
+ * commute: lower ranks in descending order, then higher ranks in ascending order. */
+std::vector<int> in_reduction_order(const Rank &rank, const std::vector<int> &ascending) {
+    if (rank.call.commutative)
+        return ascending;
+    std::vector<int> list;
+    const auto higher = std::upper_bound(ascending.begin(), ascending.end(), rank.id);
+    list.assign(std::make_reverse_iterator(higher), ascending.rend());
+    list.insert(list.end(), higher, ascending.end());
+    return list;
+}
+
+/** Each phase sends a copy of the result so far, so that received values can be added meanwhile.
+ * @param own_buffers  a buffer for each message, whose receive starts at once */
+void exchange_as_tasks(Rank &rank, int k, bool own_buffers) {
+    Tasks tasks(rank);
+    const RecursiveExchange exchange(rank.p, rank.id, k);
+    if (!exchange.participates()) {
+        exchange_as_nonparticipant(rank, tasks, exchange);
+        return;
+    }
+    Task last = reduce_from_nonparticipants(rank, tasks, exchange, own_buffers);
+    const Span outgoing = rank.scratch(rank.call.count);
+    Span incoming = rank.scratch(rank.call.count);
+    Tasks::After sent;
+    Tasks::After buffer_free;
+    for (const auto &partners : exchange.partners) {
+        Tasks::After before = sent;
+        before.push_back(last);
+        last = tasks.copy(outgoing, rank.output(), before);
+        sent = {tasks.imcast(partners, outgoing, {last})};
+        for (const int peer : in_reduction_order(rank, partners)) {
+            if (own_buffers)
+                incoming = rank.scratch(rank.call.count);
+            const Task received = tasks.irecv(peer, incoming, own_buffers ? Tasks::After{} : buffer_free);
+            const bool from_front = rank.call.commutative || peer < rank.id;
+            last = tasks.reduce(rank.output(), incoming, from_front ? Order::from_first : Order::into_first,
+                                {last, received});
+            buffer_free = {last};
+        }
+    }
+    for (const int peer : exchange.receives_from)
+        tasks.isend(peer, rank.output(), {last});
+}
+
+/** A reduce-scatter with the nearest partners first, one after the other. */
+void reduce_pieces(Rank &rank, Tasks &tasks, const RecursiveExchange &exchange, const ExchangePieces &pieces,
+                   Task last) {
+    const Span incoming = rank.scratch(rank.call.count);
+    for (int phase = 0; phase < exchange.phases; ++phase) {
+        const int digits = exchange.phases - 1 - phase;
+        for (const int peer : exchange.partners[static_cast<size_t>(phase)]) {
+            const Span own = pieces.of(incoming, rank.id, digits);
+            const Task sent = tasks.isend(peer, pieces.of(rank.output(), peer, digits), {last});
+            const Task received = tasks.irecv(peer, own, {last});
+            last = tasks.reduce(pieces.of(rank.output(), rank.id, digits), own, Order::from_first,
+                                {sent, received});
+        }
+    }
+    tasks.fence();
+}
+
+/** An allgather with the farthest partners first; all receives start at once. Returns the receives. */
+Tasks::After gather_pieces(Rank &rank, Tasks &tasks, const RecursiveExchange &exchange,
+                           const ExchangePieces &pieces) {
+    Tasks::After receives;
+    for (int digits = 0; digits < exchange.phases; ++digits) {
+        const auto &partners = exchange.partners[static_cast<size_t>(exchange.phases - 1 - digits)];
+        const Tasks::After before = receives;
+        for (const int peer : partners)
+            tasks.isend(peer, pieces.of(rank.output(), rank.id, digits), before);
+        for (const int peer : partners)
+            receives.push_back(tasks.irecv(peer, pieces.of(rank.output(), peer, digits)));
+    }
+    return receives;
+}
+
+} // namespace
+
+void task_exchange_single_buffer(Rank &rank, const Parameters &parameters) {
+    exchange_as_tasks(rank, static_cast<int>(parameters["k"]), false);
+}
+
+void task_exchange_multiple_buffer(Rank &rank, const Parameters &parameters) {
+    exchange_as_tasks(rank, static_cast<int>(parameters["k"]), true);
+}
+
+void task_exchange_halving(Rank &rank, const Parameters &parameters) {
+    if (!rank.call.commutative) {
+        mpich_choice(rank, true);
+        return;
+    }
+    Tasks tasks(rank);
+    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    if (!exchange.participates()) {
+        const Task sent = tasks.isend(exchange.sends_to, rank.input());
+        tasks.irecv(exchange.sends_to, rank.output(), {sent});
+        return;
+    }
+    const Task last = reduce_from_nonparticipants(rank, tasks, exchange, false);
+    const ExchangePieces pieces(exchange, rank.call.count);
+    reduce_pieces(rank, tasks, exchange, pieces, last);
+    const Tasks::After receives = gather_pieces(rank, tasks, exchange, pieces);
+    for (const int peer : exchange.receives_from)
+        tasks.isend(peer, rank.output(), receives);
 }
 
 } // namespace offbeat::algorithms::allreduce

@@ -2,8 +2,6 @@
 #include "algorithms/blocks.hpp"
 #include "algorithms/exchange.hpp"
 #include "algorithms/folding.hpp"
-#include "algorithms/rings.hpp"
-#include "algorithms/segments.hpp"
 #include "algorithms/tasks.hpp"
 
 #include <algorithm>
@@ -15,34 +13,34 @@ using namespace schedule;
 
 namespace {
 
-/** Rank r starts with the result of block r + 1. */
-void gather_around(Rank &rank, const Blocks &blocks) {
+/** An allgather in which rank r starts with block r + 1. */
+void allgather_from_next_block(Rank &rank, const Blocks &blocks) {
     for (int step = 0; step < rank.p - 1; ++step)
-        rank.sendrecv(around(rank, 1), blocks.block(rank.output(), around(rank, 1 - step)), around(rank, -1),
-                      blocks.block(rank.output(), around(rank, -step)));
+        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, 1 - step)),
+                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, -step)));
 }
 
-/** Phases of Open MPI's segmented ring: each reduces a segment of every block. */
+/** Open MPI's segmented ring: each phase reduces one segment of every block. */
 void ring_in_phases(Rank &rank, int64_t phases) {
-    copy_in(rank);
+    copy_input_to_output(rank);
     if (rank.p == 1)
         return;
     const Blocks blocks = Blocks::even(rank.call.count, rank.p);
     const int64_t longest = Blocks::even(blocks.length(0), phases).length(0);
     const std::array<Span, 2> incoming = {rank.scratch(longest), rank.scratch(longest)};
     for (int64_t phase = 0; phase < phases; ++phase)
-        reduce_around(
+        reduce_along_ring(
             rank,
             [&](int number) {
-                const Span whole = blocks.block(rank.output(), number);
-                return Blocks::even(whole.length, phases).block(whole, phase);
+                const Span block = blocks.block(rank.output(), number);
+                return Blocks::even(block.length, phases).block(block, phase);
             },
             incoming);
-    gather_around(rank, blocks);
+    allgather_from_next_block(rank, blocks);
 }
 
-/** As many phases as whole segments fit into the blocks, and one for a remainder of more than half of that; 0
- * where not even one fits. */
+/** The number of whole segments in a block, plus one for a remainder of more than half a segment; 0 if a
+ * block is shorter than a segment. */
 int64_t phases_of_ring(const Call &call, int64_t segment_bytes) {
     const int64_t round = call.p * openmpi_segment(call, segment_bytes, call.count);
     if (call.count < round || round == 0)
@@ -51,37 +49,38 @@ int64_t phases_of_ring(const Call &call, int64_t segment_bytes) {
     return call.count / round + (rest >= call.p && rest > round / 2 ? 1 : 0);
 }
 
-/** A block a step; rank r ends with the result of block r. */
+/** A reduce-scatter with one block per step; rank r ends with the result of block r. */
 void reduce_in_steps(Rank &rank, const Blocks &blocks) {
     const Span incoming = rank.scratch(blocks.offset(blocks.blocks()));
     for (int step = 1; step < rank.p; ++step) {
-        const Span mine = blocks.block(rank.output(), around(rank, -step - 1));
-        const Span into = incoming.part(0, mine.length);
-        rank.sendrecv(around(rank, 1), blocks.block(rank.output(), around(rank, -step)), around(rank, -1),
-                      into);
-        reduce_some(rank, mine, into);
+        const Span own = blocks.block(rank.output(), neighbour(rank, -step - 1));
+        const Span into = incoming.part(0, own.length);
+        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)),
+                      neighbour(rank, -1), into);
+        reduce_some(rank, own, into);
     }
 }
 
-/** Rank r starts with block r. */
+/** An allgather in which rank r starts with block r. */
 void gather_in_steps(Rank &rank, const Blocks &blocks) {
     for (int step = 0; step < rank.p - 1; ++step)
-        rank.sendrecv(around(rank, 1), blocks.block(rank.output(), around(rank, -step)), around(rank, -1),
-                      blocks.block(rank.output(), around(rank, -step - 1)));
+        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)),
+                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, -step - 1)));
 }
 
-/** Where MPICH is on its way around: a part of a block, never more than `chunk` elements. */
+/** The position of MPICH's chunked allgather on its way along the ring. */
 struct Progress {
     int number;
     int64_t offset;
-    int64_t left; /**< to send or receive in all */
+    int64_t remaining; /**< elements to send or receive in all */
 
+    /** The length of the next chunk: a part of one block, at most `chunk` elements. */
     [[nodiscard]] int64_t next(const Blocks &blocks, int64_t chunk) const {
-        return left == 0 ? 0 : std::min(chunk, blocks.length(number) - offset);
+        return remaining == 0 ? 0 : std::min(chunk, blocks.length(number) - offset);
     }
     Span take(const Blocks &blocks, const Span &all, int64_t elements) {
         const Span piece = blocks.block(all, number).part(offset, elements);
-        left -= elements;
+        remaining -= elements;
         offset += elements;
         if (offset == blocks.length(number)) {
             offset = 0;
@@ -91,16 +90,16 @@ struct Progress {
     }
 };
 
-/** gather_in_steps() in chunks of 32 KiB, or of the shortest block if that is longer; empty blocks are left
- * out. For Blocks::rounded_up, whose last block is the shortest. */
+/** gather_in_steps() in chunks of 32 KiB, or of the shortest block if that is longer, without empty blocks.
+ * For Blocks::rounded_up, whose last block is the shortest. */
 void gather_in_chunks(Rank &rank, const Blocks &blocks) {
     const int64_t all = rank.call.count;
-    const int right = around(rank, 1);
-    const int left = around(rank, -1);
+    const int right = neighbour(rank, 1);
+    const int left = neighbour(rank, -1);
     const int64_t chunk = std::max(blocks.length(rank.p - 1), elements_within(rank.call, 32768));
     Progress sent{rank.id, 0, all - blocks.length(right)};
     Progress received{left, 0, all - blocks.length(rank.id)};
-    while (sent.left > 0 || received.left > 0) {
+    while (sent.remaining > 0 || received.remaining > 0) {
         const int64_t out = sent.next(blocks, chunk);
         const int64_t in = received.next(blocks, chunk);
         const Span from = sent.take(blocks, rank.output(), out);
@@ -114,21 +113,21 @@ void gather_in_chunks(Rank &rank, const Blocks &blocks) {
     }
 }
 
-/** gather_in_steps() through two buffers in turn, as tasks. */
+/** gather_in_steps() as a task graph with two alternating buffers. */
 void gather_as_tasks(Rank &rank, Tasks &tasks, const Blocks &blocks) {
     const std::array<Span, 2> buffers = {rank.scratch(blocks.length(0)), rank.scratch(blocks.length(0))};
-    const auto place = [&](int step) { return blocks.block(rank.output(), around(rank, -step)); };
+    const auto block_of_step = [&](int step) { return blocks.block(rank.output(), neighbour(rank, -step)); };
     const auto buffer = [&](int step) {
-        return buffers[static_cast<size_t>(step % 2)].part(0, place(step).length);
+        return buffers[static_cast<size_t>(step % 2)].part(0, block_of_step(step).length);
     };
-    Tasks::After send_after = {tasks.copy(buffer(0), place(0))};
+    Tasks::After send_after = {tasks.copy(buffer(0), block_of_step(0))};
     Tasks::After receive_after;
     std::vector<Tasks::Task> copies;
     for (int step = 0; step < rank.p - 1; ++step) {
         const int tag = rank.p + step;
-        const auto sent = tasks.isend(around(rank, 1), buffer(step), send_after, tag);
-        const auto received = tasks.irecv(around(rank, -1), buffer(step + 1), receive_after, tag);
-        copies.push_back(tasks.copy(place(step + 1), buffer(step + 1), {received}));
+        const auto sent = tasks.isend(neighbour(rank, 1), buffer(step), send_after, tag);
+        const auto received = tasks.irecv(neighbour(rank, -1), buffer(step + 1), receive_after, tag);
+        copies.push_back(tasks.copy(block_of_step(step + 1), buffer(step + 1), {received}));
         send_after = {received, sent};
         receive_after = {sent, received};
         if (step > 0)
@@ -175,39 +174,39 @@ void simgrid_ring(Rank &rank, const Parameters &parameters) {
     }
     copy_some(rank, rank.output().part(0, length * rank.p), rank.input().part(0, length * rank.p));
     ring_in_place(rank, Blocks::equal(length, rank.p));
-    const int64_t done = length * rank.p;
-    if (done < rank.call.count)
-        reduce_then_bcast_part(rank, rank.input().part(done, rank.call.count - done),
-                               rank.output().part(done, rank.call.count - done));
+    const int64_t in_blocks = length * rank.p;
+    if (in_blocks < rank.call.count)
+        reduce_then_bcast_part(rank, rank.input().part(in_blocks, rank.call.count - in_blocks),
+                               rank.output().part(in_blocks, rank.call.count - in_blocks));
 }
 
-void mpich_ring(Rank &rank, const Parameters & /*none*/) {
+void mpich_ring(Rank &rank, const Parameters & /*parameters*/) {
     if (!rank.call.commutative) {
         mpich_choice(rank, false);
         return;
     }
-    copy_in(rank);
+    copy_input_to_output(rank);
     const Blocks blocks = Blocks::rounded_up(rank.call.count, rank.p);
     reduce_in_steps(rank, blocks);
     gather_in_chunks(rank, blocks);
 }
 
-void mpich_task_ring(Rank &rank, const Parameters & /*none*/) {
+void mpich_task_ring(Rank &rank, const Parameters & /*parameters*/) {
     if (!rank.call.commutative) {
         mpich_choice(rank, true);
         return;
     }
-    copy_in(rank);
+    copy_input_to_output(rank);
     const Blocks blocks = Blocks::rounded_up(rank.call.count, rank.p);
     const Span incoming = rank.scratch(rank.call.count);
     Tasks tasks(rank);
     Tasks::After before;
     for (int step = 1; step < rank.p; ++step) {
-        const Span mine = blocks.block(rank.output(), around(rank, -step - 1));
-        const Span into = incoming.part(0, mine.length);
-        const auto received = tasks.irecv(around(rank, -1), into, before, step);
-        tasks.isend(around(rank, 1), blocks.block(rank.output(), around(rank, -step)), before, step);
-        before = {tasks.reduce(mine, into, Order::from_first, {received})};
+        const Span own = blocks.block(rank.output(), neighbour(rank, -step - 1));
+        const Span into = incoming.part(0, own.length);
+        const auto received = tasks.irecv(neighbour(rank, -1), into, before, step);
+        tasks.isend(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)), before, step);
+        before = {tasks.reduce(own, into, Order::from_first, {received})};
     }
     tasks.fence();
     gather_as_tasks(rank, tasks, blocks);

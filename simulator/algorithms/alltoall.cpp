@@ -1,64 +1,294 @@
 #include "algorithms/alltoall.hpp"
 
+#include "algorithms/barrier.hpp"
+#include "algorithms/exchange.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace offbeat::algorithms::alltoall {
+
+using schedule::Rank;
+using schedule::Request;
+using schedule::Span;
+
+namespace {
+
+/** Batches of receives, as many sends, and a wait for all of them; a rank also sends its own block to itself.
+ */
+void scattered_in_batches(Rank &rank, int batch) {
+    const int64_t n = rank.call.count;
+    for (int first = 0; first < rank.p; first += batch) {
+        const int end = std::min(first + batch, rank.p);
+        for (int step = first; step < end; ++step) {
+            const int from = neighbour(rank, step);
+            rank.irecv(from, block(rank.output(), from, n));
+        }
+        for (int step = first; step < end; ++step) {
+            const int to = neighbour(rank, -step);
+            rank.isend(to, block(rank.input(), to, n));
+        }
+        rank.wait_all();
+    }
+}
+
+} // namespace
+
+void linear(Rank &rank, const Parameters & /*parameters*/) {
+    const int64_t n = rank.call.count;
+    rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
+    for (int step = 1; step < rank.p; ++step) {
+        const int from = neighbour(rank, step);
+        rank.irecv(from, block(rank.output(), from, n));
+    }
+    for (int step = 1; step < rank.p; ++step) {
+        const int to = neighbour(rank, -step);
+        rank.isend(to, block(rank.input(), to, n));
+    }
+}
+
+void linear_sync(Rank &rank, const Parameters &parameters) {
+    const int64_t n = rank.call.count;
+    const int others = rank.p - 1;
+    const int64_t limit = parameters["requests"];
+    const int window = limit == 0 || limit > others ? others : static_cast<int>(limit);
+    if (window == others)
+        return linear(rank, parameters);
+    rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
+    const schedule::CompletionQueue receives = rank.completion_queue();
+    const schedule::CompletionQueue sends = rank.completion_queue();
+    const auto receive = [&](int step) {
+        const int from = neighbour(rank, step);
+        rank.enqueue(receives, rank.irecv(from, block(rank.output(), from, n)));
+    };
+    const auto send = [&](int step) {
+        const int to = neighbour(rank, -step);
+        rank.enqueue(sends, rank.isend(to, block(rank.input(), to, n)));
+    };
+    for (int step = 1; step <= window; ++step)
+        receive(step);
+    for (int step = 1; step <= window; ++step)
+        send(step);
+    const schedule::Vertex start = rank.current_vertex();
+    for (int step = window + 1; step <= window + others; ++step) {
+        rank.pop(receives);
+        if (step <= others)
+            receive(step);
+    }
+    rank.continue_at(start);
+    for (int step = window + 1; step <= window + others; ++step) {
+        rank.pop(sends);
+        if (step <= others)
+            send(step);
+    }
+}
+
+void two_proc(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.p != 2)
+        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+    const int64_t n = rank.call.count;
+    const int other = 1 - rank.id;
+    rank.sendrecv(other, block(rank.input(), other, n), other, block(rank.output(), other, n));
+    rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
+}
+
+void scattered(Rank &rank, const Parameters &parameters) {
+    const int64_t throttle = parameters["throttle"];
+    scattered_in_batches(rank,
+                         throttle == 0 ? rank.p : static_cast<int>(std::min<int64_t>(throttle, rank.p)));
+}
+
+void scattered_by_four(Rank &rank, const Parameters & /*parameters*/) {
+    scattered_in_batches(rank, 4);
+}
+
+void scattered_tasks(Rank &rank, const Parameters &parameters) {
+    const int64_t n = rank.call.count;
+    const int window = static_cast<int>(std::min<int64_t>(parameters["outstanding_tasks"], rank.p));
+    const int batch = static_cast<int>(std::min<int64_t>(parameters["batch_size"], rank.p));
+    std::vector<Request> receives(static_cast<size_t>(window));
+    std::vector<Request> sends(static_cast<size_t>(window));
+    const auto post = [&](int step) {
+        const int from = neighbour(rank, step);
+        const int to = neighbour(rank, -step);
+        receives[static_cast<size_t>(step % window)] = rank.irecv(from, block(rank.output(), from, n));
+        sends[static_cast<size_t>(step % window)] = rank.isend(to, block(rank.input(), to, n));
+    };
+    for (int step = 0; step < window; ++step)
+        post(step);
+    std::vector<Request> oldest;
+    for (int first = window; first < rank.p; first += batch) {
+        const int end = std::min(first + batch, rank.p);
+        oldest.clear();
+        for (int step = first; step < std::min(end, first + window); ++step) {
+            oldest.push_back(receives[static_cast<size_t>(step % window)]);
+            oldest.push_back(sends[static_cast<size_t>(step % window)]);
+        }
+        rank.continue_at(rank.vertex_after(oldest, {}));
+        for (int step = first; step < end; ++step)
+            post(step);
+    }
+}
+
+namespace {
+
+enum class Partners { pair, ring };
+enum class Barriers { none, one, every_step };
+
+template <Partners partners> int target(const Rank &rank, int step) {
+    return partners == Partners::pair ? rank.id ^ step : neighbour(rank, step);
+}
+
+template <Partners partners> int source(const Rank &rank, int step) {
+    return partners == Partners::pair ? rank.id ^ step : neighbour(rank, -step);
+}
+
+template <Partners partners> void require_power_of_two_for_pairs(const Rank &rank) {
+    if (partners == Partners::pair && !is_power_of_two(rank.p))
+        throw std::invalid_argument("alltoall by pairs needs a power of two of ranks; " +
+                                    std::to_string(rank.p) + " is not one");
+}
+
+template <Partners partners> void one_step(Rank &rank, Span input, Span output, int step) {
+    const int64_t n = rank.call.count;
+    const int receiver = target<partners>(rank, step);
+    const int sender = source<partners>(rank, step);
+    exchange(rank, receiver, block(input, receiver, n), sender, block(output, sender, n));
+}
+
+template <Partners partners, Barriers barriers> void stepwise(Rank &rank) {
+    require_power_of_two_for_pairs<partners>(rank);
+    const Span input = rank.input();
+    const Span output = rank.output();
+    if (barriers == Barriers::one)
+        barrier::linear(rank, barrier_tag);
+    for (int step = 0; step < rank.p; ++step) {
+        if (barriers == Barriers::every_step)
+            barrier::linear(rank, barrier_tag);
+        one_step<partners>(rank, input, output, step);
+    }
+}
+
+/** After each step, sends one byte to the rank that the next step receives from, and receives one from the
+ * rank that it sends to. The byte is rounded to a number of elements. */
+template <Partners partners> void stepwise_with_light_barriers(Rank &rank) {
+    require_power_of_two_for_pairs<partners>(rank);
+    const Span input = rank.input();
+    const Span output = rank.output();
+    const int64_t byte = rank.call.element_bytes <= 2 && rank.call.count > 0 ? 1 : 0;
+    const Span ready = input.part(0, byte); // the content does not matter
+    const Span peer_is_ready = rank.scratch(byte);
+    one_step<partners>(rank, input, output, 0);
+    for (int step = 1; step < rank.p; ++step) {
+        one_step<partners>(rank, input, output, step);
+        if (step + 1 < rank.p)
+            rank.sendrecv(source<partners>(rank, step + 1), ready, target<partners>(rank, step + 1),
+                          peer_is_ready);
+    }
+}
+
+} // namespace
+
+void pair(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise<Partners::pair, Barriers::none>(rank);
+}
+
+void pair_one_barrier(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise<Partners::pair, Barriers::one>(rank);
+}
+
+void pair_every_barrier(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise<Partners::pair, Barriers::every_step>(rank);
+}
+
+void pair_light_barrier(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise_with_light_barriers<Partners::pair>(rank);
+}
+
+void pair_or_ring(Rank &rank, const Parameters & /*parameters*/) {
+    if (is_power_of_two(rank.p))
+        stepwise<Partners::pair, Barriers::none>(rank);
+    else
+        stepwise<Partners::ring, Barriers::none>(rank);
+}
+
+void pairwise_openmpi(Rank &rank, const Parameters & /*parameters*/) {
+    const Span input = rank.input();
+    const Span output = rank.output();
+    for (int step = 1; step <= rank.p; ++step)
+        one_step<Partners::ring>(rank, input, output, step);
+}
+
+void ring(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise<Partners::ring, Barriers::none>(rank);
+}
+
+void ring_one_barrier(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise<Partners::ring, Barriers::one>(rank);
+}
+
+void ring_every_barrier(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise<Partners::ring, Barriers::every_step>(rank);
+}
+
+void ring_light_barrier(Rank &rank, const Parameters & /*parameters*/) {
+    stepwise_with_light_barriers<Partners::ring>(rank);
+}
+
+} // namespace offbeat::algorithms::alltoall
+
 namespace offbeat::algorithms {
 
 using schedule::Collective;
 
-/** MPICH's pairwise_sendrecv_replace and nb(sched_inplace) are missing: it refuses them unless the call says
- * MPI_IN_PLACE. */
+/** MPICH's pairwise_sendrecv_replace and nb(sched_inplace) are missing: MPICH refuses them unless the call
+ * passes MPI_IN_PLACE. */
 std::vector<Algorithm> alltoall_algorithms() {
-    constexpr Collective a2a = Collective::alltoall;
-    return {
-        {a2a, "openmpi", "linear", alltoall::linear, {}, false, true},
-        {a2a, "openmpi", "pairwise", alltoall::pairwise_openmpi, {}, false, true},
-        {a2a, "openmpi", "modified_bruck", alltoall::bruck_openmpi, {}, false, true},
-        {a2a, "openmpi", "linear_sync", alltoall::linear_sync, {{"requests", 0, 0}}, false, true},
-        {a2a, "openmpi", "two_proc", alltoall::two_proc, {}, false, true},
-
-        {a2a, "mpich", "brucks", alltoall::bruck_simgrid, {}, false, true},
-        {a2a, "mpich", "k_brucks", alltoall::bruck_radix, {{"k", 2, 2}}, false, true},
-        {a2a, "mpich", "pairwise", alltoall::pair_or_ring, {}, false, true},
-        {a2a, "mpich", "scattered", alltoall::scattered, {{"throttle", 32, 0}}, false, true},
-        {a2a, "mpich", "nb(sched_brucks)", alltoall::bruck_simgrid, {}, false, true},
-        {a2a, "mpich", "nb(sched_pairwise)", alltoall::pair_or_ring, {}, false, true},
-        {a2a,
-         "mpich",
-         "nb(sched_permuted_sendrecv)",
-         alltoall::scattered,
-         {{"throttle", 32, 0}},
-         false,
-         true},
-        {a2a, "mpich", "nb(tsp_ring)", alltoall::whole_inputs_around_ring, {}, false, true},
-        {a2a,
-         "mpich",
-         "nb(tsp_brucks)",
-         alltoall::bruck_tasks,
-         {{"k", 2, 2}, {"buffer_per_nbr", 0, 0}},
-         false,
-         true},
-        {a2a,
-         "mpich",
-         "nb(tsp_scattered)",
-         alltoall::scattered_tasks,
-         {{"batch_size", 4, 1}, {"outstanding_tasks", 64, 1}},
-         false,
-         true},
-
-        {a2a, "simgrid", "basic_linear", alltoall::linear, {}, false, true},
-        {a2a, "simgrid", "pair", alltoall::pair, {}, false, true},
-        {a2a, "simgrid", "ring", alltoall::ring, {}, false, true},
-        {a2a, "simgrid", "bruck", alltoall::bruck_simgrid, {}, false, true},
-        {a2a, "simgrid", "2dmesh", alltoall::mesh_2d, {}, false, true},
-        {a2a, "simgrid", "3dmesh", alltoall::mesh_3d, {}, false, true},
-        {a2a, "simgrid", "rdb", alltoall::recursive_doubling, {}, false, true},
-        {a2a, "simgrid", "mvapich2_scatter_dest", alltoall::scattered_by_four, {}, false, true},
-        {a2a, "simgrid", "pair_light_barrier", alltoall::pair_light_barrier, {}, false, false},
-        {a2a, "simgrid", "pair_mpi_barrier", alltoall::pair_every_barrier, {}, false, true},
-        {a2a, "simgrid", "pair_one_barrier", alltoall::pair_one_barrier, {}, false, true},
-        {a2a, "simgrid", "ring_light_barrier", alltoall::ring_light_barrier, {}, false, false},
-        {a2a, "simgrid", "ring_mpi_barrier", alltoall::ring_every_barrier, {}, false, true},
-        {a2a, "simgrid", "ring_one_barrier", alltoall::ring_one_barrier, {}, false, true},
-    };
+    using namespace alltoall;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::alltoall, "openmpi",
+               {
+                   {"linear", linear, scales},
+                   {"pairwise", pairwise_openmpi, scales},
+                   {"modified_bruck", bruck_openmpi, scales},
+                   {"linear_sync", linear_sync, {{"requests", 0}}, scales},
+                   {"two_proc", two_proc, scales},
+               });
+    add_family(list, Collective::alltoall, "mpich",
+               {
+                   {"brucks", bruck_simgrid, scales},
+                   {"k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
+                   {"pairwise", pair_or_ring, scales},
+                   {"scattered", scattered, {{"throttle", 32}}, scales},
+                   {"nb(sched_brucks)", bruck_simgrid, scales},
+                   {"nb(sched_pairwise)", pair_or_ring, scales},
+                   {"nb(sched_permuted_sendrecv)", scattered, {{"throttle", 32}}, scales},
+                   {"nb(tsp_ring)", ring_of_whole_inputs, scales},
+                   {"nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}, {"buffer_per_nbr", 0}}, scales},
+                   {"nb(tsp_scattered)",
+                    scattered_tasks,
+                    {{"batch_size", 4, 1}, {"outstanding_tasks", 64, 1}},
+                    scales},
+               });
+    add_family(list, Collective::alltoall, "simgrid",
+               {
+                   {"basic_linear", linear, scales},
+                   {"pair", pair, scales},
+                   {"ring", ring, scales},
+                   {"bruck", bruck_simgrid, scales},
+                   {"2dmesh", mesh_2d, scales},
+                   {"3dmesh", mesh_3d, scales},
+                   {"rdb", recursive_doubling, scales},
+                   {"mvapich2_scatter_dest", scattered_by_four, scales},
+                   {"pair_light_barrier", pair_light_barrier},
+                   {"pair_mpi_barrier", pair_every_barrier, scales},
+                   {"pair_one_barrier", pair_one_barrier, scales},
+                   {"ring_light_barrier", ring_light_barrier},
+                   {"ring_mpi_barrier", ring_every_barrier, scales},
+                   {"ring_one_barrier", ring_one_barrier, scales},
+               });
+    return list;
 }
 
 } // namespace offbeat::algorithms

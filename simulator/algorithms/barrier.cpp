@@ -1,60 +1,300 @@
 #include "algorithms/barrier.hpp"
+
 #include "algorithms/exchange.hpp"
+#include "algorithms/recursive_exchange.hpp"
+#include "algorithms/subcall.hpp"
+#include "algorithms/trees.hpp"
 
-namespace offbeat::algorithms {
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
 
-using schedule::Collective;
+namespace offbeat::algorithms::barrier {
+
 using schedule::Rank;
+using schedule::Request;
+using schedule::Vertex;
 
 namespace {
 
-void linear(Rank &rank, const Parameters & /*none*/) {
-    barrier::linear(rank, barrier_tag);
+void receive_from_all(Rank &rank, int tag) {
+    std::vector<Request> requests;
+    for (int other = 1; other < rank.p; ++other)
+        requests.push_back(rank.irecv(other, no_data, tag));
+    rank.wait(requests);
 }
 
-template <bool synchronous> void double_ring(Rank &rank, const Parameters & /*none*/) {
-    barrier::double_ring(rank, synchronous);
+void send_and_wait_for_release(Rank &rank, int tag) {
+    rank.send(0, no_data, tag);
+    rank.recv(0, no_data, tag);
 }
 
-template <bool synchronous> void recursive_doubling(Rank &rank, const Parameters & /*none*/) {
-    barrier::recursive_doubling(rank, synchronous);
+void release_along_tree(Rank &rank) {
+    const Tree tree = mpich_knomial_2_tree(rank.p, rank.id, 0, 2);
+    if (!tree.is_root())
+        rank.recv(tree.parent, no_data);
+    for (const int child : tree.children)
+        rank.send(child, no_data);
 }
 
 } // namespace
 
-std::vector<Algorithm> barrier_algorithms() {
-    constexpr Collective bar = Collective::barrier;
-    const std::vector<Parameter> radix = {{"k", 2, 2}};
-    return {
-        {bar, "openmpi", "linear", barrier::linear_openmpi, {}, false, true},
-        {bar, "openmpi", "double_ring", double_ring<true>, {}, false, true},
-        {bar, "openmpi", "recursive_doubling", recursive_doubling<true>, {}, false, true},
-        {bar, "openmpi", "bruck", barrier::dissemination, {}, false, true},
-        {bar, "openmpi", "two_proc", barrier::two_proc, {}, false, true},
-        {bar, "openmpi", "tree", barrier::tree, {}, false, true},
+void linear(Rank &rank, int tag) {
+    if (rank.id > 0)
+        return send_and_wait_for_release(rank, tag);
+    receive_from_all(rank, tag);
+    std::vector<Request> requests;
+    for (int other = 1; other < rank.p; ++other)
+        requests.push_back(rank.isend(other, no_data, tag));
+    rank.wait(requests);
+}
 
-        {bar, "mpich", "smp", barrier::by_node, {}, false, true},
-        {bar, "mpich", "k_dissemination", barrier::dissemination_radix, radix, false, true},
-        {bar,
-         "mpich",
-         "recexch",
-         barrier::recursive_exchange,
-         {{"k", 2, 2}, {"single_phase_recv", 0, 0}},
-         false,
-         true},
-        {bar, "mpich", "nb(sched_recursive_doubling)", barrier::dissemination, {}, false, true},
-        {bar, "mpich", "nb(tsp_recexch)", barrier::recursive_exchange_tasks, radix, false, true},
-        {bar, "mpich", "nb(tsp_k_dissemination)", barrier::dissemination_tasks, radix, false, true},
+void linear_simgrid(Rank &rank, const Parameters & /*parameters*/) {
+    linear(rank, barrier_tag);
+}
 
-        {bar, "simgrid", "ompi_basic_linear", linear, {}, false, true},
-        {bar, "simgrid", "ompi_doublering", double_ring<false>, {}, false, true},
-        {bar, "simgrid", "ompi_recursivedoubling", recursive_doubling<false>, {}, false, true},
-        {bar, "simgrid", "ompi_bruck", barrier::dissemination, {}, false, true},
-        {bar, "simgrid", "ompi_two_procs", barrier::two_proc, {}, false, true},
-        {bar, "simgrid", "ompi_tree", barrier::tree, {}, false, true},
-        {bar, "simgrid", "mpich_smp", barrier::by_node, {}, false, true},
-        {bar, "simgrid", "mvapich2_pair", recursive_doubling<false>, {}, false, true},
+/** Rank 0 releases one rank after the other. */
+void linear_openmpi(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.id > 0)
+        return send_and_wait_for_release(rank, barrier_tag);
+    receive_from_all(rank, barrier_tag);
+    for (int other = 1; other < rank.p; ++other)
+        rank.send(other, no_data, barrier_tag);
+}
+
+/** Twice around the ring. @tparam synchronous the second time by synchronous sends. */
+template <bool synchronous> void double_ring(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.p == 1)
+        return;
+    const int next = neighbour(rank, 1);
+    const int previous = neighbour(rank, -1);
+    for (const bool second : {false, true}) {
+        if (rank.id > 0)
+            rank.recv(previous, no_data);
+        if (second && synchronous)
+            rank.ssend(next, no_data);
+        else
+            rank.send(next, no_data);
+        if (rank.id == 0)
+            rank.recv(previous, no_data);
+    }
+}
+
+/** Up a binomial tree and down again. */
+void tree(Rank &rank, const Parameters & /*parameters*/) {
+    int top = 1;
+    while (top < rank.p)
+        top *= 2;
+    const auto partner_at = [&](int distance) {
+        const int partner = rank.id ^ distance;
+        return partner < rank.p && partner % distance == 0 ? partner : -1;
     };
+    for (int distance = 1; distance < top; distance *= 2) {
+        const int partner = partner_at(distance);
+        if (partner > rank.id)
+            rank.recv(partner, no_data);
+        else if (partner >= 0)
+            rank.send(partner, no_data);
+    }
+    for (int distance = top / 2; distance > 0; distance /= 2) {
+        const int partner = partner_at(distance);
+        if (partner > rank.id)
+            rank.send(partner, no_data);
+        else if (partner >= 0)
+            rank.recv(partner, no_data);
+    }
+}
+
+namespace {
+
+/** Posts a message for each of some ranks. */
+template <typename Post> std::vector<Request> post_for_each(const std::vector<int> &ranks, Post post) {
+    std::vector<Request> requests;
+    requests.reserve(ranks.size());
+    for (const int other : ranks)
+        requests.push_back(post(other));
+    return requests;
+}
+
+} // namespace
+
+/** In round k to the rank 2^k after, from the rank 2^k before. */
+void dissemination(Rank &rank, const Parameters & /*parameters*/) {
+    for (int distance = 1; distance < rank.p; distance *= 2)
+        rank.sendrecv(neighbour(rank, distance), no_data, neighbour(rank, -distance), no_data);
+}
+
+/** The same with k - 1 messages at once, to the multiples of `k`^round. */
+void dissemination_radix(Rank &rank, const Parameters &parameters) {
+    const int64_t k = std::min<int64_t>(parameters["k"], rank.p);
+    if (k <= 2)
+        return dissemination(rank, parameters);
+    std::vector<Request> sends;
+    std::vector<Request> receives;
+    std::vector<Request> previous_receives;
+    for (int64_t distance = 1; distance < rank.p; distance *= k) {
+        sends.clear();
+        receives.clear();
+        for (int64_t i = 1; i < k; ++i) {
+            receives.push_back(rank.irecv(neighbour(rank, -i * distance), no_data));
+            if (i == 1)
+                rank.wait(previous_receives);
+            sends.push_back(rank.isend(neighbour(rank, i * distance), no_data));
+        }
+        rank.wait(sends);
+        previous_receives = receives;
+    }
+    rank.wait(previous_receives);
+}
+
+/** The same as a task graph: all receives are posted at the start. */
+void dissemination_tasks(Rank &rank, const Parameters &parameters) {
+    const int64_t k = parameters["k"];
+    const Vertex start = rank.current_vertex();
+    Vertex ready = start; // all receives of the previous rounds are complete
+    std::vector<Request> receives;
+    for (int64_t distance = 1; distance < rank.p; distance *= k) {
+        receives.clear();
+        for (int64_t i = 1; i < k; ++i) {
+            rank.continue_at(start);
+            receives.push_back(rank.irecv(neighbour(rank, -i * distance), no_data));
+            rank.continue_at(ready);
+            rank.isend(neighbour(rank, i * distance), no_data);
+        }
+        ready = rank.vertex_after(receives, std::span<const Vertex>(&ready, 1));
+    }
+    rank.continue_at(ready);
+}
+
+/** Partners differ in one bit. Ranks above the last power of two send to a rank below it, which releases them
+ * at the end.
+ * @tparam synchronous by a synchronous send. */
+template <bool synchronous> void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+    const int all = static_cast<int>(std::bit_floor(static_cast<uint32_t>(rank.p)));
+    if (rank.id >= all)
+        return rank.sendrecv(rank.id - all, no_data, rank.id - all, no_data);
+    const bool has_folded_rank = rank.id + all < rank.p;
+    if (has_folded_rank)
+        rank.recv(rank.id + all, no_data);
+    for (int distance = 1; distance < all; distance *= 2)
+        rank.sendrecv(rank.id ^ distance, no_data, rank.id ^ distance, no_data);
+    if (has_folded_rank && synchronous)
+        rank.ssend(rank.id + all, no_data);
+    else if (has_folded_rank)
+        rank.send(rank.id + all, no_data);
+}
+
+/** For two ranks only. */
+void two_proc(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.p != 2)
+        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+    rank.sendrecv(1 - rank.id, no_data, 1 - rank.id, no_data);
+}
+
+/** Among `k` ranks; the receives of two phases are posted together unless `single_phase_recv`. */
+void recursive_exchange(Rank &rank, const Parameters &parameters) {
+    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
+    const auto receive = [&](int from) { return rank.irecv(from, no_data); };
+    const auto send = [&](int to) { return rank.isend(to, no_data); };
+    if (!exchange.participates()) {
+        rank.send(exchange.sends_to, no_data);
+        rank.recv(exchange.sends_to, no_data);
+        return;
+    }
+    rank.wait(post_for_each(exchange.receives_from, receive));
+    for (int first = 0; first < exchange.phases; first += phases_at_once) {
+        const int end = std::min(first + phases_at_once, exchange.phases);
+        std::vector<std::vector<Request>> receives;
+        for (int phase = first; phase < end; ++phase)
+            receives.push_back(post_for_each(exchange.partners[static_cast<size_t>(phase)], receive));
+        for (int phase = first; phase < end; ++phase) {
+            rank.wait(post_for_each(exchange.partners[static_cast<size_t>(phase)], send));
+            rank.wait(receives[static_cast<size_t>(phase - first)]);
+        }
+    }
+    post_for_each(exchange.receives_from, send);
+}
+
+/** The same as a task graph: all receives are posted at the start. */
+void recursive_exchange_tasks(Rank &rank, const Parameters &parameters) {
+    const RecursiveExchange exchange(rank.p, rank.id, static_cast<int>(parameters["k"]));
+    const Vertex start = rank.current_vertex();
+    const auto receive = [&](int from) { return rank.irecv(from, no_data); };
+    const auto send = [&](int to) { return rank.isend(to, no_data); };
+    if (!exchange.participates()) {
+        rank.isend(exchange.sends_to, no_data);
+        rank.irecv(exchange.sends_to, no_data);
+        return;
+    }
+    std::vector<Request> receives = post_for_each(exchange.receives_from, receive);
+    Vertex ready = start;
+    for (const std::vector<int> &partners : exchange.partners) {
+        if (!receives.empty())
+            ready = rank.vertex_after(receives, std::span<const Vertex>(&ready, 1));
+        rank.continue_at(ready);
+        post_for_each(partners, send);
+        rank.continue_at(start);
+        receives = post_for_each(partners, receive);
+    }
+    if (!receives.empty())
+        rank.continue_at(rank.vertex_after(receives, std::span<const Vertex>(&ready, 1)));
+    post_for_each(exchange.receives_from, send);
+}
+
+/** Dissemination on each node, then among the nodes' leaders; then a release along a binomial tree on each
+ * node. */
+void by_node(Rank &rank, const Parameters &parameters) {
+    const Group node = same_node(rank);
+    const Group leaders = node_leaders(rank);
+    const Subcall subcall{schedule::Collective::barrier, 0, 0, {}, {}};
+    const auto inner_barrier = [&](Rank &inner) { dissemination(inner, parameters); };
+    run(rank, node, subcall, inner_barrier);
+    if (leaders.contains_me())
+        run(rank, leaders, subcall, inner_barrier);
+    run(rank, node, subcall, release_along_tree);
+}
+
+} // namespace offbeat::algorithms::barrier
+
+namespace offbeat::algorithms {
+
+using schedule::Collective;
+
+std::vector<Algorithm> barrier_algorithms() {
+    using namespace barrier;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::barrier, "openmpi",
+               {
+                   {"linear", linear_openmpi, scales},
+                   {"double_ring", double_ring<true>, scales},
+                   {"recursive_doubling", recursive_doubling<true>, scales},
+                   {"bruck", dissemination, scales},
+                   {"two_proc", two_proc, scales},
+                   {"tree", tree, scales},
+               });
+    add_family(list, Collective::barrier, "mpich",
+               {
+                   {"smp", by_node, scales},
+                   {"k_dissemination", dissemination_radix, {{"k", 2, 2}}, scales},
+                   {"recexch", recursive_exchange, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
+                   {"nb(sched_recursive_doubling)", dissemination, scales},
+                   {"nb(tsp_recexch)", recursive_exchange_tasks, {{"k", 2, 2}}, scales},
+                   {"nb(tsp_k_dissemination)", dissemination_tasks, {{"k", 2, 2}}, scales},
+               });
+    add_family(list, Collective::barrier, "simgrid",
+               {
+                   {"ompi_basic_linear", linear_simgrid, scales},
+                   {"ompi_doublering", double_ring<false>, scales},
+                   {"ompi_recursivedoubling", recursive_doubling<false>, scales},
+                   {"ompi_bruck", dissemination, scales},
+                   {"ompi_two_procs", two_proc, scales},
+                   {"ompi_tree", tree, scales},
+                   {"mpich_smp", by_node, scales},
+                   {"mvapich2_pair", recursive_doubling<false>, scales},
+               });
+    return list;
 }
 
 } // namespace offbeat::algorithms

@@ -1,95 +1,209 @@
 #include "algorithms/bcast.hpp"
 
-namespace offbeat::algorithms {
+#include "algorithms/exchange.hpp"
+#include "algorithms/subcall.hpp"
+
+namespace offbeat::algorithms::bcast {
 
 using schedule::Collective;
+using schedule::Rank;
 
 namespace {
 
-constexpr Collective bc = Collective::bcast;
+constexpr int64_t mpich_short = 12288;
+constexpr int64_t mpich_long = 524288;
+constexpr int mpich_few_ranks = 8;
 
-/** What the family's names mean, with the default values of Open MPI 5. */
-std::vector<Algorithm> openmpi() {
-    const Parameter segment{"segment", 0};
-    return {
-        {bc, "openmpi", "basic_linear", bcast::flat, {}, false, true},
-        {bc, "openmpi", "chain", bcast::openmpi_chain, {segment, {"fanout", 4, 1}}},
-        {bc, "openmpi", "pipeline", bcast::openmpi_pipeline, {segment}},
-        {bc, "openmpi", "split_binary_tree", bcast::openmpi_split_binary, {segment}},
-        {bc, "openmpi", "binary_tree", bcast::openmpi_binary, {segment}},
-        {bc, "openmpi", "binomial", bcast::openmpi_binomial, {segment}},
-        {bc, "openmpi", "knomial", bcast::openmpi_knomial, {segment, {"radix", 4, 2}}},
-        {bc, "openmpi", "scatter_allgather", bcast::openmpi_scatter_doubling},
-        {bc, "openmpi", "scatter_allgather_ring", bcast::openmpi_scatter_ring},
-    };
+/** A bcast of the message among some ranks. */
+void bcast_in_group(Rank &rank, const Group &group, int root, std::string_view family,
+                    std::string_view name) {
+    const Subcall subcall{.collective = Collective::bcast,
+                          .root = root,
+                          .count = rank.call.count,
+                          .input = {},
+                          .output = rank.output()};
+    run(rank, group, subcall, family, name);
 }
 
-/** MPICH 5; its topology-aware trees and GPU algorithms are left out. */
-std::vector<Algorithm> mpich() {
-    const Parameter tree_type{"tree_type", 0};
-    const Parameter k{"k", 2, 1};
-    const Parameter nonblocking{"is_non_blocking", 1};
-    return {
-        {bc, "mpich", "binomial", bcast::mpich_binomial},
-        {bc, "mpich", "nb(sched_binomial)", bcast::mpich_nb_binomial, {}, false, true},
-        {bc, "mpich", "nb(sched_smp)", bcast::mpich_nb_smp},
-        {bc, "mpich", "nb(sched_scatter_recursive_doubling_allgather)", bcast::mpich_nb_scatter_doubling},
-        {bc, "mpich", "nb(sched_scatter_ring_allgather)", bcast::mpich_nb_scatter_ring},
-        {bc, "mpich", "nb(tsp_tree)", bcast::mpich_nb_tree, {tree_type, k, {"chunk_size", 0}}},
-        {bc,
-         "mpich",
-         "nb(tsp_scatterv_recexch_allgatherv)",
-         bcast::mpich_nb_scatterv_recexch,
-         {{"scatterv_k", 2, 2}, {"allgatherv_k", 2, 2}}},
-        {bc,
-         "mpich",
-         "nb(tsp_scatterv_ring_allgatherv)",
-         bcast::mpich_nb_scatterv_ring,
-         {{"scatterv_k", 2, 2}}},
-        {bc, "mpich", "nb(tsp_ring)", bcast::mpich_nb_ring, {{"chunk_size", 0}}},
-        {bc, "mpich", "smp", bcast::mpich_smp},
-        {bc, "mpich", "scatter_recursive_doubling_allgather", bcast::mpich_scatter_doubling},
-        {bc, "mpich", "scatter_ring_allgather", bcast::mpich_scatter_ring},
-        {bc,
-         "mpich",
-         "pipelined_tree",
-         bcast::mpich_pipelined_tree,
-         {tree_type, k, nonblocking, {"chunk_size", 8192}, {"recv_pre_posted", 0}}},
-        {bc, "mpich", "tree", bcast::mpich_tree, {tree_type, k, nonblocking}},
-    };
+/** What MPICH in SimGrid chooses among ranks that it does not divide by nodes. */
+std::string_view simgrid_choice(const Rank &rank, int p) {
+    if (rank.call.bytes() < mpich_short || p <= mpich_few_ranks)
+        return "binomial_tree";
+    return rank.call.bytes() < mpich_long && p % 2 == 0 ? "scatter_rdb_allgather" : "scatter_LR_allgather";
 }
 
-/** Without arrival_pattern_aware, arrival_pattern_aware_wait and arrival_scatter, whose messages depend on
- * who is there first, and mvapich2_inter_node, which serves the leaders of the nodes alone. */
-std::vector<Algorithm> simgrid() {
-    const Parameter segment{"segment", 8192, 1};
-    return {
-        {bc, "simgrid", "binomial_tree", bcast::binomial, {}, false, true},
-        {bc, "simgrid", "flattree", bcast::flat, {}, false, true},
-        {bc, "simgrid", "flattree_pipeline", bcast::flat_pipelined, {segment}},
-        {bc, "simgrid", "NTSB", bcast::heap_from_zero, {segment}},
-        {bc, "simgrid", "NTSL", bcast::chain_from_zero, {segment}},
-        {bc, "simgrid", "NTSL_Isend", bcast::chain_from_zero, {segment}},
-        {bc, "simgrid", "scatter_LR_allgather", bcast::scatter_ring},
-        {bc, "simgrid", "scatter_rdb_allgather", bcast::scatter_doubling},
-        {bc, "simgrid", "SMP_binary", bcast::nodes_binary, {segment}},
-        {bc, "simgrid", "SMP_binomial", bcast::nodes_binomial},
-        {bc, "simgrid", "SMP_linear", bcast::nodes_linear, {segment}},
-        {bc, "simgrid", "ompi_split_bintree", bcast::simgrid_split_binary},
-        {bc, "simgrid", "ompi_pipeline", bcast::simgrid_pipeline},
-        {bc, "simgrid", "mvapich2_intra_node", bcast::mvapich_two_level},
-        {bc, "simgrid", "mvapich2_knomial_intra_node", bcast::knomial_by_levels, {{"radix", 4, 2}}},
-    };
+std::string_view mpich_blocking_choice(const Rank &rank, int p) {
+    return mpich_choice(rank.call.bytes(), p, false);
+}
+
+std::string_view mpich_scheduled_choice(const Rank &rank, int p) {
+    return mpich_choice(rank.call.bytes(), p, true);
+}
+
+/** The root sends the message to the leader of its node; both wait for it. */
+void send_to_leader(Rank &rank) {
+    const int leader = leader_of(rank.call, rank.call.root);
+    if (rank.call.root == leader)
+        return;
+    if (rank.id == rank.call.root)
+        rank.send(leader, rank.output());
+    else if (rank.id == leader)
+        rank.recv(rank.call.root, rank.output());
+}
+
+using Choice = std::string_view (*)(const Rank &rank, int p);
+
+/** A bcast among the leaders of the nodes, from the leader of the root's node. */
+void bcast_among_leaders(Rank &rank, std::string_view family, Choice choice) {
+    const Group leaders = node_leaders(rank);
+    if (leaders.contains_me() && leaders.p > 1)
+        bcast_in_group(rank, leaders, leaders.number(leader_of(rank.call, rank.call.root)), family,
+                       choice(rank, leaders.p));
+}
+
+void bcast_in_node(Rank &rank, int root, std::string_view family, Choice choice) {
+    const Group node = same_node(rank);
+    if (node.p > 1)
+        bcast_in_group(rank, node, root, family, choice(rank, node.p));
 }
 
 } // namespace
 
+std::string_view mpich_choice(int64_t bytes, int p, bool scheduled) {
+    const auto below = [&](int64_t limit) { return scheduled ? bytes < limit : bytes <= limit; };
+    if (p < mpich_few_ranks || below(mpich_short))
+        return scheduled ? "nb(sched_binomial)" : "binomial";
+    if (is_power_of_two(p) && below(mpich_long))
+        return scheduled ? "nb(sched_scatter_recursive_doubling_allgather)"
+                         : "scatter_recursive_doubling_allgather";
+    return scheduled ? "nb(sched_scatter_ring_allgather)" : "scatter_ring_allgather";
+}
+
+void simgrid_mpich_choice(Rank &rank, const Parameters & /*parameters*/) {
+    const std::string_view name =
+        ranks_on_every_node(rank.call) > 0 ? "SMP_binomial" : simgrid_choice(rank, rank.p);
+    bcast_in_group(rank, everyone(rank), rank.call.root, "simgrid", name);
+}
+
+void mvapich_two_level(Rank &rank, const Parameters & /*parameters*/) {
+    constexpr int few_ranks = 64;
+    constexpr int64_t small = 16384;
+    constexpr int64_t large = 524288;
+    constexpr int64_t large_for_a_node = 131072;
+    const int64_t bytes = rank.call.bytes();
+    if (bytes == 0)
+        return;
+    if (rank.p <= few_ranks && (bytes <= small || bytes >= large))
+        return bcast_in_group(rank, everyone(rank), rank.call.root, "simgrid",
+                              bytes <= small ? "binomial_tree" : "scatter_LR_allgather");
+    send_to_leader(rank);
+    bcast_among_leaders(rank, "simgrid", simgrid_choice);
+    // Up to 128 KiB, SimGrid uses the root's rank in the communicator as its rank on each node, which is
+    // right for root 0 only. Here the leader of each node is the root, as above 128 KiB.
+    if (bytes <= large_for_a_node)
+        bcast_in_node(rank, 0, "simgrid", simgrid_choice);
+    else
+        bcast_in_group(rank, same_node(rank), 0, "simgrid", "mvapich2_knomial_intra_node");
+}
+
+void mpich_smp(Rank &rank, const Parameters & /*parameters*/) {
+    const int64_t bytes = rank.call.bytes();
+    if (bytes == 0)
+        return;
+    if (bytes < mpich_short || rank.p < mpich_few_ranks) {
+        send_to_leader(rank);
+        bcast_among_leaders(rank, "mpich", mpich_blocking_choice);
+        bcast_in_node(rank, 0, "mpich", mpich_blocking_choice);
+    } else if (bytes < mpich_long && is_power_of_two(rank.p)) {
+        // The bcast on the root's node comes first, unless the root is a leader.
+        const int root = rank.call.root;
+        const bool node_first =
+            rank.call.node(rank.id) == rank.call.node(root) && leader_of(rank.call, root) != root;
+        if (node_first)
+            bcast_in_node(rank, same_node(rank).number(root), "mpich", mpich_blocking_choice);
+        bcast_among_leaders(rank, "mpich", mpich_blocking_choice);
+        if (!node_first)
+            bcast_in_node(rank, 0, "mpich", mpich_blocking_choice);
+    } else {
+        bcast_in_group(rank, everyone(rank), rank.call.root, "mpich", "scatter_ring_allgather");
+    }
+}
+
+void mpich_nb_smp(Rank &rank, const Parameters & /*parameters*/) {
+    send_to_leader(rank);
+    bcast_among_leaders(rank, "mpich", mpich_scheduled_choice);
+    bcast_in_node(rank, 0, "mpich", mpich_scheduled_choice);
+}
+
+} // namespace offbeat::algorithms::bcast
+
+namespace offbeat::algorithms {
+
+using schedule::Collective;
+
+/** The parameters' defaults are those of Open MPI 5 and MPICH 5. MPICH's topology-aware trees and GPU
+ * algorithms are missing. So are SimGrid's arrival_pattern_aware, arrival_pattern_aware_wait and
+ * arrival_scatter, whose messages depend on which rank arrives first, and mvapich2_inter_node, which serves
+ * only the leaders of the nodes. */
 std::vector<Algorithm> bcast_algorithms() {
-    std::vector<Algorithm> all = openmpi();
-    for (auto part : {mpich, simgrid})
-        for (Algorithm &algorithm : part())
-            all.push_back(std::move(algorithm));
-    return all;
+    using namespace bcast;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::bcast, "openmpi",
+               {
+                   {"basic_linear", flat, scales},
+                   {"chain", openmpi_chain, {{"segment", 0}, {"fanout", 4, 1}}},
+                   {"pipeline", openmpi_pipeline, {{"segment", 0}}},
+                   {"split_binary_tree", openmpi_split_binary, {{"segment", 0}}},
+                   {"binary_tree", openmpi_binary, {{"segment", 0}}},
+                   {"binomial", openmpi_binomial, {{"segment", 0}}},
+                   {"knomial", openmpi_knomial, {{"segment", 0}, {"radix", 4, 2}}},
+                   {"scatter_allgather", openmpi_scatter_doubling},
+                   {"scatter_allgather_ring", openmpi_scatter_ring},
+               });
+    add_family(list, Collective::bcast, "mpich",
+               {
+                   {"binomial", mpich_binomial},
+                   {"nb(sched_binomial)", mpich_nb_binomial, scales},
+                   {"nb(sched_smp)", mpich_nb_smp},
+                   {"nb(sched_scatter_recursive_doubling_allgather)", mpich_nb_scatter_doubling},
+                   {"nb(sched_scatter_ring_allgather)", mpich_nb_scatter_ring},
+                   {"nb(tsp_tree)", mpich_nb_tree, {{"tree_type", 0}, {"k", 2, 1}, {"chunk_size", 0}}},
+                   {"nb(tsp_scatterv_recexch_allgatherv)",
+                    mpich_nb_scatterv_recexch,
+                    {{"scatterv_k", 2, 2}, {"allgatherv_k", 2, 2}}},
+                   {"nb(tsp_scatterv_ring_allgatherv)", mpich_nb_scatterv_ring, {{"scatterv_k", 2, 2}}},
+                   {"nb(tsp_ring)", mpich_nb_ring, {{"chunk_size", 0}}},
+                   {"smp", mpich_smp},
+                   {"scatter_recursive_doubling_allgather", mpich_scatter_doubling},
+                   {"scatter_ring_allgather", mpich_scatter_ring},
+                   {"pipelined_tree",
+                    mpich_pipelined_tree,
+                    {{"tree_type", 0},
+                     {"k", 2, 1},
+                     {"is_non_blocking", 1},
+                     {"chunk_size", 8192},
+                     {"recv_pre_posted", 0}}},
+                   {"tree", mpich_tree, {{"tree_type", 0}, {"k", 2, 1}, {"is_non_blocking", 1}}},
+               });
+    add_family(list, Collective::bcast, "simgrid",
+               {
+                   {"binomial_tree", binomial, scales},
+                   {"flattree", flat, scales},
+                   {"flattree_pipeline", flat_pipelined, {{"segment", 8192, 1}}},
+                   {"NTSB", heap_from_zero, {{"segment", 8192, 1}}},
+                   {"NTSL", chain_from_zero, {{"segment", 8192, 1}}},
+                   {"NTSL_Isend", chain_from_zero, {{"segment", 8192, 1}}},
+                   {"scatter_LR_allgather", scatter_ring},
+                   {"scatter_rdb_allgather", scatter_doubling},
+                   {"SMP_binary", nodes_binary, {{"segment", 8192, 1}}},
+                   {"SMP_binomial", nodes_binomial},
+                   {"SMP_linear", nodes_linear, {{"segment", 8192, 1}}},
+                   {"ompi_split_bintree", simgrid_split_binary},
+                   {"ompi_pipeline", simgrid_pipeline},
+                   {"mvapich2_intra_node", mvapich_two_level},
+                   {"mvapich2_knomial_intra_node", knomial_by_levels, {{"radix", 4, 2}}},
+               });
+    return list;
 }
 
 } // namespace offbeat::algorithms

@@ -1,9 +1,14 @@
 #include "algorithms/bcast.hpp"
-#include "algorithms/segments.hpp"
+#include "algorithms/blocks.hpp"
+#include "algorithms/exchange.hpp"
+#include "algorithms/recursive_exchange.hpp"
 #include "algorithms/tasks.hpp"
 #include "algorithms/trees.hpp"
 
 #include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
 
 namespace offbeat::algorithms::bcast {
 
@@ -13,57 +18,33 @@ using schedule::Span;
 
 namespace {
 
-/** MPICH's chunks: the first one is the short one. */
-class Chunks {
-  public:
-    /** @param chunk_bytes less than an element, or not less than the message: one chunk. */
-    Chunks(const Rank &rank, int64_t chunk_bytes)
-        : whole_(rank.output()), length_(std::max<int64_t>(0, chunk_bytes) / rank.call.element_bytes),
-          first_(whole_.length) {
-        if (length_ > 0 && length_ < whole_.length)
-            first_ = (whole_.length - 1) % length_ + 1;
-    }
-    [[nodiscard]] int64_t count() const {
-        if (whole_.length == 0)
-            return 0;
-        return first_ == whole_.length ? 1 : 1 + (whole_.length - first_) / length_;
-    }
-    [[nodiscard]] Span operator[](int64_t index) const {
-        return index == 0 ? whole_.part(0, first_) : whole_.part(first_ + (index - 1) * length_, length_);
-    }
-
-  private:
-    Span whole_;
-    int64_t length_;
-    int64_t first_;
-};
-
-Tree tree_asked_for(const Rank &rank, const Parameters &parameters) {
+Tree requested_tree(const Rank &rank, const Parameters &parameters) {
     const auto k = std::min<int64_t>(parameters["k"], std::max(rank.p, 2));
     return algorithms::mpich_tree(static_cast<MpichTree>(parameters["tree_type"]), rank.p, rank.id,
                                   rank.call.root, static_cast<int>(k));
 }
 
-void pass_on(Rank &rank, const Tree &tree, Span what, bool nonblocking) {
+void send_to_children(Rank &rank, const Tree &tree, Span data, bool nonblocking) {
     for (const int child : tree.children) {
         if (nonblocking)
-            rank.isend(child, what);
+            rank.isend(child, data);
         else
-            rank.send(child, what);
+            rank.send(child, data);
     }
 }
 
-/** Chunks arrive and go on by themselves, under a tag each; all receives are posted at the start. */
-void tree_of_tasks(Rank &rank, const Tree &tree, int64_t chunk_bytes) {
-    const Chunks chunks(rank, chunk_bytes);
+/** A task graph that forwards each chunk independently, with a tag of its own; all receives are posted at the
+ * start. */
+void forward_chunks_along_tree(Rank &rank, const Tree &tree, int64_t chunk_bytes) {
     Tasks tasks(rank);
-    for (int64_t i = 0; i < chunks.count(); ++i) {
-        const int tag = static_cast<int>(i);
-        Tasks::After arrived;
+    int tag = 0;
+    for (const Span &chunk : mpich_chunks(rank.call, rank.output(), chunk_bytes)) {
+        Tasks::After received;
         if (!tree.is_root())
-            arrived.push_back(tasks.irecv(tree.parent, chunks[i], {}, tag));
+            received.push_back(tasks.irecv(tree.parent, chunk, {}, tag));
         if (!tree.is_leaf())
-            tasks.imcast(tree.children, chunks[i], arrived, tag);
+            tasks.imcast(tree.children, chunk, received, tag);
+        ++tag;
     }
 }
 
@@ -75,42 +56,140 @@ void mpich_binomial(Rank &rank, const Parameters &parameters) {
 }
 
 void mpich_nb_binomial(Rank &rank, const Parameters &parameters) {
-    binomial_at_once(rank, parameters);
+    binomial_nonblocking(rank, parameters);
 }
 
 void mpich_tree(Rank &rank, const Parameters &parameters) {
     if (rank.call.count == 0)
         return;
-    const Tree tree = tree_asked_for(rank, parameters);
+    const Tree tree = requested_tree(rank, parameters);
     if (!tree.is_root())
         rank.recv(tree.parent, rank.output());
-    pass_on(rank, tree, rank.output(), parameters["is_non_blocking"] != 0);
+    send_to_children(rank, tree, rank.output(), parameters["is_non_blocking"] != 0);
 }
 
 void mpich_pipelined_tree(Rank &rank, const Parameters &parameters) {
-    const Tree tree = tree_asked_for(rank, parameters);
-    const Chunks chunks(rank, parameters["chunk_size"]);
+    const Tree tree = requested_tree(rank, parameters);
+    const std::vector<Span> chunks = mpich_chunks(rank.call, rank.output(), parameters["chunk_size"]);
+    const size_t count = chunks.size();
     const bool nonblocking = parameters["is_non_blocking"] != 0;
-    const bool all_posted = nonblocking && (chunks.count() <= 3 || parameters["recv_pre_posted"] != 0);
-    const int64_t posted = all_posted ? chunks.count() : nonblocking ? 3 : 0;
-    std::vector<Request> expected;
-    for (int64_t i = 0; !tree.is_root() && i < posted; ++i)
-        expected.push_back(rank.irecv(tree.parent, chunks[i]));
-    for (int64_t i = 0; i < chunks.count(); ++i) {
+    const bool all_posted = nonblocking && (count <= 3 || parameters["recv_pre_posted"] != 0);
+    const size_t posted = all_posted ? count : nonblocking ? 3 : 0;
+    std::vector<Request> receives;
+    for (size_t i = 0; !tree.is_root() && i < posted; ++i)
+        receives.push_back(rank.irecv(tree.parent, chunks[i]));
+    for (size_t i = 0; i < count; ++i) {
         if (!tree.is_root() && i < posted)
-            rank.wait(expected[static_cast<size_t>(i)]);
+            rank.wait(receives[i]);
         else if (!tree.is_root())
             rank.recv(tree.parent, chunks[i]);
-        pass_on(rank, tree, chunks[i], nonblocking);
+        send_to_children(rank, tree, chunks[i], nonblocking);
     }
 }
 
 void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
-    tree_of_tasks(rank, tree_asked_for(rank, parameters), parameters["chunk_size"]);
+    forward_chunks_along_tree(rank, requested_tree(rank, parameters), parameters["chunk_size"]);
 }
 
 void mpich_nb_ring(Rank &rank, const Parameters &parameters) {
-    tree_of_tasks(rank, mpich_kary_tree(rank.p, rank.id, rank.call.root, 1), parameters["chunk_size"]);
+    forward_chunks_along_tree(rank, mpich_kary_tree(rank.p, rank.id, rank.call.root, 1),
+                              parameters["chunk_size"]);
+}
+
+namespace {
+
+Blocks blocks_of_ranks(const Rank &rank) {
+    return Blocks::rounded_up(rank.call.count, rank.p);
+}
+
+/** Every rank gets its block and those of its subtree. MPICH uses numbers relative to the root as ranks here:
+ * with a root other than 0 it sends from outside the buffer and fails. */
+void scatterv(Rank &rank, Tasks &tasks, int64_t k) {
+    if (rank.call.root != 0)
+        throw std::invalid_argument("MPICH's bcasts by scatterv fail unless the root is rank 0; here it is " +
+                                    std::to_string(rank.call.root));
+    const RunTree runs = mpich_knomial_runs(rank, k);
+    const Blocks blocks = blocks_of_ranks(rank);
+    Tasks::After received;
+    if (!runs.tree.is_root())
+        received.push_back(
+            tasks.irecv(runs.tree.parent, blocks.run(rank.output(), rank.id, rank.id + runs.size)));
+    for (size_t i = 0; i < runs.tree.children.size(); ++i) {
+        const int child = runs.tree.children[i];
+        tasks.isend(child, blocks.run(rank.output(), child, child + runs.child_size[i]), received);
+    }
+}
+
+/** MPICH's allgatherv by recursive exchange, the nearest ranks first; all blocks are in place. */
+void allgatherv_by_exchange(Rank &rank, Tasks &tasks, int64_t k) {
+    const RecursiveExchange plan(rank.p, rank.id,
+                                 static_cast<int>(std::min<int64_t>(k, std::max(rank.p, 2))));
+    const Blocks blocks = blocks_of_ranks(rank);
+    const Span all = rank.output();
+    const auto held = [&](int by, int phase) {
+        const RankRange range = plan.ranks_near(plan.number(by), phase);
+        return blocks.run(all, range.from, range.end);
+    };
+    if (!plan.participates()) {
+        tasks.isend(plan.sends_to, blocks.block(all, rank.id));
+        tasks.fence();
+        tasks.irecv(plan.sends_to, all);
+        return;
+    }
+    for (const int other : plan.receives_from)
+        tasks.irecv(other, blocks.block(all, other));
+    tasks.fence();
+    Tasks::After receives;
+    for (int phase = 0; phase < plan.phases; ++phase) {
+        const auto &partners = plan.partners[static_cast<size_t>(phase)];
+        for (const int partner : partners)
+            tasks.isend(partner, held(rank.id, phase), receives);
+        for (const int partner : partners)
+            receives.push_back(tasks.irecv(partner, held(partner, phase)));
+    }
+    for (const int other : plan.receives_from)
+        tasks.isend(other, all, receives);
+}
+
+/** MPICH's allgatherv along a ring with two alternating buffers: a step starts when both messages of the
+ * previous step are complete and the block that it overwrites was copied. */
+void allgatherv_by_ring(Rank &rank, Tasks &tasks) {
+    const Blocks blocks = blocks_of_ranks(rank);
+    const auto block_at = [&](int distance) {
+        return blocks.block(rank.output(), neighbour(rank, distance));
+    };
+    const std::array<Span, 2> buffers{rank.scratch(blocks.length(0)), rank.scratch(blocks.length(0))};
+    const auto buffer_part = [&](int step, int distance) {
+        return buffers[static_cast<size_t>(step % 2)].part(0, block_at(distance).length);
+    };
+    Tasks::After ready{tasks.copy(buffer_part(0, 0), block_at(0))};
+    Tasks::After free_to_receive;
+    Tasks::After copied;
+    for (int step = 0; step + 1 < rank.p; ++step) {
+        const auto sent = tasks.isend(neighbour(rank, 1), buffer_part(step, -step), ready, step);
+        const auto received =
+            tasks.irecv(neighbour(rank, -1), buffer_part(step + 1, -step - 1), free_to_receive, step);
+        ready = {received, sent};
+        free_to_receive = copied;
+        free_to_receive.insert(free_to_receive.end(), ready.begin(), ready.end());
+        copied = {tasks.copy(block_at(-step - 1), buffer_part(step + 1, -step - 1), {received})};
+    }
+}
+
+} // namespace
+
+void mpich_nb_scatterv_recexch(Rank &rank, const Parameters &parameters) {
+    Tasks tasks(rank);
+    scatterv(rank, tasks, parameters["scatterv_k"]);
+    tasks.fence();
+    allgatherv_by_exchange(rank, tasks, parameters["allgatherv_k"]);
+}
+
+void mpich_nb_scatterv_ring(Rank &rank, const Parameters &parameters) {
+    Tasks tasks(rank);
+    scatterv(rank, tasks, parameters["scatterv_k"]);
+    tasks.fence();
+    allgatherv_by_ring(rank, tasks);
 }
 
 } // namespace offbeat::algorithms::bcast

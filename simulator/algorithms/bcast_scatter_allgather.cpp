@@ -13,12 +13,12 @@ using schedule::Span;
 
 namespace {
 
-enum class Steps : uint8_t { blocking, task_graph };
+enum class Mode : uint8_t { blocking, task_graph };
 
-/** The message in p blocks as one rank sees it: block v belongs to the rank v places after the root. */
-class Shares {
+/** The message in p blocks: block v belongs to rank (root + v) mod p. */
+class RootedBlocks {
   public:
-    explicit Shares(const Rank &rank)
+    explicit RootedBlocks(const Rank &rank)
         : p_(rank.p), root_(rank.call.root), v_((rank.id - root_ + p_) % p_), output_(rank.output()),
           blocks_(Blocks::rounded_up(rank.call.count, p_)) {
     }
@@ -28,11 +28,11 @@ class Shares {
     [[nodiscard]] int rank_at(int v) const {
         return (v + root_ + p_) % p_;
     }
-    /** Whether the scatter brought this block here, for this rank or one below it. */
+    /** Whether this rank received the block in the scatter, for itself or for its subtree. */
     [[nodiscard]] bool scattered_to_me(int v) const {
         return v_ == 0 || (v > v_ && v - v_ < (v_ & -v_));
     }
-    /** Blocks v to v + number - 1, as far as they exist. */
+    /** Blocks v to v + number - 1, without those that do not exist. */
     [[nodiscard]] Span run(int v, int number) const {
         return blocks_.run(output_, v, static_cast<int64_t>(v) + number);
     }
@@ -45,7 +45,8 @@ class Shares {
     Blocks blocks_;
 };
 
-/** The place of the lowest bit of v, and the first power of two from p on for the root. */
+/** The number of ranks in the subtree of v if p is a power of two: its lowest bit; for the root, p rounded up
+ * to a power of two. */
 int subtree_of(const Rank &rank, int v) {
     int mask = 1;
     while (mask < rank.p && (v & mask) == 0)
@@ -53,160 +54,151 @@ int subtree_of(const Rank &rank, int v) {
     return mask;
 }
 
-/** Down a binomial tree, each child its subtree's blocks, the largest first; nothing where they are empty. */
-void scatter(Rank &rank, const Shares &shares) {
-    const int v = shares.v();
+/** Down a binomial tree: each child gets the blocks of its subtree, the largest subtree first; empty blocks
+ * are not sent. */
+void scatter(Rank &rank, const RootedBlocks &blocks) {
+    const int v = blocks.v();
     int mask = subtree_of(rank, v);
-    if (v > 0 && shares.run(v, mask).length > 0)
-        rank.recv(shares.rank_at(v - mask), shares.run(v, mask));
+    if (v > 0 && blocks.run(v, mask).length > 0)
+        rank.recv(blocks.rank_at(v - mask), blocks.run(v, mask));
     for (mask /= 2; mask > 0; mask /= 2)
-        if (v + mask < rank.p && shares.run(v + mask, mask).length > 0)
-            rank.send(shares.rank_at(v + mask), shares.run(v + mask, mask));
+        if (v + mask < rank.p && blocks.run(v + mask, mask).length > 0)
+            rank.send(blocks.rank_at(v + mask), blocks.run(v + mask, mask));
 }
 
-/** How many elements MPICH's task graphs send on top of a subtree's blocks: every rank takes what it received
- * for all blocks up to the last one, and passes that on to its first child. */
-int64_t surplus_for(const Rank &rank, const Shares &shares, int v) {
+/** The number of elements that MPICH's task graphs send in addition to a subtree's blocks: every rank treats
+ * what it received as all blocks up to the last one, and forwards that to its first child. */
+int64_t surplus_for(const Rank &rank, const RootedBlocks &blocks, int v) {
     const int mask = subtree_of(rank, v);
     const int parent = v - mask;
     const bool is_first = 2 * mask >= subtree_of(rank, parent) || parent + 2 * mask >= rank.p;
-    return is_first ? shares.run(v, rank.p).length - shares.run(v, mask).length : 0;
+    return is_first ? blocks.run(v, rank.p).length - blocks.run(v, mask).length : 0;
 }
 
-/** The same tree as a task graph: all sends at once, and what follows does not wait for them. */
-void scatter_as_tasks(Rank &rank, const Shares &shares) {
-    const int v = shares.v();
+/** scatter() as a task graph: all sends at once, and the allgather does not wait for them. */
+void scatter_as_tasks(Rank &rank, const RootedBlocks &blocks) {
+    const int v = blocks.v();
     int mask = subtree_of(rank, v);
-    const Span own = shares.run(v, mask);
+    const Span own = blocks.run(v, mask);
     if (v > 0 && own.length > 0)
-        rank.recv(shares.rank_at(v - mask), {own, rank.scratch(surplus_for(rank, shares, v))});
+        rank.recv(blocks.rank_at(v - mask), {own, rank.scratch(surplus_for(rank, blocks, v))});
     for (mask /= 2; mask > 0; mask /= 2) {
-        if (v + mask >= rank.p || shares.run(v + mask, mask).length == 0)
+        if (v + mask >= rank.p || blocks.run(v + mask, mask).length == 0)
             continue;
-        std::vector<Span> pieces{shares.run(v + mask, mask)};
-        for (int64_t more = surplus_for(rank, shares, v + mask); more > 0; more -= pieces.back().length)
-            pieces.push_back(own.part(0, std::min(more, own.length))); // anything will do: nobody reads it
-        rank.isend(shares.rank_at(v + mask), pieces);
+        std::vector<Span> pieces{blocks.run(v + mask, mask)};
+        for (int64_t more = surplus_for(rank, blocks, v + mask); more > 0; more -= pieces.back().length)
+            pieces.push_back(own.part(0, std::min(more, own.length))); // any elements: they are never read
+        rank.isend(blocks.rank_at(v + mask), pieces);
     }
 }
 
-void swap_with(Rank &rank, int to, Span what, int from, Span into, Steps steps) {
-    if (steps == Steps::blocking)
-        return rank.sendrecv(to, what, from, into);
-    rank.isend(to, what);
+void exchange_blocks(Rank &rank, int to, Span data, int from, Span into, Mode mode) {
+    if (mode == Mode::blocking)
+        return rank.sendrecv(to, data, from, into);
+    rank.isend(to, data);
     rank.irecv(from, into);
     rank.wait_all();
 }
 
-/** Where an allgather's first step receives a block. In a task graph the scatter's sends may still be reading
- * what comes back here: it goes elsewhere. */
-Span first_landing(Rank &rank, const Shares &shares, int v, Steps steps) {
-    const Span place = shares.run(v, 1);
-    return steps == Steps::task_graph && shares.scattered_to_me(v) ? rank.scratch(place.length) : place;
+/** Where the first step of an allgather receives a block. In a task graph the scatter's sends may still read
+ * the block's own place: it is received into a scratch buffer. */
+Span first_destination(Rank &rank, const RootedBlocks &blocks, int v, Mode mode) {
+    const Span place = blocks.run(v, 1);
+    return mode == Mode::task_graph && blocks.scattered_to_me(v) ? rank.scratch(place.length) : place;
 }
 
-/** Only the first `served` ranks of a half had partners in the other one; the rest get its blocks from them,
- * along a binomial tree. */
-void serve_the_rest(Rank &rank, const Shares &shares, Span other_half, int half, int served) {
-    const int v = shares.v();
-    for (int distance = half / 2; distance > 0; distance /= 2) {
-        const int peer = v ^ distance;
-        const int first_without = (v & ~(2 * distance - 1)) + served;
-        if (v < first_without && peer >= first_without)
-            rank.send(shares.rank_at(peer), other_half);
-        else if (peer < first_without && v >= first_without)
-            rank.recv(shares.rank_at(peer), other_half);
-    }
-}
-
-void allgather_by_doubling(Rank &rank, const Shares &shares, Steps steps) {
-    const int v = shares.v();
+void allgather_by_doubling(Rank &rank, const RootedBlocks &blocks, Mode mode) {
+    const int v = blocks.v();
     for (int half = 1; half < rank.p; half *= 2) {
         const int own = v & ~(half - 1);
         const int other = own ^ half;
-        const int partner = shares.rank_at(v ^ half);
-        const Span into = half == 1 ? first_landing(rank, shares, other, steps) : shares.run(other, half);
+        const int partner = blocks.rank_at(v ^ half);
+        const Span into = half == 1 ? first_destination(rank, blocks, other, mode) : blocks.run(other, half);
         if ((v ^ half) < rank.p)
-            swap_with(rank, partner, shares.run(own, half), partner, into, steps);
+            exchange_blocks(rank, partner, blocks.run(own, half), partner, into, mode);
         if (other < rank.p && other + half > rank.p)
-            serve_the_rest(rank, shares, shares.run(other, half), half, rank.p - other);
+            forward_to_unpaired(
+                rank, v, [&](int number) { return blocks.rank_at(number); }, blocks.run(other, half), half,
+                rank.p - other);
     }
 }
 
-void allgather_by_ring(Rank &rank, const Shares &shares, Steps steps) {
+void allgather_by_ring(Rank &rank, const RootedBlocks &blocks, Mode mode) {
     for (int step = 1; step < rank.p; ++step) {
-        const int sent = (shares.v() - step + 1 + rank.p) % rank.p;
-        const int received = (shares.v() - step + rank.p) % rank.p;
-        const Span into = step == 1 ? first_landing(rank, shares, received, steps) : shares.run(received, 1);
-        swap_with(rank, around(rank, 1), shares.run(sent, 1), around(rank, -1), into, steps);
+        const int sent = (blocks.v() - step + 1 + rank.p) % rank.p;
+        const int received = (blocks.v() - step + rank.p) % rank.p;
+        const Span into =
+            step == 1 ? first_destination(rank, blocks, received, mode) : blocks.run(received, 1);
+        exchange_blocks(rank, neighbour(rank, 1), blocks.run(sent, 1), neighbour(rank, -1), into, mode);
     }
 }
 
-void doubling(Rank &rank, Steps steps) {
-    const Shares shares(rank);
-    if (steps == Steps::blocking)
-        scatter(rank, shares);
+void doubling(Rank &rank, Mode mode) {
+    const RootedBlocks blocks(rank);
+    if (mode == Mode::blocking)
+        scatter(rank, blocks);
     else
-        scatter_as_tasks(rank, shares);
-    allgather_by_doubling(rank, shares, steps);
+        scatter_as_tasks(rank, blocks);
+    allgather_by_doubling(rank, blocks, mode);
 }
 
-void ring(Rank &rank, Steps steps) {
-    const Shares shares(rank);
-    if (steps == Steps::blocking)
-        scatter(rank, shares);
+void ring(Rank &rank, Mode mode) {
+    const RootedBlocks blocks(rank);
+    if (mode == Mode::blocking)
+        scatter(rank, blocks);
     else
-        scatter_as_tasks(rank, shares);
-    allgather_by_ring(rank, shares, steps);
+        scatter_as_tasks(rank, blocks);
+    allgather_by_ring(rank, blocks, mode);
 }
 
-void refuse_other_than_powers_of_two(const Rank &rank) {
+void require_power_of_two(const Rank &rank) {
     if (!is_power_of_two(rank.p))
-        throw std::invalid_argument("MPICH scatters and doubles only where the number of ranks is a power of "
-                                    "two, and here it is " +
-                                    std::to_string(rank.p));
+        throw std::invalid_argument(
+            "MPICH's scatter with recursive doubling needs a power of two of ranks; here "
+            "there are " +
+            std::to_string(rank.p));
 }
 
 } // namespace
 
 void scatter_doubling(Rank &rank, const Parameters & /*parameters*/) {
     if (rank.call.count > 0)
-        doubling(rank, Steps::blocking);
+        doubling(rank, Mode::blocking);
 }
 
 void scatter_ring(Rank &rank, const Parameters & /*parameters*/) {
-    ring(rank, Steps::blocking);
+    ring(rank, Mode::blocking);
 }
 
 void openmpi_scatter_doubling(Rank &rank, const Parameters &parameters) {
     if (rank.call.count < rank.p)
         return flat(rank, parameters);
-    doubling(rank, Steps::blocking);
+    doubling(rank, Mode::blocking);
 }
 
 void openmpi_scatter_ring(Rank &rank, const Parameters &parameters) {
     if (rank.call.count < rank.p)
         return flat(rank, parameters);
-    ring(rank, Steps::blocking);
+    ring(rank, Mode::blocking);
 }
 
 void mpich_scatter_doubling(Rank &rank, const Parameters &parameters) {
-    refuse_other_than_powers_of_two(rank);
+    require_power_of_two(rank);
     scatter_doubling(rank, parameters);
 }
 
 void mpich_scatter_ring(Rank &rank, const Parameters & /*parameters*/) {
     if (rank.call.count > 0)
-        ring(rank, Steps::blocking);
+        ring(rank, Mode::blocking);
 }
 
 void mpich_nb_scatter_doubling(Rank &rank, const Parameters & /*parameters*/) {
-    refuse_other_than_powers_of_two(rank);
-    doubling(rank, Steps::task_graph);
+    require_power_of_two(rank);
+    doubling(rank, Mode::task_graph);
 }
 
 void mpich_nb_scatter_ring(Rank &rank, const Parameters & /*parameters*/) {
-    ring(rank, Steps::task_graph);
+    ring(rank, Mode::task_graph);
 }
 
 } // namespace offbeat::algorithms::bcast

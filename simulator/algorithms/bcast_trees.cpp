@@ -1,8 +1,9 @@
 #include "algorithms/bcast.hpp"
-#include "algorithms/segments.hpp"
+#include "algorithms/blocks.hpp"
 #include "algorithms/trees.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace offbeat::algorithms::bcast {
 
@@ -12,38 +13,38 @@ using schedule::Span;
 
 namespace {
 
-void send_to_all(Rank &rank, const std::vector<int> &children, Span what) {
-    std::vector<Request> sent;
+void send_to_children(Rank &rank, const std::vector<int> &children, Span data) {
+    std::vector<Request> sends;
     for (const int child : children)
-        sent.push_back(rank.isend(child, what));
-    rank.wait(sent);
+        sends.push_back(rank.isend(child, data));
+    rank.wait(sends);
 }
 
-/** Open MPI's loop over segments: one receive ahead, and a segment is with all children before the next one
- * is passed on. */
+/** Open MPI's loop over segments: one receive is posted ahead, and a segment is sent to all children before
+ * the next segment is forwarded. */
 void segmented(Rank &rank, const Tree &tree, int64_t segment) {
     const Segments segments(rank.output(), segment);
     if (tree.is_root()) {
         for (int64_t i = 0; i < segments.count(); ++i)
-            send_to_all(rank, tree.children, segments[i]);
+            send_to_children(rank, tree.children, segments[i]);
         return;
     }
-    Request arriving = rank.irecv(tree.parent, segments[0]);
+    Request next_receive = rank.irecv(tree.parent, segments[0]);
     for (int64_t i = 0; i < segments.count(); ++i) {
-        const Request arrived = arriving;
+        const Request receive = next_receive;
         if (i + 1 < segments.count())
-            arriving = rank.irecv(tree.parent, segments[i + 1]);
-        rank.wait(arrived);
-        send_to_all(rank, tree.children, segments[i]);
+            next_receive = rank.irecv(tree.parent, segments[i + 1]);
+        rank.wait(receive);
+        send_to_children(rank, tree.children, segments[i]);
     }
 }
 
-int64_t segment_asked_for(const Rank &rank, const Parameters &parameters) {
+int64_t requested_segment(const Rank &rank, const Parameters &parameters) {
     return openmpi_segment(rank.call, parameters["segment"], rank.call.count);
 }
 
-/** From p on, every radix makes the same tree. */
-int radix_asked_for(const Rank &rank, const Parameters &parameters) {
+/** All radices of at least p make the same tree. */
+int requested_radix(const Rank &rank, const Parameters &parameters) {
     return static_cast<int>(std::min<int64_t>(parameters["radix"], std::max(rank.p, 2)));
 }
 
@@ -76,18 +77,18 @@ void binomial(Rank &rank, const Parameters & /*parameters*/) {
         rank.send(child, rank.output());
 }
 
-void binomial_at_once(Rank &rank, const Parameters & /*parameters*/) {
+void binomial_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
     const Tree tree = binomial_from_largest(rank);
     if (!tree.is_root())
         rank.recv(tree.parent, rank.output());
-    send_to_all(rank, tree.children, rank.output());
+    send_to_children(rank, tree.children, rank.output());
 }
 
 void flat_pipelined(Rank &rank, const Parameters &parameters) {
     const int64_t segment = elements_within(rank.call, parameters["segment"]);
     if (rank.call.count < segment)
         return flat(rank, parameters);
-    // SimGrid leaves out what remains after the whole segments; here it is the last segment.
+    // SimGrid omits the elements after the last whole segment; here they are one more segment.
     const Segments segments(rank.output(), segment);
     if (rank.id != rank.call.root) {
         for (int64_t i = 0; i < segments.count(); ++i)
@@ -101,46 +102,46 @@ void flat_pipelined(Rank &rank, const Parameters &parameters) {
 }
 
 void knomial_by_levels(Rank &rank, const Parameters &parameters) {
-    const Tree tree = knomial_tree(rank.p, rank.id, rank.call.root, radix_asked_for(rank, parameters));
+    const Tree tree = knomial_tree(rank.p, rank.id, rank.call.root, requested_radix(rank, parameters));
     if (!tree.is_root())
         rank.recv(tree.parent, rank.output());
     const auto number = [&](int other) { return (other - rank.call.root + rank.p) % rank.p; };
     std::vector<int> level;
-    int64_t place = 0; // of the digit in which the children of this level differ from this rank
+    int64_t weight = 0; // of the digit in which the children of this level differ from this rank
     for (const int child : tree.children) {
         const int64_t distance = number(child) - number(rank.id);
-        if (distance < place) {
-            send_to_all(rank, level, rank.output());
+        if (distance < weight) {
+            send_to_children(rank, level, rank.output());
             level.clear();
         }
         if (level.empty())
-            place = distance;
+            weight = distance;
         level.push_back(child);
     }
-    send_to_all(rank, level, rank.output());
+    send_to_children(rank, level, rank.output());
 }
 
 void openmpi_chain(Rank &rank, const Parameters &parameters) {
     const int fanout = static_cast<int>(std::min<int64_t>(parameters["fanout"], rank.p));
-    segmented(rank, chain_tree(rank.p, rank.id, rank.call.root, fanout), segment_asked_for(rank, parameters));
+    segmented(rank, chain_tree(rank.p, rank.id, rank.call.root, fanout), requested_segment(rank, parameters));
 }
 
 void openmpi_pipeline(Rank &rank, const Parameters &parameters) {
-    segmented(rank, pipeline_tree(rank.p, rank.id, rank.call.root), segment_asked_for(rank, parameters));
+    segmented(rank, pipeline_tree(rank.p, rank.id, rank.call.root), requested_segment(rank, parameters));
 }
 
 void openmpi_binary(Rank &rank, const Parameters &parameters) {
-    segmented(rank, balanced_tree(rank.p, rank.id, rank.call.root, 2), segment_asked_for(rank, parameters));
+    segmented(rank, balanced_tree(rank.p, rank.id, rank.call.root, 2), requested_segment(rank, parameters));
 }
 
 void openmpi_binomial(Rank &rank, const Parameters &parameters) {
-    segmented(rank, binomial_tree(rank.p, rank.id, rank.call.root), segment_asked_for(rank, parameters));
+    segmented(rank, binomial_tree(rank.p, rank.id, rank.call.root), requested_segment(rank, parameters));
 }
 
 void openmpi_knomial(Rank &rank, const Parameters &parameters) {
-    const int radix = radix_asked_for(rank, parameters);
+    const int radix = requested_radix(rank, parameters);
     segmented(rank, knomial_tree(rank.p, rank.id, rank.call.root, radix),
-              segment_asked_for(rank, parameters));
+              requested_segment(rank, parameters));
 }
 
 void simgrid_pipeline(Rank &rank, const Parameters & /*parameters*/) {
@@ -149,7 +150,7 @@ void simgrid_pipeline(Rank &rank, const Parameters & /*parameters*/) {
         double ranks;
         int64_t segment_bytes;
     };
-    // Lines in the plane of message size and ranks, below which a segment size is used.
+    // Lines in the plane of message size and p; below a line its segment size is used.
     constexpr Choice choices[] = {
         {1.6134e-6, 2.1102, 128 << 10}, {2.3679e-6, 1.1787, 64 << 10}, {3.2118e-6, 8.7936, 16 << 10}};
     int64_t bytes = 128 << 10;
@@ -161,6 +162,102 @@ void simgrid_pipeline(Rank &rank, const Parameters & /*parameters*/) {
     }
     segmented(rank, pipeline_tree(rank.p, rank.id, rank.call.root),
               openmpi_segment(rank.call, bytes, rank.call.count));
+}
+
+namespace {
+
+/** The two halves of the message; the first half takes the odd element. */
+struct Halves {
+    std::array<Span, 2> data;
+    std::array<Segments, 2> segments;
+
+    Halves(Span message, int64_t segment)
+        : data{message.part(0, (message.length + 1) / 2),
+               message.part((message.length + 1) / 2, message.length / 2)},
+          segments{Segments(data[0], segment), Segments(data[1], segment)} {
+    }
+};
+
+void send_halves(Rank &rank, const Tree &tree, const Halves &halves) {
+    for (int64_t i = 0; i < halves.segments[0].count(); ++i)
+        for (size_t side = 0; side < tree.children.size(); ++side)
+            if (i < halves.segments[side].count())
+                rank.send(tree.children[side], halves.segments[side][i]);
+}
+
+/** Inner ranks of the tree post one receive ahead of the segment that they forward; leaves do not. */
+void forward_half(Rank &rank, const Tree &tree, const Segments &segments) {
+    Request next_receive = rank.irecv(tree.parent, segments[0]);
+    for (int64_t i = 0; i < segments.count(); ++i) {
+        const Request receive = next_receive;
+        const bool more = i + 1 < segments.count();
+        if (more && !tree.is_leaf())
+            next_receive = rank.irecv(tree.parent, segments[i + 1]);
+        rank.wait(receive);
+        for (const int child : tree.children)
+            rank.send(child, segments[i]);
+        if (more && tree.is_leaf())
+            next_receive = rank.irecv(tree.parent, segments[i + 1]);
+    }
+}
+
+/** Neighbours have different halves. If p is even, the last rank has no partner: the root sends it the other
+ * half. */
+void exchange_halves(Rank &rank, const Halves &halves, int v) {
+    const int p = rank.p;
+    const int last = (rank.call.root + p - 1) % p;
+    if (v == 0) {
+        if (p % 2 == 0)
+            rank.send(last, halves.data[1]);
+    } else if (p % 2 == 0 && rank.id == last) {
+        rank.recv(rank.call.root, halves.data[1]);
+    } else {
+        const int partner = (rank.id + (v % 2 == 1 ? 1 : p - 1)) % p;
+        const size_t own = v % 2 == 1 ? 0 : 1;
+        rank.sendrecv(partner, halves.data[own], partner, halves.data[1 - own]);
+    }
+}
+
+bool can_split(const Rank &rank, int64_t segment_bytes) {
+    const int64_t smaller_half = rank.call.count / 2;
+    return smaller_half > 0 && segment_bytes <= smaller_half * rank.call.element_bytes;
+}
+
+/** Odd numbers v are in the left subtree, which forwards the first half; even numbers are in the right
+ * subtree. */
+void split_binary(Rank &rank, int64_t segment_bytes) {
+    const int v = (rank.id - rank.call.root + rank.p) % rank.p;
+    const Tree tree = balanced_tree(rank.p, rank.id, rank.call.root, 2);
+    const int64_t segment = segment_bytes > 0 ? elements_within(rank.call, segment_bytes) : 0;
+    const Halves halves(rank.output(), segment);
+    if (v == 0)
+        send_halves(rank, tree, halves);
+    else
+        forward_half(rank, tree, halves.segments[v % 2 == 1 ? 0 : 1]);
+    exchange_halves(rank, halves, v);
+}
+
+} // namespace
+
+void openmpi_split_binary(Rank &rank, const Parameters &parameters) {
+    const int64_t segment = parameters["segment"];
+    if (rank.p == 1)
+        return;
+    if (!can_split(rank, segment > 0 ? std::max(segment, rank.call.element_bytes) : 0))
+        return openmpi_pipeline(rank, parameters);
+    split_binary(rank, segment);
+}
+
+void simgrid_split_binary(Rank &rank, const Parameters & /*parameters*/) {
+    constexpr int64_t large = 370728;
+    const int64_t segment = rank.call.bytes() < large ? 1024 : 8192;
+    if (rank.p == 1)
+        return;
+    if (!can_split(rank, std::max(segment, rank.call.element_bytes))) {
+        constexpr std::array<Parameter, 1> declared{Parameter{"segment", 8192}};
+        return nodes_linear(rank, Parameters(declared));
+    }
+    split_binary(rank, segment);
 }
 
 } // namespace offbeat::algorithms::bcast

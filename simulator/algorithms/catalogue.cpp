@@ -32,11 +32,12 @@ void Parameters::set(std::string_view name, int64_t value) {
 const std::vector<Algorithm> &catalogue() {
     static const std::vector<Algorithm> all = [] {
         std::vector<Algorithm> list;
-        for (auto part : {allgather_algorithms, allreduce_algorithms, alltoall_algorithms, barrier_algorithms,
-                          bcast_algorithms, exscan_algorithms, gather_algorithms, reduce_algorithms,
-                          reduce_scatter_algorithms, reduce_scatter_block_algorithms, scan_algorithms,
-                          scatter_algorithms}) {
-            auto algorithms = part();
+        for (auto list_of_collective :
+             {allgather_algorithms, allreduce_algorithms, alltoall_algorithms, barrier_algorithms,
+              bcast_algorithms, exscan_algorithms, gather_algorithms, reduce_algorithms,
+              reduce_scatter_algorithms, reduce_scatter_block_algorithms, scan_algorithms,
+              scatter_algorithms}) {
+            auto algorithms = list_of_collective();
             std::ranges::move(algorithms, std::back_inserter(list));
         }
         return list;
@@ -49,6 +50,13 @@ const Algorithm *find(schedule::Collective collective, std::string_view family, 
         if (algorithm.collective == collective && algorithm.family == family && algorithm.name == name)
             return &algorithm;
     return nullptr;
+}
+
+void add_family(std::vector<Algorithm> &list, schedule::Collective collective, std::string_view family,
+                const std::vector<Row> &rows) {
+    for (const Row &row : rows)
+        list.push_back({collective, family, row.name, row.write, row.parameters,
+                        (row.properties & ordered) != 0, (row.properties & scales) != 0});
 }
 
 void write_program(const Algorithm &algorithm, const Parameters &parameters, const schedule::Call &call,

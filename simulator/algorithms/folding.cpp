@@ -9,7 +9,7 @@ using namespace schedule;
 
 namespace {
 
-/** Values of lower ranks come first. */
+/** Combines in rank order. */
 Order order_towards(const Rank &rank, int peer) {
     return peer < rank.id ? Order::from_first : Order::into_first;
 }
@@ -28,11 +28,11 @@ Folding fold(const Rank &rank, Keep keep) {
     return folding;
 }
 
-void fold_in(Rank &rank, const Folding &folding, Span result, Span incoming) {
+void fold_into_pairs(Rank &rank, const Folding &folding, Span result, Span incoming) {
     const int partner = folding.partner(rank.id);
     if (partner < 0)
         return;
-    if (!folding.takes_part()) {
+    if (!folding.participates()) {
         rank.send(partner, result);
         return;
     }
@@ -40,15 +40,15 @@ void fold_in(Rank &rank, const Folding &folding, Span result, Span incoming) {
     reduce_some(rank, result, incoming, order_towards(rank, partner));
 }
 
-void fold_in_halves(Rank &rank, const Folding &folding, Span result, Span incoming) {
+void fold_halves_into_pairs(Rank &rank, const Folding &folding, Span result, Span incoming) {
     if (folding.keep != Keep::even)
-        throw std::logic_error("halves are handed over to the even rank");
+        throw std::logic_error("folding by halves needs Keep::even");
     const int partner = folding.partner(rank.id);
     if (partner < 0)
         return;
     const int64_t half = result.length / 2;
     const int64_t rest = result.length - half;
-    if (folding.takes_part()) {
+    if (folding.participates()) {
         rank.sendrecv(partner, result.part(half, rest), partner, incoming.part(0, half));
         reduce_some(rank, result.part(0, half), incoming.part(0, half), Order::into_first);
         rank.recv(partner, result.part(half, rest));
@@ -59,18 +59,18 @@ void fold_in_halves(Rank &rank, const Folding &folding, Span result, Span incomi
     }
 }
 
-void fold_out(Rank &rank, const Folding &folding, Span result) {
+void return_to_folded(Rank &rank, const Folding &folding, Span result) {
     const int partner = folding.partner(rank.id);
     if (partner < 0)
         return;
-    if (folding.takes_part())
+    if (folding.participates())
         rank.send(partner, result);
     else
         rank.recv(partner, result);
 }
 
-void double_up(Rank &rank, const Folding &folding, Span result, Span incoming) {
-    if (!folding.takes_part())
+void exchange_by_doubling(Rank &rank, const Folding &folding, Span result, Span incoming) {
+    if (!folding.participates())
         return;
     for (int distance = 1; distance < folding.size; distance *= 2) {
         const int peer = folding.rank(folding.me ^ distance);
@@ -83,15 +83,15 @@ std::vector<HalvingRound> halve_blocks(const Folding &folding, Distances distanc
                                        const std::function<int64_t(int64_t)> &offset) {
     std::vector<HalvingRound> rounds;
     int64_t from = 0;
-    for (int half = folding.size / 2; folding.takes_part() && half > 0; half /= 2) {
+    for (int half = folding.size / 2; folding.participates() && half > 0; half /= 2) {
         const int distance = distances == Distances::growing ? folding.size / (2 * half) : half;
         const int64_t start = offset(from);
         const int64_t middle = offset(from + half);
         const int64_t end = offset(from + 2 * half);
         HalvingRound round{folding.rank(folding.me ^ distance), start, middle - start, middle, end - middle};
         if (folding.me & distance) {
-            std::swap(round.kept, round.given);
-            std::swap(round.kept_length, round.given_length);
+            std::swap(round.own, round.peers);
+            std::swap(round.own_length, round.peers_length);
             from += half;
         }
         rounds.push_back(round);
@@ -102,15 +102,15 @@ std::vector<HalvingRound> halve_blocks(const Folding &folding, Distances distanc
 std::vector<HalvingRound> halve_elements(const Folding &folding, int64_t length) {
     std::vector<HalvingRound> rounds;
     int64_t from = 0;
-    for (int distance = 1; folding.takes_part() && distance < folding.size; distance *= 2) {
+    for (int distance = 1; folding.participates() && distance < folding.size; distance *= 2) {
         const int64_t lower = length / 2;
         HalvingRound round{folding.rank(folding.me ^ distance), from, lower, from + lower, length - lower};
         if (folding.me & distance) {
-            std::swap(round.kept, round.given);
-            std::swap(round.kept_length, round.given_length);
+            std::swap(round.own, round.peers);
+            std::swap(round.own_length, round.peers_length);
         }
-        from = round.kept;
-        length = round.kept_length;
+        from = round.own;
+        length = round.own_length;
         rounds.push_back(round);
     }
     return rounds;
@@ -119,18 +119,18 @@ std::vector<HalvingRound> halve_elements(const Folding &folding, int64_t length)
 void reduce_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result, Span incoming,
                       bool in_order) {
     for (const HalvingRound &round : rounds) {
-        rank.sendrecv(round.peer, result.part(round.given, round.given_length), round.peer,
-                      incoming.part(round.kept, round.kept_length));
-        reduce_some(rank, result.part(round.kept, round.kept_length),
-                    incoming.part(round.kept, round.kept_length),
+        rank.sendrecv(round.peer, result.part(round.peers, round.peers_length), round.peer,
+                      incoming.part(round.own, round.own_length));
+        reduce_some(rank, result.part(round.own, round.own_length),
+                    incoming.part(round.own, round.own_length),
                     in_order ? order_towards(rank, round.peer) : Order::from_first);
     }
 }
 
 void gather_by_halves(Rank &rank, const std::vector<HalvingRound> &rounds, Span result) {
     for (auto round = rounds.rbegin(); round != rounds.rend(); ++round)
-        rank.sendrecv(round->peer, result.part(round->kept, round->kept_length), round->peer,
-                      result.part(round->given, round->given_length));
+        rank.sendrecv(round->peer, result.part(round->own, round->own_length), round->peer,
+                      result.part(round->peers, round->peers_length));
 }
 
 } // namespace offbeat::algorithms

@@ -33,7 +33,7 @@ std::string_view look_up(std::span<const Band> bands, const Call &call) {
             for (const Row &row : band.rows)
                 if (call.bytes() < row.below)
                     return row.name;
-    throw std::logic_error("a decision without an end");
+    throw std::logic_error("a decision table without a last row");
 }
 
 const std::vector<Band> reduce_bands = {
@@ -249,16 +249,16 @@ std::string_view openmpi_choice(const Call &call) {
     case Collective::alltoall:
         return look_up(alltoall_bands, call);
     default:
-        throw std::logic_error("no decision for " + std::string(name_of(call.collective)));
+        throw std::logic_error("no decision table for " + std::string(name_of(call.collective)));
     }
 }
 
-void run_openmpi_choice(Rank &rank, const Group &group, const Part &part) {
+void run_openmpi_choice(Rank &rank, const Group &group, const Subcall &subcall) {
     Call call = rank.call;
-    call.collective = part.collective;
+    call.collective = subcall.collective;
     call.p = group.p;
-    call.count = part.count;
-    const Algorithm *algorithm = find(part.collective, "openmpi", openmpi_choice(call));
+    call.count = subcall.count;
+    const Algorithm *algorithm = find(subcall.collective, "openmpi", openmpi_choice(call));
     if (algorithm == nullptr)
         throw std::logic_error("no algorithm " + std::string(openmpi_choice(call)) + " of Open MPI");
     Parameters parameters(algorithm->parameters);
@@ -268,7 +268,7 @@ void run_openmpi_choice(Rank &rank, const Group &group, const Part &part) {
         else if (parameter.name == "fanout")
             parameters.set(parameter.name, 1);
     }
-    run(rank, group, part, [&](Rank &inner) { algorithm->write(inner, parameters); });
+    run(rank, group, subcall, [&](Rank &inner) { algorithm->write(inner, parameters); });
 }
 
 } // namespace offbeat::algorithms

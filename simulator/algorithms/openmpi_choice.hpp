@@ -1,10 +1,10 @@
 /** @file
- * What Open MPI's tuned component chooses by itself, for algorithms that call other collectives: the fixed
- * decisions of version 5.0.
+ * The algorithms that Open MPI's tuned component chooses by default, for algorithms that call other
+ * collectives: the fixed decision rules of version 5.0.
  */
 #pragma once
 
-#include "algorithms/composed.hpp"
+#include "algorithms/subcall.hpp"
 
 #include <string_view>
 
@@ -14,7 +14,8 @@ namespace offbeat::algorithms {
  * for others. */
 std::string_view openmpi_choice(const schedule::Call &call);
 
-/** Runs it, without segments and with chains of one, as those decisions do. */
-void run_openmpi_choice(schedule::Rank &rank, const Group &group, const Part &part);
+/** Writes the program of that algorithm, without segments and with chains of one, as the decision rules do.
+ */
+void run_openmpi_choice(schedule::Rank &rank, const Group &group, const Subcall &subcall);
 
 } // namespace offbeat::algorithms

@@ -9,24 +9,24 @@ RecursiveExchange::RecursiveExchange(int p, int rank, int radix) : k(std::min(ra
         participants *= k;
         ++phases;
     }
-    outside_ = p - participants;
-    fringe_ = outside_ * k / (k - 1);
-    find_outsiders(rank);
-    if (!takes_part())
+    nonparticipants_ = p - participants;
+    fringe_ = nonparticipants_ * k / (k - 1);
+    find_nonparticipants(rank);
+    if (!participates())
         return;
-    const int mine = number(rank);
-    for (int phase = 0, place = 1; phase < phases; ++phase, place *= k) {
-        const int zeroed = mine - mine / place % k * place;
+    const int own = number(rank);
+    for (int phase = 0, weight = 1; phase < phases; ++phase, weight *= k) {
+        const int zeroed = own - own / weight % k * weight;
         auto &others = partners.emplace_back();
         for (int digit = 0; digit < k; ++digit)
-            if (zeroed + digit * place != mine)
-                others.push_back(this->rank(zeroed + digit * place));
+            if (zeroed + digit * weight != own)
+                others.push_back(this->rank(zeroed + digit * weight));
     }
 }
 
-/** Below the fringe the last of each k ranks takes part; where the fringe cuts such a set, the first rank
- * above it stands in. */
-void RecursiveExchange::find_outsiders(int rank) {
+/** Below the fringe, the last of each k ranks participates. If the fringe divides a set of k ranks, the first
+ * rank above the fringe represents it. */
+void RecursiveExchange::find_nonparticipants(int rank) {
     const int last = rank - rank % k + k - 1;
     if (rank < fringe_ && rank != last)
         sends_to = last < fringe_ ? last : fringe_;
@@ -39,11 +39,11 @@ void RecursiveExchange::find_outsiders(int rank) {
 }
 
 int RecursiveExchange::number(int rank) const {
-    return rank < fringe_ ? rank / k : rank - outside_;
+    return rank < fringe_ ? rank / k : rank - nonparticipants_;
 }
 
 int RecursiveExchange::rank(int number) const {
-    return number < outside_ / (k - 1) ? number * k + k - 1 : number + outside_;
+    return number < nonparticipants_ / (k - 1) ? number * k + k - 1 : number + nonparticipants_;
 }
 
 int RecursiveExchange::reversed(int number) const {

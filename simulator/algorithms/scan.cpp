@@ -1,27 +1,280 @@
-#include "algorithms/scan.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/subcall.hpp"
 
-namespace offbeat::algorithms {
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace offbeat::algorithms::scan {
+
+using namespace schedule;
 
 namespace {
 
-constexpr auto collective = schedule::Collective::scan;
-constexpr bool ordered = true;
-constexpr bool scales = true;
+/** Receives the inputs of all lower ranks, and sends this rank's input to all higher ranks. */
+std::vector<Span> receive_from_lower_ranks(Rank &rank) {
+    std::vector<Span> received;
+    for (int from = 0; from < rank.id; ++from) {
+        received.push_back(rank.scratch(rank.call.count));
+        rank.irecv(from, received.back());
+    }
+    for (int to = rank.id + 1; to < rank.p; ++to)
+        rank.isend(to, rank.input());
+    rank.wait_all();
+    return received;
+}
 
 } // namespace
 
+/** Each rank waits for the previous rank. */
+void linear(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.call.count == 0)
+        return;
+    rank.copy(rank.output(), rank.input());
+    if (rank.id > 0) {
+        const Span before = rank.scratch(rank.call.count);
+        rank.recv(rank.id - 1, before);
+        rank.reduce(rank.output(), before, Order::from_first);
+    }
+    if (rank.id < rank.p - 1)
+        rank.send(rank.id + 1, rank.output());
+}
+
+void exclusive_linear(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.call.count == 0 || rank.p == 1)
+        return;
+    if (rank.id > 0)
+        rank.recv(rank.id - 1, rank.output());
+    if (rank.id == rank.p - 1)
+        return;
+    if (rank.id == 0) {
+        rank.send(1, rank.input());
+        return;
+    }
+    const Span sum = rank.scratch(rank.call.count);
+    rank.copy(sum, rank.input());
+    rank.reduce(sum, rank.output(), Order::from_first);
+    rank.send(rank.id + 1, sum);
+}
+
+/** Each rank sends its contribution to all higher ranks at once. */
+void send_to_higher_ranks(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.call.count == 0)
+        return;
+    rank.copy(rank.output(), rank.input());
+    for (const Span &data : receive_from_lower_ranks(rank))
+        rank.reduce(rank.output(), data, Order::from_first);
+}
+
+void exclusive_send_to_higher_ranks(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.call.count == 0)
+        return;
+    const std::vector<Span> received = receive_from_lower_ranks(rank);
+    for (size_t i = 0; i < received.size(); ++i) {
+        if (i == 0)
+            rank.copy(rank.output(), received[i]);
+        else
+            rank.reduce(rank.output(), received[i], Order::from_first);
+    }
+}
+
+namespace {
+
+/** Recursive doubling: in each round partners exchange the sums of their halves. `add_lower` is called with
+ * each sum of lower ranks, the nearest ranks first. */
+template <typename AddLower> void exchange_sums(Rank &rank, const AddLower &add_lower) {
+    if (rank.call.count == 0)
+        return;
+    const Span sum = rank.scratch(rank.call.count);
+    const Span received = rank.scratch(rank.call.count);
+    rank.copy(sum, rank.input());
+    for (int bit = 1; bit < rank.p; bit *= 2) {
+        const int partner = rank.id ^ bit;
+        if (partner >= rank.p)
+            continue;
+        rank.sendrecv(partner, sum, partner, received);
+        if (partner < rank.id)
+            add_lower(received);
+        rank.reduce(sum, received, partner < rank.id ? Order::from_first : Order::into_first);
+    }
+}
+
+} // namespace
+
+/** Recursive doubling; also exchanges sums that one of the partners does not need. */
+void doubling(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.call.count > 0)
+        rank.copy(rank.output(), rank.input());
+    exchange_sums(rank,
+                  [&](const Span &lower_sum) { rank.reduce(rank.output(), lower_sum, Order::from_first); });
+}
+
+void exclusive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+    bool is_empty = true;
+    exchange_sums(rank, [&](const Span &lower_sum) {
+        if (std::exchange(is_empty, false))
+            rank.copy(rank.output(), lower_sum);
+        else
+            rank.reduce(rank.output(), lower_sum, Order::from_first);
+    });
+}
+
+/** Recursive doubling as MPICH's task graph: a sum is sent before it is added to the result. */
+void task_doubling(Rank &rank, const Parameters & /*parameters*/) {
+    if (rank.call.count == 0)
+        return;
+    const Span sum = rank.scratch(rank.call.count);
+    const Span received = rank.scratch(rank.call.count);
+    rank.copy(rank.output(), rank.input());
+    rank.copy(sum, rank.input());
+    bool is_lower_sum = false;
+    for (int bit = 1; bit < rank.p; bit *= 2) {
+        const int partner = rank.id ^ bit;
+        if (partner >= rank.p)
+            continue;
+        const Request sent = rank.isend(partner, sum);
+        if (is_lower_sum)
+            rank.reduce(rank.output(), received, Order::from_first);
+        rank.wait({sent, rank.irecv(partner, received)});
+        is_lower_sum = partner < rank.id;
+        rank.reduce(sum, received, is_lower_sum ? Order::from_first : Order::into_first);
+    }
+    if (is_lower_sum)
+        rank.reduce(rank.output(), received, Order::from_first);
+}
+
+namespace {
+
+void scan_in(Rank &rank, const Group &group, Span input, Span output) {
+    const Subcall subcall{Collective::scan, 0, rank.call.count, input, output};
+    run(rank, group, subcall, "mpich", "recursive_doubling");
+}
+
+/** The bcast that MPICH chooses, from the first rank of a communicator without node structure. */
+void bcast_in(Rank &rank, const Group &group, Span data, bool scheduled) {
+    const int64_t bytes = data.length * rank.call.element_bytes;
+    const bool is_power_of_two = (group.p & (group.p - 1)) == 0;
+    const Subcall subcall{Collective::bcast, 0, data.length, {}, data};
+    if (group.p < 8 || bytes < 12288)
+        run(rank, group, subcall, "mpich", scheduled ? "nb(sched_binomial)" : "binomial");
+    else if (is_power_of_two && bytes < 524288)
+        run(rank, group, subcall, "mpich",
+            scheduled ? "nb(sched_scatter_recursive_doubling_allgather)"
+                      : "scatter_recursive_doubling_allgather");
+    else
+        run(rank, group, subcall, "mpich",
+            scheduled ? "nb(sched_scatter_ring_allgather)" : "scatter_ring_allgather");
+}
+
+/** The leader announces to its node whether a sum of other nodes will follow: an int of four bytes. */
+void announce(Rank &rank, const Group &node) {
+    const Span flag = rank.scratch(std::max<int64_t>(1, 4 / rank.call.element_bytes));
+    if (node.me == 0)
+        for (int64_t i = 0; i < flag.length; ++i)
+            rank.copy(flag.part(i, 1), rank.input().part(0, 1));
+    bcast_in(rank, node, flag, false);
+}
+
+/** A scan in each node, a scan of the nodes' sums, and a bcast of the sum of all previous nodes. Falls back
+ * to doubling() if nodes do not hold consecutive ranks, or one rank each.
+ * @param scheduled  as a nonblocking schedule: without the announcement */
+void by_nodes(Rank &rank, const Parameters &parameters, bool scheduled) {
+    if (rank.call.count == 0)
+        return;
+    if (!nodes_are_consecutive(rank.call) || nodes_used(rank.call) == rank.p) {
+        doubling(rank, parameters);
+        return;
+    }
+    const Group node = same_node(rank);
+    const Group leaders = node_leaders(rank);
+    const bool shares_node = node.p > 1;
+    Span node_sum = rank.output();
+    if (shares_node)
+        scan_in(rank, node, rank.input(), rank.output());
+    else
+        rank.copy(rank.output(), rank.input());
+    if (shares_node && node.me == 0) {
+        node_sum = rank.scratch(rank.call.count);
+        rank.recv(node.rank(node.p - 1), node_sum);
+    } else if (shares_node && node.me == node.p - 1) {
+        rank.send(node.rank(0), rank.output());
+    }
+    const Span before = rank.scratch(rank.call.count);
+    if (leaders.contains_me()) {
+        const Span inclusive_sum = rank.scratch(rank.call.count);
+        scan_in(rank, leaders, node_sum, inclusive_sum);
+        if (leaders.me < leaders.p - 1)
+            rank.send(leaders.rank(leaders.me + 1), inclusive_sum);
+        if (leaders.me > 0)
+            rank.recv(leaders.rank(leaders.me - 1), before);
+    }
+    if (shares_node && !scheduled)
+        announce(rank, node);
+    if (rank.call.node(rank.id) == rank.call.node(0))
+        return;
+    if (shares_node)
+        bcast_in(rank, node, before, scheduled);
+    rank.reduce(rank.output(), before, Order::from_first);
+}
+
+} // namespace
+
+void mpich_nodes(Rank &rank, const Parameters &parameters) {
+    by_nodes(rank, parameters, false);
+}
+
+void mpich_scheduled_nodes(Rank &rank, const Parameters &parameters) {
+    by_nodes(rank, parameters, true);
+}
+
+} // namespace offbeat::algorithms::scan
+
+namespace offbeat::algorithms {
+
+using schedule::Collective;
+
+/** SimGrid has one algorithm for each of both collectives, without a name. */
 std::vector<Algorithm> scan_algorithms() {
-    return {
-        {collective, "openmpi", "linear", scan::linear, {}, ordered, scales},
-        {collective, "openmpi", "recursive_doubling", scan::doubling, {}, ordered, scales},
-        {collective, "mpich", "recursive_doubling", scan::doubling, {}, ordered, scales},
-        {collective, "mpich", "smp", scan::mpich_nodes, {}, ordered},
-        {collective, "mpich", "nb(sched_smp)", scan::mpich_scheduled_nodes, {}, ordered},
-        {collective, "mpich", "nb(sched_recursive_doubling)", scan::doubling, {}, ordered, scales},
-        {collective, "mpich", "nb(tsp_recursive_doubling)", scan::task_doubling, {}, ordered, scales},
-        // SimGrid has only one, without a name.
-        {collective, "simgrid", "linear", scan::all_behind, {}, false, scales},
-    };
+    using namespace scan;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::scan, "openmpi",
+               {
+                   {"linear", linear, ordered | scales},
+                   {"recursive_doubling", doubling, ordered | scales},
+               });
+    add_family(list, Collective::scan, "mpich",
+               {
+                   {"recursive_doubling", doubling, ordered | scales},
+                   {"smp", mpich_nodes, ordered},
+                   {"nb(sched_smp)", mpich_scheduled_nodes, ordered},
+                   {"nb(sched_recursive_doubling)", doubling, ordered | scales},
+                   {"nb(tsp_recursive_doubling)", task_doubling, ordered | scales},
+               });
+    add_family(list, Collective::scan, "simgrid",
+               {
+                   {"linear", send_to_higher_ranks, scales},
+               });
+    return list;
+}
+
+std::vector<Algorithm> exscan_algorithms() {
+    using namespace scan;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::exscan, "openmpi",
+               {
+                   {"linear", exclusive_linear, ordered | scales},
+                   {"recursive_doubling", exclusive_doubling, ordered | scales},
+               });
+    add_family(list, Collective::exscan, "mpich",
+               {
+                   {"recursive_doubling", exclusive_doubling, ordered | scales},
+                   {"nb(sched_recursive_doubling)", exclusive_doubling, ordered | scales},
+               });
+    add_family(list, Collective::exscan, "simgrid",
+               {
+                   {"linear", exclusive_send_to_higher_ranks, scales},
+               });
+    return list;
 }
 
 } // namespace offbeat::algorithms

@@ -1,24 +1,216 @@
-#include "algorithms/gather_scatter.hpp"
+#include "algorithms/catalogue.hpp"
+#include "algorithms/exchange.hpp"
+#include "algorithms/subcall.hpp"
+#include "algorithms/tasks.hpp"
+#include "algorithms/trees.hpp"
+
+namespace offbeat::algorithms::scatter {
+
+using schedule::Collective;
+using schedule::Rank;
+using schedule::Span;
+
+namespace {
+
+/** @param blocking_every  the root's sends to ranks that are multiples of this block; 1: all sends; 0: none.
+ */
+void linear_with(Rank &rank, int64_t blocking_every) {
+    const int root = rank.call.root;
+    if (rank.id != root) {
+        rank.recv(root, rank.output());
+        return;
+    }
+    for (int to = 0; to < rank.p; ++to) {
+        const Span data = block(rank.input(), to, rank.call.count);
+        if (to == root)
+            copy_some(rank, rank.output(), data);
+        else if (blocking_every > 0 && to % blocking_every == 0)
+            rank.send(to, data);
+        else
+            rank.isend(to, data);
+    }
+    rank.wait_all();
+}
+
+} // namespace
+
+/** The root sends to one rank after the other. */
+void linear(Rank &rank, const Parameters & /*parameters*/) {
+    linear_with(rank, 1);
+}
+
+/** The root sends to all ranks at once. */
+void linear_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
+    linear_with(rank, 0);
+}
+
+/** The same, but sends to ranks that are multiples of `requests` block; 0 or 1: none. */
+void openmpi_linear_nb(Rank &rank, const Parameters &parameters) {
+    const int64_t requests = parameters["requests"];
+    linear_with(rank, requests <= 1 ? 0 : requests);
+}
+
+namespace {
+
+/** Where the blocks of a subtree are received; the root copies its own block first. */
+SubtreeBlocks received_blocks(Rank &rank, const RunTree &runs) {
+    const schedule::Span all = rank.input();
+    if (runs.tree.is_root())
+        copy_some(rank, rank.output(), block(all, rank.id, rank.call.count));
+    return {rank, runs, all, rank.output()};
+}
+
+void binomial(Rank &rank, bool largest_first) {
+    const RunTree runs = in_order_binomial_runs(rank);
+    const SubtreeBlocks blocks = received_blocks(rank, runs);
+    if (!runs.tree.is_root())
+        rank.recv(runs.tree.parent, blocks.to_parent());
+    const size_t children = runs.tree.children.size();
+    for (size_t i = 0; i < children; ++i) {
+        const size_t child = largest_first ? children - 1 - i : i;
+        rank.send(runs.tree.children[child], blocks.of_child(child));
+    }
+}
+
+} // namespace
+
+/** Blocking sends, the smallest subtree first: the order of SimGrid and older versions of Open MPI. */
+void binomial_from_smallest(Rank &rank, const Parameters & /*parameters*/) {
+    binomial(rank, false);
+}
+
+/** Blocking sends, the largest subtree first: the order of MPICH and Open MPI 5. */
+void binomial_from_largest(Rank &rank, const Parameters & /*parameters*/) {
+    binomial(rank, true);
+}
+
+/** MPICH's task graph on a k-nomial tree; `k`. */
+void mpich_nb_tree(Rank &rank, const Parameters &parameters) {
+    const RunTree runs = mpich_knomial_runs(rank, parameters["k"]);
+    const SubtreeBlocks blocks = received_blocks(rank, runs);
+    Tasks tasks(rank);
+    Tasks::After received;
+    if (!runs.tree.is_root())
+        received.push_back(tasks.irecv(runs.tree.parent, blocks.to_parent()));
+    for (size_t i = 0; i < runs.tree.children.size(); ++i)
+        tasks.isend(runs.tree.children[i], blocks.of_child(i), received);
+}
+
+namespace {
+
+/** The blocks of all ranks node by node: the buffer itself if the nodes hold consecutive ranks, otherwise a
+ * copy. */
+Span in_node_order(Rank &rank, const Span &all) {
+    const int64_t count = rank.call.count;
+    std::vector<int> order;
+    for (const auto &ranks : ranks_of_nodes(rank.call))
+        order.insert(order.end(), ranks.begin(), ranks.end());
+    bool is_ordered = true;
+    for (int i = 0; i < rank.p; ++i)
+        is_ordered = is_ordered && order[static_cast<size_t>(i)] == i;
+    if (is_ordered)
+        return all;
+    const Span ordered = rank.scratch(rank.p * count);
+    for (int i = 0; i < rank.p; ++i)
+        rank.copy(block(ordered, i, count), block(all, order[static_cast<size_t>(i)], count));
+    return ordered;
+}
+
+/** If nodes differ in size: the leader of the root's node sends to all other leaders at once. */
+void send_uneven_nodes(Rank &rank, const Span &by_node, const Span &own_node) {
+    int64_t from = 0;
+    for (const auto &ranks : ranks_of_nodes(rank.call)) {
+        const Span part = by_node.part(from, static_cast<int64_t>(ranks.size()) * rank.call.count);
+        if (ranks[0] == rank.id)
+            rank.copy(own_node, part);
+        else
+            rank.isend(ranks[0], part);
+        from += part.length;
+    }
+    rank.wait_all();
+}
+
+/** The leader of the root's node sends to each leader the blocks of its node. */
+void scatter_to_leaders(Rank &rank, const Span &all, const Span &own_node, std::string_view name) {
+    const int sender = leader_of(rank.call, rank.call.root);
+    const int ranks = ranks_on_every_node(rank.call);
+    const Span by_node = rank.id == sender ? in_node_order(rank, all) : Span{};
+    if (ranks > 0) {
+        const Group leaders = node_leaders(rank);
+        run(rank, leaders,
+            {Collective::scatter, leaders.number(sender), ranks * rank.call.count, by_node, own_node},
+            "simgrid", name);
+    } else if (rank.id == sender) {
+        send_uneven_nodes(rank, by_node, own_node);
+    } else {
+        rank.recv(sender, own_node);
+    }
+}
+
+/** Among the leaders of the nodes, then inside the nodes. */
+void two_level(Rank &rank, const Parameters &parameters, std::string_view name) {
+    const int64_t count = rank.call.count;
+    const int root = rank.call.root;
+    if (count == 0)
+        return;
+    const Group node = same_node(rank);
+    if (node.p == rank.p)
+        return linear(rank, parameters);
+    const bool is_leader = node.me == 0;
+    const int sender = leader_of(rank.call, root);
+    Span all = rank.id == root ? rank.input() : Span{};
+    if (rank.id == sender && rank.id != root) {
+        all = rank.scratch(rank.p * count);
+        rank.recv(root, all);
+    }
+    if (rank.id == root && !is_leader)
+        rank.send(sender, all);
+    const Span own_node = is_leader ? rank.scratch(node.p * count) : Span{};
+    if (is_leader)
+        scatter_to_leaders(rank, all, own_node, name);
+    run(rank, node, {Collective::scatter, 0, count, own_node, rank.output()}, "simgrid", "ompi_binomial");
+}
+
+} // namespace
+
+void mvapich_two_level_direct(Rank &rank, const Parameters &parameters) {
+    two_level(rank, parameters, "ompi_basic_linear");
+}
+
+void mvapich_two_level_binomial(Rank &rank, const Parameters &parameters) {
+    two_level(rank, parameters, "ompi_binomial");
+}
+
+} // namespace offbeat::algorithms::scatter
 
 namespace offbeat::algorithms {
 
 using schedule::Collective;
 
 std::vector<Algorithm> scatter_algorithms() {
-    constexpr Collective sc = Collective::scatter;
-    return {
-        {sc, "openmpi", "basic_linear", scatter::linear, {}, false, true},
-        {sc, "openmpi", "binomial", scatter::binomial_from_largest, {}, false, true},
-        {sc, "openmpi", "linear_nb", scatter::openmpi_linear_nb, {{"requests", 0}}, false, true},
-        {sc, "mpich", "binomial", scatter::binomial_from_largest, {}, false, true},
-        {sc, "mpich", "nb(sched_binomial)", scatter::binomial_from_largest, {}, false, true},
-        {sc, "mpich", "nb(tsp_tree)", scatter::mpich_nb_tree, {{"k", 2, 2}}, false, true},
-        {sc, "simgrid", "ompi_basic_linear", scatter::linear, {}, false, true},
-        {sc, "simgrid", "ompi_binomial", scatter::binomial_from_smallest, {}, false, true},
-        {sc, "simgrid", "ompi_linear_nb", scatter::linear_at_once, {}, false, true},
-        {sc, "simgrid", "mvapich2_two_level_direct", scatter::mvapich_two_level_direct},
-        {sc, "simgrid", "mvapich2_two_level_binomial", scatter::mvapich_two_level_binomial},
-    };
+    using namespace scatter;
+    std::vector<Algorithm> list;
+    add_family(list, Collective::scatter, "openmpi",
+               {
+                   {"basic_linear", linear, scales},
+                   {"binomial", binomial_from_largest, scales},
+                   {"linear_nb", openmpi_linear_nb, {{"requests", 0}}, scales},
+               });
+    add_family(list, Collective::scatter, "mpich",
+               {
+                   {"binomial", binomial_from_largest, scales},
+                   {"nb(sched_binomial)", binomial_from_largest, scales},
+                   {"nb(tsp_tree)", mpich_nb_tree, {{"k", 2, 2}}, scales},
+               });
+    add_family(list, Collective::scatter, "simgrid",
+               {
+                   {"ompi_basic_linear", linear, scales},
+                   {"ompi_binomial", binomial_from_smallest, scales},
+                   {"ompi_linear_nb", linear_nonblocking, scales},
+                   {"mvapich2_two_level_direct", mvapich_two_level_direct},
+                   {"mvapich2_two_level_binomial", mvapich_two_level_binomial},
+               });
+    return list;
 }
 
 } // namespace offbeat::algorithms

@@ -6,13 +6,16 @@
 
 namespace offbeat::algorithms {
 
+using schedule::Rank;
+using schedule::Span;
+
 namespace {
 
-/** Open MPI refuses or cuts larger fanouts. */
+/** Open MPI refuses or limits larger fanouts. */
 constexpr int largest_fanout = 32;
 
-/** Numbers the ranks so that the root is 0, and back. */
-struct Shifted {
+/** Converts between ranks and numbers relative to the root. */
+struct RootedNumbers {
     int p;
     int root;
 
@@ -36,12 +39,12 @@ int64_t power_up_to(int p, int base) {
     return power;
 }
 
-/** The place (base^i) of v's lowest digit that is not 0; power_up_to(p, base) for v = 0. */
-int64_t lowest_place(int v, int p, int base) {
-    int64_t place = 1;
-    while (place < p && v % (place * base) == 0)
-        place *= base;
-    return place;
+/** The weight (base^i) of v's lowest digit that is not 0; power_up_to(p, base) for v = 0. */
+int64_t lowest_weight(int v, int p, int base) {
+    int64_t weight = 1;
+    while (weight < p && v % (weight * base) == 0)
+        weight *= base;
+    return weight;
 }
 
 void refuse_below(int value, int smallest, const char *sentence) {
@@ -52,50 +55,50 @@ void refuse_below(int value, int smallest, const char *sentence) {
 } // namespace
 
 Tree binomial_tree(int p, int rank, int root) {
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
     int64_t above = 1; // the lowest power of two above v
     while (above <= v)
         above *= 2;
     Tree tree;
     if (v != 0)
-        tree.parent = shifted.rank(v - above / 2);
+        tree.parent = numbers.rank(v - above / 2);
     for (int64_t mask = above; mask < p; mask *= 2)
-        shifted.add_child(tree, v + mask);
+        numbers.add_child(tree, v + mask);
     return tree;
 }
 
 Tree in_order_binomial_tree(int p, int rank, int root) {
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
-    const int64_t lowest = lowest_place(v, p, 2);
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
+    const int64_t lowest = lowest_weight(v, p, 2);
     Tree tree;
     if (v != 0)
-        tree.parent = shifted.rank(v - lowest);
+        tree.parent = numbers.rank(v - lowest);
     for (int64_t mask = 1; mask < lowest; mask *= 2)
-        shifted.add_child(tree, v + mask);
+        numbers.add_child(tree, v + mask);
     return tree;
 }
 
 Tree knomial_tree(int p, int rank, int root, int radix) {
     refuse_below(radix, 2, "the radix of a k-nomial tree must be at least 2");
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
-    const int64_t lowest = lowest_place(v, p, radix);
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
+    const int64_t lowest = lowest_weight(v, p, radix);
     Tree tree;
     if (v != 0)
-        tree.parent = shifted.rank(v - v % (lowest * radix));
-    for (int64_t place = lowest / radix; place > 0; place /= radix)
+        tree.parent = numbers.rank(v - v % (lowest * radix));
+    for (int64_t weight = lowest / radix; weight > 0; weight /= radix)
         for (int digit = 1; digit < radix; ++digit)
-            shifted.add_child(tree, v + place * digit);
+            numbers.add_child(tree, v + weight * digit);
     return tree;
 }
 
 Tree balanced_tree(int p, int rank, int root, int fanout) {
     if (fanout < 1 || fanout > largest_fanout)
         throw std::invalid_argument("the fanout of a tree must be from 1 to 32");
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
     int64_t width = 1; // of v's level
     int64_t first = 0; // number of that level
     while (first + width <= v) {
@@ -105,16 +108,16 @@ Tree balanced_tree(int p, int rank, int root, int fanout) {
     Tree tree;
     if (v != 0) {
         const int64_t parents = width / fanout;
-        tree.parent = shifted.rank(first - parents + (v - first) % parents);
+        tree.parent = numbers.rank(first - parents + (v - first) % parents);
     }
     for (int i = 1; i <= fanout; ++i)
-        shifted.add_child(tree, v + width * i);
+        numbers.add_child(tree, v + width * i);
     return tree;
 }
 
 Tree in_order_binary_tree(int p, int rank) {
     Tree tree;
-    int first = 0; // the subtree at hand: `size` ranks from `first` on, whose root is the last one
+    int first = 0; // the current subtree: `size` ranks from `first` on; its root is the last rank
     int size = p;
     while (rank != first + size - 1) {
         const int right = size / 2;
@@ -135,25 +138,25 @@ Tree in_order_binary_tree(int p, int rank) {
 }
 
 Tree chain_tree(int p, int rank, int root, int fanout) {
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
     Tree tree;
     if (p == 1)
         return tree;
     const int chains = std::min(std::clamp(fanout, 1, largest_fanout), p - 1);
-    const int shorter = (p - 1) / chains; // `longer` chains have one rank more, and come first
+    const int shorter = (p - 1) / chains; // the first `longer` chains have one rank more
     const int longer = (p - 1) % chains;
     const auto head = [&](int chain) { return 1 + chain * shorter + std::min(chain, longer); };
     if (v == 0) {
         for (int chain = 0; chain < chains; ++chain)
-            shifted.add_child(tree, head(chain));
+            numbers.add_child(tree, head(chain));
         return tree;
     }
     const int in_longer = longer * (shorter + 1);
     const int chain = v - 1 < in_longer ? (v - 1) / (shorter + 1) : longer + (v - 1 - in_longer) / shorter;
-    tree.parent = v == head(chain) ? root : shifted.rank(v - 1);
+    tree.parent = v == head(chain) ? root : numbers.rank(v - 1);
     if (v + 1 < head(chain + 1))
-        shifted.add_child(tree, v + 1);
+        numbers.add_child(tree, v + 1);
     return tree;
 }
 
@@ -163,29 +166,29 @@ Tree pipeline_tree(int p, int rank, int root) {
 
 Tree mpich_kary_tree(int p, int rank, int root, int k) {
     refuse_below(k, 1, "the k of a k-ary tree must be at least 1");
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
     Tree tree;
     if (v != 0)
-        tree.parent = shifted.rank((v - 1) / k);
+        tree.parent = numbers.rank((v - 1) / k);
     for (int child = 1; child <= k; ++child)
-        shifted.add_child(tree, static_cast<int64_t>(v) * k + child);
+        numbers.add_child(tree, static_cast<int64_t>(v) * k + child);
     return tree;
 }
 
 Tree mpich_knomial_1_tree(int p, int rank, int root, int k) {
     refuse_below(k, 2, "the k of a k-nomial tree must be at least 2");
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
-    int64_t current = 0; // a node of the way down to v, whose children from `next` on are still unseen
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
+    int64_t current = 0; // a rank on the path to v; its children from `next` on were not visited yet
     int64_t next = 1;
     int64_t size = power_up_to(p, k);
     Tree tree;
-    while (v != current) { // each round sees k - 1 children, of `size` ranks each
+    while (v != current) { // each round visits k - 1 children with subtrees of `size` ranks
         size /= k;
         const int64_t part = (v - next) / size;
         if (part < k - 1) {
-            tree.parent = shifted.rank(current);
+            tree.parent = numbers.rank(current);
             current = next + part * size;
             next = current + 1;
         } else {
@@ -195,22 +198,22 @@ Tree mpich_knomial_1_tree(int p, int rank, int root, int k) {
     while (size > 1) {
         size /= k;
         for (int i = 1; i < k; ++i, next += size)
-            shifted.add_child(tree, next);
+            numbers.add_child(tree, next);
     }
     return tree;
 }
 
 Tree mpich_knomial_2_tree(int p, int rank, int root, int k) {
     refuse_below(k, 2, "the k of a k-nomial tree must be at least 2");
-    const Shifted shifted{p, root};
-    const int v = shifted.number(rank);
-    const int64_t lowest = lowest_place(v, p, k);
+    const RootedNumbers numbers{p, root};
+    const int v = numbers.number(rank);
+    const int64_t lowest = lowest_weight(v, p, k);
     Tree tree;
     if (v != 0)
-        tree.parent = shifted.rank(v - v % (lowest * k));
-    for (int64_t place = lowest / k; place > 0; place /= k)
+        tree.parent = numbers.rank(v - v % (lowest * k));
+    for (int64_t weight = lowest / k; weight > 0; weight /= k)
         for (int digit = k - 1; digit >= 1; --digit)
-            shifted.add_child(tree, v + place * digit);
+            numbers.add_child(tree, v + weight * digit);
     return tree;
 }
 
@@ -224,6 +227,70 @@ Tree mpich_tree(MpichTree type, int p, int rank, int root, int k) {
         return mpich_knomial_2_tree(p, rank, root, k);
     }
     throw std::invalid_argument("tree_type must be 0 (kary), 1 (knomial_1) or 2 (knomial_2)");
+}
+
+namespace {
+
+using TreeOf = Tree (*)(int p, int rank, int root, int k);
+
+/** The end of the subtree of v: the next sibling, or the end of the parent's subtree. */
+int end_of_subtree(TreeOf tree_of, int p, int v, int k) {
+    while (v != 0) {
+        const int parent = tree_of(p, v, 0, k).parent;
+        int end = p;
+        for (const int sibling : tree_of(p, parent, 0, k).children)
+            if (sibling > v)
+                end = std::min(end, sibling);
+        if (end < p)
+            return end;
+        v = parent;
+    }
+    return p;
+}
+
+RunTree runs(TreeOf tree_of, const Rank &rank, int k) {
+    RunTree result;
+    result.tree = tree_of(rank.p, rank.id, rank.call.root, k);
+    result.v = (rank.id - rank.call.root + rank.p) % rank.p;
+    const int end = end_of_subtree(tree_of, rank.p, result.v, k);
+    result.size = end - result.v;
+    for (const int child : result.tree.children)
+        result.child_v.push_back((child - rank.call.root + rank.p) % rank.p);
+    for (size_t i = 0; i < result.child_v.size(); ++i)
+        result.child_size.push_back((i + 1 < result.child_v.size() ? result.child_v[i + 1] : end) -
+                                    result.child_v[i]);
+    return result;
+}
+
+Tree in_order_binomial(int p, int rank, int root, int /*k*/) {
+    return in_order_binomial_tree(p, rank, root);
+}
+
+} // namespace
+
+RunTree in_order_binomial_runs(const Rank &rank) {
+    return runs(in_order_binomial, rank, 2);
+}
+
+RunTree mpich_knomial_runs(const Rank &rank, int64_t k) {
+    return runs(mpich_knomial_1_tree, rank, static_cast<int>(std::min<int64_t>(k, std::max(rank.p, 2))));
+}
+
+SubtreeBlocks::SubtreeBlocks(Rank &rank, const RunTree &runs, Span all, Span own)
+    : runs_(runs), first_(runs.tree.is_root() ? rank.id : -runs.v - 1), own_(own), others_(all),
+      blocks_(Blocks::equal(rank.call.count, runs.tree.is_root() ? rank.p : runs.size - 1)) {
+    if (!runs.tree.is_root())
+        others_ = runs.size > 1 ? rank.scratch((runs.size - 1) * rank.call.count) : Span{};
+}
+
+std::vector<Span> SubtreeBlocks::of_child(size_t child) const {
+    return blocks_.cyclic_run(others_, runs_.child_v[child] + first_, runs_.child_size[child]);
+}
+
+std::vector<Span> SubtreeBlocks::to_parent() const {
+    if (runs_.size == 1)
+        return {own_};
+    return {own_, others_};
 }
 
 } // namespace offbeat::algorithms

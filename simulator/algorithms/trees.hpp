@@ -1,16 +1,19 @@
 /** @file
- * The trees that collectives run along, each as one rank sees it: its parent and its children, in the order
- * in which the libraries visit them. Every function takes a real rank and gives real ranks; all but the
- * in-order binary tree renumber the ranks so that the root comes first: v = (rank - root) mod p.
+ * The trees of collectives: a rank's parent and its children, in the order in which the libraries visit them.
+ * All functions take and return ranks; all but the in-order binary tree number the ranks from the root: v =
+ * (rank - root) mod p.
  */
 #pragma once
+
+#include "algorithms/blocks.hpp"
+#include "schedule/program.hpp"
 
 #include <vector>
 
 namespace offbeat::algorithms {
 
 struct Tree {
-    int parent = -1; /**< -1 at the root */
+    int parent = -1; /**< -1 for the root */
     std::vector<int> children;
 
     [[nodiscard]] bool is_root() const {
@@ -31,13 +34,14 @@ Tree in_order_binomial_tree(int p, int rank, int root);
 /** The parent clears the lowest digit of v in base `radix`; children of the highest digit first, within a
  * digit ascending. */
 Tree knomial_tree(int p, int rank, int root, int radix);
-/** Level by level, each node's children one level's width apart: with fanout 2, 0 → 1 2, 1 → 3 5, 2 → 4 6.
- * Fanout 2 is the binary tree; at most 32. */
+/** Numbered level by level; the children of a rank are one level's width apart: with fanout 2, 0 → 1 2, 1 → 3
+ * 5, 2 → 4 6. Fanout 2 is the binary tree; at most 32. */
 Tree balanced_tree(int p, int rank, int root, int fanout);
-/** Post-order numbered: the root is p - 1, the first child v - 1, and the second child's ranks all come
- * before the first one's. */
+/** Numbered in post-order: the root is p - 1, the first child v - 1, and the ranks of the second child's
+ * subtree come before those of the first child's. */
 Tree in_order_binary_tree(int p, int rank);
-/** `fanout` chains of runs of v, whose lengths differ by one at most; fanout is cut to 1..32 and to p - 1. */
+/** `fanout` chains of consecutive v, whose lengths differ by one at most; fanout is limited to 1..32 and to p
+ * - 1. */
 Tree chain_tree(int p, int rank, int root, int fanout);
 /** One chain: 0 → 1 → 2 ... */
 Tree pipeline_tree(int p, int rank, int root);
@@ -56,5 +60,40 @@ Tree mpich_knomial_1_tree(int p, int rank, int root, int k);
 Tree mpich_knomial_2_tree(int p, int rank, int root, int k);
 Tree mpich_tree(MpichTree type, int p, int rank, int root, int k);
 ///@}
+
+/** A tree whose subtrees are runs of v, for gathers and scatters: each message is one run of blocks. */
+struct RunTree {
+    Tree tree;
+    int v = 0;
+    /** Ranks in the subtree of this rank, itself included. */
+    int size = 1;
+    /** The v of each child, and the number of ranks in its subtree. */
+    std::vector<int> child_v{};
+    std::vector<int> child_size{};
+};
+
+RunTree in_order_binomial_runs(const schedule::Rank &rank);
+/** MPICH's first k-nomial tree, in depth-first order. */
+RunTree mpich_knomial_runs(const schedule::Rank &rank, int64_t k);
+
+/** The blocks of a rank's subtree, `count` elements each. At the root: a part of the buffer of all blocks, by
+ * rank. On other ranks: the rank's own buffer, followed by a scratch buffer for the other blocks. */
+class SubtreeBlocks {
+  public:
+    /** @param all  the root's buffer of p blocks
+     * @param own  another rank's buffer of one block */
+    SubtreeBlocks(schedule::Rank &rank, const RunTree &runs, schedule::Span all, schedule::Span own);
+    /** The blocks of a child's subtree. */
+    [[nodiscard]] std::vector<schedule::Span> of_child(size_t child) const;
+    /** The blocks that this rank, which is not the root, exchanges with its parent. */
+    [[nodiscard]] std::vector<schedule::Span> to_parent() const;
+
+  private:
+    const RunTree &runs_;
+    int first_; /**< offset from a child's v to its block in others_ */
+    schedule::Span own_;
+    schedule::Span others_;
+    Blocks blocks_;
+};
 
 } // namespace offbeat::algorithms

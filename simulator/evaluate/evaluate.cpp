@@ -16,28 +16,28 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /** Finite and not negative. */
-bool is_sound(double number) {
+bool is_valid(double number) {
     return number >= 0 && number < infinity;
 }
 
-/** Without a way out of the loop, many are looked at at once. */
-bool are_sound(std::span<const double> numbers) {
-    int unsound = 0;
+/** No early exit, so that the loop is vectorised. */
+bool are_valid(std::span<const double> numbers) {
+    int invalid = 0;
     for (const double number : numbers)
-        unsound |= static_cast<int>(!(number >= 0)) | static_cast<int>(!(number < infinity));
-    return unsound == 0;
+        invalid |= static_cast<int>(!(number >= 0)) | static_cast<int>(!(number < infinity));
+    return invalid == 0;
 }
 
-/** Of `count` patterns from the first one on; asked right before they are read anyway. */
-std::span<const double> sound_arrivals(std::span<const double> arrivals_s, size_t p, size_t first,
-                                       size_t count) {
-    const auto asked = arrivals_s.subspan(first * p, count * p);
-    if (are_sound(asked))
-        return asked;
-    const auto wrong = std::ranges::find_if_not(asked, is_sound);
-    const auto place = static_cast<size_t>(wrong - asked.begin());
-    throw std::invalid_argument("pattern " + std::to_string(first + place / p) + ": rank " +
-                                std::to_string(place % p) + " arrives at " + std::to_string(*wrong) +
+/** The arrivals of `count` patterns from `first` on, checked just before they are used (and cached). */
+std::span<const double> checked_arrivals(std::span<const double> arrivals_s, size_t p, size_t first,
+                                         size_t count) {
+    const auto arrivals = arrivals_s.subspan(first * p, count * p);
+    if (are_valid(arrivals))
+        return arrivals;
+    const auto wrong = std::ranges::find_if_not(arrivals, is_valid);
+    const auto index = static_cast<size_t>(wrong - arrivals.begin());
+    throw std::invalid_argument("pattern " + std::to_string(first + index / p) + ": rank " +
+                                std::to_string(index % p) + " arrives at " + std::to_string(*wrong) +
                                 "; arrivals are seconds from 0 on");
 }
 
@@ -59,18 +59,18 @@ class Evaluation {
             throw std::invalid_argument(
                 "this algorithm has no fixed order of messages on this platform, so that the "
                 "longest path is not defined");
-        bool tries = possible && choice != Choice::fluid;
+        bool try_path = possible && choice != Choice::fluid;
         std::optional<LongestPath> path;
-        for (size_t first = 0; first < patterns && tries; first += LongestPath::lanes) {
+        for (size_t first = 0; first < patterns && try_path; first += LongestPath::lanes) {
             const size_t count = std::min(LongestPath::lanes, patterns - first);
             if (!path)
                 path.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_);
-            path->run(sound_arrivals(arrivals_s, p, first, count), exits_s.subspan(first * p, count * p));
+            path->run(checked_arrivals(arrivals_s, p, first, count), exits_s.subspan(first * p, count * p));
             const uint32_t contended = choice == Choice::best ? path->contended(count) : 0;
             for (size_t i = 0; i < count; ++i)
                 if ((contended >> i & 1U) == 0)
                     engines[first + i] = Engine::longest_path;
-            tries = contended != (1U << count) - 1 || graph_.messages.size() <= many_messages;
+            try_path = contended != (1U << count) - 1 || graph_.messages.size() <= many_messages;
         }
         path.reset();
         std::optional<Fluid> fluid;
@@ -79,7 +79,7 @@ class Evaluation {
                 continue;
             if (!fluid)
                 fluid.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_, tolerance_);
-            fluid->run(sound_arrivals(arrivals_s, p, pattern, 1), exits_s.subspan(pattern * p, p));
+            fluid->run(checked_arrivals(arrivals_s, p, pattern, 1), exits_s.subspan(pattern * p, p));
         }
         return engines;
     }
@@ -93,17 +93,17 @@ class Evaluation {
     double tolerance_;
 };
 
-void refuse_nonsense(double bytes_per_element, double tolerance) {
-    if (!is_sound(bytes_per_element))
+void check_arguments(double bytes_per_element, double tolerance) {
+    if (!is_valid(bytes_per_element))
         throw std::invalid_argument("an element has " + std::to_string(bytes_per_element) + " bytes");
-    if (!is_sound(tolerance))
+    if (!is_valid(tolerance))
         throw std::invalid_argument("the tolerance is " + std::to_string(tolerance) +
-                                    "; it must be a share of a transfer's time, 0 or more");
+                                    "; it must be a fraction of a transfer's duration, 0 or more");
 }
 
 } // namespace
 
-double usual_tolerance(const schedule::Graph &graph) {
+double default_tolerance(const schedule::Graph &graph) {
     return graph.messages.size() > 200'000 ? 0.002 : 0;
 }
 
@@ -115,7 +115,7 @@ std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffi
                              const platform::Network &network, double bytes_per_element,
                              std::span<const double> arrivals_s, std::span<double> exits_s, Choice choice,
                              double tolerance) {
-    refuse_nonsense(bytes_per_element, tolerance);
+    check_arguments(bytes_per_element, tolerance);
     Evaluation evaluation(graph, traffic, network.costs, costs_by_size(graph, network, bytes_per_element),
                           bytes_per_element, tolerance);
     return evaluation.run(arrivals_s, exits_s, choice);

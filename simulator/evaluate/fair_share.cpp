@@ -1,249 +1,305 @@
 #include "evaluate/fair_share.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 
 namespace offbeat::evaluate {
+
+namespace {
+
+/** The node pairs that use each link. */
+class Users {
+  public:
+    explicit Users(const Traffic &traffic)
+        : first_(traffic.capacities.size() + 1), node_pairs_(traffic.hops.size()) {
+        for (const platform::Hop &hop : traffic.hops)
+            ++first_[hop.link + 1];
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        std::vector<uint32_t> next(first_.begin(), first_.end() - 1);
+        for (uint32_t node_pair = 0; node_pair < traffic.node_pairs.size(); ++node_pair) {
+            const NodePair &pair = traffic.node_pairs[node_pair];
+            for (uint32_t hop = pair.first_hop; hop < pair.first_hop + pair.hops; ++hop)
+                node_pairs_[next[traffic.hops[hop].link]++] = node_pair;
+        }
+    }
+    /** In ascending order. */
+    [[nodiscard]] std::span<const uint32_t> of(uint32_t link) const {
+        return {node_pairs_.data() + first_[link], node_pairs_.data() + first_[link + 1]};
+    }
+
+  private:
+    std::vector<uint32_t> first_; /**< per link, and one more */
+    std::vector<uint32_t> node_pairs_;
+};
+
+} // namespace
+
+std::vector<LinkSide> pair_links(const Traffic &traffic) {
+    const Users users(traffic);
+    std::vector<uint32_t> links(traffic.capacities.size());
+    std::iota(links.begin(), links.end(), 0);
+    std::ranges::stable_sort(links, [&](uint32_t a, uint32_t b) {
+        return std::ranges::lexicographical_compare(users.of(a), users.of(b));
+    });
+    std::vector<LinkSide> sides(links.size());
+    uint32_t link_pairs = 0;
+    for (size_t i = 0; i < links.size(); ++i) {
+        sides[links[i]] = {link_pairs, 0};
+        if (i + 1 < links.size() && std::ranges::equal(users.of(links[i]), users.of(links[i + 1])))
+            sides[links[++i]] = {link_pairs, 1};
+        ++link_pairs;
+    }
+    return sides;
+}
 
 using platform::Hop;
 
 namespace {
 
-constexpr uint32_t no_cable = UINT32_MAX;
-constexpr size_t most_links = 1U << 24U;
-constexpr size_t most_weights = 1U << 8U;
+constexpr uint32_t no_link_pair = UINT32_MAX;
+constexpr size_t max_links = 1U << 24U;
+constexpr size_t max_weights = 1U << 8U;
 
 } // namespace
 
-FairShare::FairShare(const Traffic &traffic) : groups_(traffic.groups.size()) {
-    const std::vector<Side> sides = pair_links(traffic);
-    if (sides.size() > most_links)
+FairShare::FairShare(const Traffic &traffic) : node_pairs_(traffic.node_pairs.size()) {
+    const std::vector<LinkSide> sides = pair_links(traffic);
+    if (sides.size() > max_links)
         throw std::length_error("a network with more than 16 million links is too large for this evaluation");
     for (size_t link = 0; link < sides.size(); ++link) {
-        cables_.resize(std::max<size_t>(cables_.size(), sides[link].cable + 1));
-        cables_[sides[link].cable].capacity[sides[link].of] = traffic.capacities[link];
+        link_pairs_.resize(std::max<size_t>(link_pairs_.size(), sides[link].link_pair + 1));
+        link_pairs_[sides[link].link_pair].capacity[sides[link].side] = traffic.capacities[link];
     }
-    members_.resize(cables_.size());
-    for (size_t group = 0; group < groups_.size(); ++group) {
-        const Group &route = traffic.groups[group];
-        groups_[group].alone = route.alone;
-        pack(groups_[group], std::span(traffic.hops).subspan(route.first_hop, route.hops), sides);
+    members_.resize(link_pairs_.size());
+    for (size_t node_pair = 0; node_pair < node_pairs_.size(); ++node_pair) {
+        const NodePair &pair = traffic.node_pairs[node_pair];
+        node_pairs_[node_pair].solo_rate = pair.solo_rate;
+        pack(node_pairs_[node_pair], std::span(traffic.hops).subspan(pair.first_hop, pair.hops), sides);
     }
     is_member_.resize(uses_.size());
 }
 
-/** What a group uses of each cable on its route. */
-void FairShare::pack(GroupState &group, std::span<const Hop> hops, std::span<const Side> sides) {
-    group.first_use = static_cast<uint32_t>(uses_.size());
+/** Stores the weights of a node pair on each link pair of its route. */
+void FairShare::pack(NodePairState &node_pair, std::span<const Hop> hops, std::span<const LinkSide> sides) {
+    node_pair.first_use = static_cast<uint32_t>(uses_.size());
     for (size_t i = 0; i < hops.size(); ++i) {
-        const uint32_t cable = sides[hops[i].link].cable;
-        const auto same = [&](const Hop &hop) { return sides[hop.link].cable == cable; };
+        const uint32_t link_pair = sides[hops[i].link].link_pair;
+        const auto same = [&](const Hop &hop) { return sides[hop.link].link_pair == link_pair; };
         if (std::ranges::any_of(hops.first(i), same))
             continue;
-        Both weight{};
+        PairValues weight{};
         for (const Hop &hop : hops.subspan(i))
             if (same(hop))
-                weight[sides[hop.link].of] += hop.weight;
-        uses_.push_back({.cable = cable, .weight = known_weight(weight)});
+                weight[sides[hop.link].side] += hop.weight;
+        uses_.push_back({.link_pair = link_pair, .weight = weight_index(weight)});
     }
-    group.uses = static_cast<uint32_t>(uses_.size()) - group.first_use;
+    node_pair.uses = static_cast<uint32_t>(uses_.size()) - node_pair.first_use;
 }
 
-uint32_t FairShare::known_weight(Both weight) {
+uint32_t FairShare::weight_index(PairValues weight) {
     const auto known = std::ranges::find_if(
-        weights_, [&](Both other) { return other[0] == weight[0] && other[1] == weight[1]; });
-    const auto place = static_cast<size_t>(known - weights_.begin());
+        weights_, [&](PairValues other) { return other[0] == weight[0] && other[1] == weight[1]; });
+    const auto index = static_cast<size_t>(known - weights_.begin());
     if (known == weights_.end())
         weights_.push_back(weight);
-    if (place >= most_weights)
+    if (index >= max_weights)
         throw std::length_error("routes with more than 256 different weights of links are too many for this "
                                 "evaluation");
-    return static_cast<uint32_t>(place);
+    return static_cast<uint32_t>(index);
 }
 
 void FairShare::reset() {
-    for (GroupState &group : groups_) {
-        group.flows = group.counted = 0;
-        group.rate = 0;
-        group.touched = false;
+    for (NodePairState &node_pair : node_pairs_) {
+        node_pair.flows = node_pair.counted_flows = 0;
+        node_pair.rate = 0;
+        node_pair.changed = false;
     }
-    for (Cable &cable : cables_) {
-        cable.asked = cable.most_asked = cable.weight = Both{};
-        cable.active = 0;
+    for (LinkPair &link_pair : link_pairs_) {
+        link_pair.demand = link_pair.max_demand = link_pair.weight = PairValues{};
+        link_pair.active = 0;
     }
     for (auto &members : members_)
         members.clear();
     std::ranges::fill(is_member_, 0);
-    touched_.clear();
+    changed_.clear();
 }
 
-std::span<const FairShare::Use> FairShare::uses(const GroupState &group) const {
-    return {uses_.data() + group.first_use, group.uses};
+std::span<const FairShare::Use> FairShare::uses(const NodePairState &node_pair) const {
+    return {uses_.data() + node_pair.first_use, node_pair.uses};
 }
 
-/** What became of a touched group's flows, told to its cables. */
-void FairShare::count(uint32_t group_number) {
-    GroupState &group = groups_[group_number];
-    group.touched = false;
-    const double more = static_cast<double>(group.flows) - group.counted;
-    const double rate = more * group.alone;
-    const uint32_t active = (group.flows > 0 ? 1U : 0U) - (group.counted > 0 ? 1U : 0U); // 1, 0 or -1
-    for (const Use use : uses(group)) {
-        Cable &cable = cables_[use.cable];
-        cable.active += active;
-        cable.weight += weights_[use.weight] * more;
-        cable.asked += weights_[use.weight] * rate;
-        if (cable.active == 0)
-            cable.weight = cable.asked = Both{}; // no rounding is carried on
-        cable.most_asked = cable.most_asked > cable.asked ? cable.most_asked : cable.asked;
+/** Updates the link pairs of a node pair whose number of flows changed. */
+void FairShare::update_link_pairs(uint32_t number) {
+    NodePairState &node_pair = node_pairs_[number];
+    node_pair.changed = false;
+    const double more = static_cast<double>(node_pair.flows) - node_pair.counted_flows;
+    const double rate = more * node_pair.solo_rate;
+    const uint32_t active =
+        (node_pair.flows > 0 ? 1U : 0U) - (node_pair.counted_flows > 0 ? 1U : 0U); // 1, 0 or -1
+    for (const Use use : uses(node_pair)) {
+        LinkPair &link_pair = link_pairs_[use.link_pair];
+        link_pair.active += active;
+        link_pair.weight += weights_[use.weight] * more;
+        link_pair.demand += weights_[use.weight] * rate;
+        if (link_pair.active == 0)
+            link_pair.weight = link_pair.demand = PairValues{}; // discards rounding errors
+        link_pair.max_demand =
+            link_pair.max_demand > link_pair.demand ? link_pair.max_demand : link_pair.demand;
     }
-    if (group.counted == 0)
-        join(group_number);
-    group.counted = group.flows;
+    if (node_pair.counted_flows == 0)
+        join_members(number);
+    node_pair.counted_flows = node_pair.flows;
 }
 
-void FairShare::join(uint32_t group) {
-    uint32_t place = groups_[group].first_use;
-    for (const Use use : uses(groups_[group])) {
-        if (is_member_[place] == 0)
-            members_[use.cable].push_back({group, place});
-        is_member_[place++] = 1;
+void FairShare::join_members(uint32_t node_pair) {
+    uint32_t index = node_pairs_[node_pair].first_use;
+    for (const Use use : uses(node_pairs_[node_pair])) {
+        if (is_member_[index] == 0)
+            members_[use.link_pair].push_back({node_pair, index});
+        is_member_[index++] = 1;
     }
 }
 
-/** Members without flows may well have some again soon: they go when they are too many. */
-void FairShare::drop_idle(uint32_t cable) {
+/** Members without flows may soon have flows again: they are removed only when they are many. */
+void FairShare::drop_idle(uint32_t link_pair) {
     constexpr size_t few = 8;
-    if (members_[cable].size() <= cables_[cable].active + few)
+    if (members_[link_pair].size() <= link_pairs_[link_pair].active + few)
         return;
-    std::erase_if(members_[cable], [&](const Member &member) {
-        const bool idle = groups_[member.group].flows == 0;
+    std::erase_if(members_[link_pair], [&](const Member &member) {
+        const bool idle = node_pairs_[member.node_pair].flows == 0;
         if (idle)
             is_member_[member.use] = 0;
         return idle;
     });
 }
 
-/** Everything that a change can reach: cables of the touched groups, groups on those, and so on. */
+/** Collects the component that the changes affect: link pairs of the changed node pairs, node pairs on those,
+ * and so on.
+ */
 void FairShare::collect() {
     ++round_;
     growing_ = 0;
-    part_cables_.clear();
-    part_groups_.clear();
-    for (const uint32_t group : touched_)
-        count(group);
-    for (const uint32_t group : touched_)
-        reach(group);
-    for (size_t i = 0; i < part_cables_.size(); ++i) {
-        for (const Member &member : members_[part_cables_[i]]) {
-            if (groups_[member.group].listed == round_ || groups_[member.group].flows == 0)
+    component_links_.clear();
+    component_pairs_.clear();
+    for (const uint32_t node_pair : changed_)
+        update_link_pairs(node_pair);
+    for (const uint32_t node_pair : changed_)
+        visit_link_pairs(node_pair);
+    for (size_t i = 0; i < component_links_.size(); ++i) {
+        for (const Member &member : members_[component_links_[i]]) {
+            if (node_pairs_[member.node_pair].component_round == round_ ||
+                node_pairs_[member.node_pair].flows == 0)
                 continue;
-            reach(member.group);
-            list(member.group);
+            visit_link_pairs(member.node_pair);
+            add_to_component(member.node_pair);
         }
     }
-    for (const uint32_t group : touched_) {
-        if (groups_[group].listed == round_ || groups_[group].flows == 0)
+    for (const uint32_t node_pair : changed_) {
+        if (node_pairs_[node_pair].component_round == round_ || node_pairs_[node_pair].flows == 0)
             continue;
-        groups_[group].listed = round_;
-        groups_[group].growing = false;
-        groups_[group].new_rate = groups_[group].alone;
-        part_groups_.push_back(group);
+        node_pairs_[node_pair].component_round = round_;
+        node_pairs_[node_pair].growing = false;
+        node_pairs_[node_pair].new_rate = node_pairs_[node_pair].solo_rate;
+        component_pairs_.push_back(node_pair);
     }
-    touched_.clear();
+    changed_.clear();
 }
 
-/** Starts the group's cables afresh, those that may limit it. */
-void FairShare::reach(uint32_t group_number) {
-    GroupState &group = groups_[group_number];
-    if (group.reached == round_)
+/** Adds the link pairs of a node pair that may limit it to the component, with all their capacity unassigned.
+ */
+void FairShare::visit_link_pairs(uint32_t number) {
+    NodePairState &node_pair = node_pairs_[number];
+    if (node_pair.visited_round == round_)
         return;
-    group.reached = round_;
-    for (const Use use : uses(group)) {
-        Cable &cable = cables_[use.cable];
-        const Both room = cable.capacity * (1 + 1e-9);
-        if (cable.round == round_ || (cable.most_asked[0] <= room[0] && cable.most_asked[1] <= room[1]))
+    node_pair.visited_round = round_;
+    for (const Use use : uses(node_pair)) {
+        LinkPair &link_pair = link_pairs_[use.link_pair];
+        const PairValues limit = link_pair.capacity * (1 + 1e-9);
+        if (link_pair.round == round_ ||
+            (link_pair.max_demand[0] <= limit[0] && link_pair.max_demand[1] <= limit[1]))
             continue;
-        cable.most_asked = cable.asked;
-        if (cable.active == 0)
+        link_pair.max_demand = link_pair.demand;
+        if (link_pair.active == 0)
             continue;
-        drop_idle(use.cable);
-        cable.left = cable.capacity;
-        cable.demand = cable.weight;
-        cable.growing = cable.active;
-        cable.round = round_;
-        cable.place = static_cast<uint32_t>(part_cables_.size());
-        part_cables_.push_back(use.cable);
+        drop_idle(use.link_pair);
+        link_pair.residual = link_pair.capacity;
+        link_pair.growing_weight = link_pair.weight;
+        link_pair.growing = link_pair.active;
+        link_pair.round = round_;
+        link_pair.index = static_cast<uint32_t>(component_links_.size());
+        component_links_.push_back(use.link_pair);
     }
 }
 
-void FairShare::list(uint32_t group_number) {
-    GroupState &group = groups_[group_number];
-    group.listed = round_;
-    group.growing = true;
+void FairShare::add_to_component(uint32_t number) {
+    NodePairState &node_pair = node_pairs_[number];
+    node_pair.component_round = round_;
+    node_pair.growing = true;
     ++growing_;
-    part_groups_.push_back(group_number);
+    component_pairs_.push_back(number);
 }
 
 [[gnu::flatten]] std::span<const uint32_t> FairShare::solve() {
     collect();
     fill();
-    return part_groups_;
+    return component_pairs_;
 }
 
-double FairShare::Cable::share() const {
+double FairShare::LinkPair::share() const {
     if (growing == 0)
         return never;
-    const Both shares = (left > 0 ? left : Both{}) / demand;
+    const PairValues shares = (residual > 0 ? residual : PairValues{}) / growing_weight;
     return std::min(shares[0], shares[1]);
 }
 
-/** Cable by cable, the one next that has the least to give to each of its flows. */
+/** Progressive filling: the link pair with the smallest share is next. */
 void FairShare::fill() {
-    shares_.resize(part_cables_.size());
-    for (size_t i = 0; i < part_cables_.size(); ++i)
-        shares_.set(i, cables_[part_cables_[i]].share());
+    shares_.resize(component_links_.size());
+    for (size_t i = 0; i < component_links_.size(); ++i)
+        shares_.set(i, link_pairs_[component_links_[i]].share());
     while (growing_ > 0) {
         double share = 0;
-        const size_t place = shares_.find(share);
-        settle_cable(part_cables_[place], share);
+        const size_t index = shares_.find(share);
+        fix_rates_on(component_links_[index], share);
     }
 }
 
-/** The flows of a full cable have their rate. Those that would not even alone be that fast leave more to the
- * others: then only they are settled. */
-void FairShare::settle_cable(uint32_t full, double share) {
+/** Fixes the rates of the flows on a full link pair. Flows with a lower solo rate leave more to the others:
+ * if there are any, only their rates are fixed. */
+void FairShare::fix_rates_on(uint32_t full, double share) {
     bool slower = false;
     for (const Member &member : members_[full]) {
-        const double alone = groups_[member.group].alone;
-        if (groups_[member.group].growing && alone < share * (1 - 1e-12)) {
-            settle(member.group, alone, no_cable);
+        const double solo_rate = node_pairs_[member.node_pair].solo_rate;
+        if (node_pairs_[member.node_pair].growing && solo_rate < share * (1 - 1e-12)) {
+            fix_rate(member.node_pair, solo_rate, no_link_pair);
             slower = true;
         }
     }
     if (slower)
         return;
     for (const Member &member : members_[full])
-        if (groups_[member.group].growing)
-            settle(member.group, share, full);
-    shares_.set(cables_[full].place, never);
+        if (node_pairs_[member.node_pair].growing)
+            fix_rate(member.node_pair, share, full);
+    shares_.set(link_pairs_[full].index, never);
 }
 
-void FairShare::settle(uint32_t group_number, double share, uint32_t full) {
-    GroupState &group = groups_[group_number];
-    group.growing = false;
-    group.new_rate = share;
+void FairShare::fix_rate(uint32_t number, double share, uint32_t full) {
+    NodePairState &node_pair = node_pairs_[number];
+    node_pair.growing = false;
+    node_pair.new_rate = share;
     --growing_;
-    for (const Use use : uses(group)) {
-        Cable &cable = cables_[use.cable];
-        if (cable.round != round_)
+    for (const Use use : uses(node_pair)) {
+        LinkPair &link_pair = link_pairs_[use.link_pair];
+        if (link_pair.round != round_)
             continue;
-        const Both weight = weights_[use.weight] * group.flows;
-        cable.left -= weight * share;
-        cable.demand -= weight;
-        --cable.growing;
-        if (use.cable != full)
-            shares_.set(cable.place, cable.share());
+        const PairValues weight = weights_[use.weight] * node_pair.flows;
+        link_pair.residual -= weight * share;
+        link_pair.growing_weight -= weight;
+        --link_pair.growing;
+        if (use.link_pair != full)
+            shares_.set(link_pair.index, link_pair.share());
     }
 }
 

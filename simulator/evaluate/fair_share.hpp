@@ -1,17 +1,17 @@
 /** @file
- * Max-min fair rates of flows that share links, by progressive filling, and only where something changed.
+ * Max-min fair rates of flows that share links, by progressive filling, recomputed only for the component
+ * that a change affects.
  *
- * All flows of a group have one rate. A flow of rate r takes weight × r of each link on its route. Rates grow
- * together until a link is full; its flows stay at that rate, the others grow on (Bertsekas and Gallager,
- * Data Networks, section 6.5.2: "Max-Min Flow Control"). A link that could carry all its flows as fast
- * as each would go alone limits nobody, and is left out.
+ * All flows between a pair of nodes have the same route and the same rate. A flow of rate r takes weight × r
+ * of each link on its route. Rates grow together until a link is full; its flows keep that rate, the others
+ * continue to grow (Bertsekas and Gallager, Data Networks, section 6.5.2: "Max-Min Flow Control"). A link
+ * that has capacity for all its flows at the rates that each would have alone limits no flow, and is omitted.
  *
- * Two links that the same groups use, such as the two directions of a cable whose flows have cross-traffic,
- * are looked at together.
+ * Two links that the same node pairs use, such as the two directions of a cable whose flows have
+ * cross-traffic, are a link pair, which is processed as one.
  */
 #pragma once
 
-#include "evaluate/cables.hpp"
 #include "evaluate/queues.hpp"
 #include "evaluate/traffic.hpp"
 
@@ -21,109 +21,120 @@
 
 namespace offbeat::evaluate {
 
+/** The place of a link in the link pairs. */
+struct LinkSide {
+    uint32_t link_pair = 0;
+    uint32_t side = 0; /**< 0 or 1 */
+};
+
+/** Groups links into link pairs: both links of a pair are used by the same node pairs. A link without such a
+ * partner is side 0 of a pair of its own. Returns the place of each link. */
+[[nodiscard]] std::vector<LinkSide> pair_links(const Traffic &traffic);
+
 class FairShare {
   public:
     explicit FairShare(const Traffic &traffic);
 
-    /** No flows anywhere. */
+    /** Removes all flows. */
     void reset();
-    void add_flow(uint32_t group) {
-        ++groups_[group].flows;
-        touch(group);
+    void add_flow(uint32_t node_pair) {
+        ++node_pairs_[node_pair].flows;
+        mark_changed(node_pair);
     }
-    void remove_flow(uint32_t group) {
-        if (--groups_[group].flows == 0)
-            groups_[group].rate = 0;
-        touch(group);
+    void remove_flow(uint32_t node_pair) {
+        if (--node_pairs_[node_pair].flows == 0)
+            node_pairs_[node_pair].rate = 0;
+        mark_changed(node_pair);
     }
-    [[nodiscard]] uint32_t flows(uint32_t group) const {
-        return groups_[group].flows;
+    [[nodiscard]] uint32_t flows(uint32_t node_pair) const {
+        return node_pairs_[node_pair].flows;
     }
-    [[nodiscard]] double rate(uint32_t group) const {
-        return groups_[group].rate;
+    [[nodiscard]] double rate(uint32_t node_pair) const {
+        return node_pairs_[node_pair].rate;
     }
-    /** Brings the rates up to date. Returns the groups with flows whose rate may have changed, with their new
-     * rates in new_rate(): rate() stays what it was until accept(). */
+    /** Computes the new rates. Returns the node pairs with flows whose rate may have changed; their new rates
+     * are in new_rate(), and rate() remains the old rate until accept(). */
     [[nodiscard]] std::span<const uint32_t> solve();
-    [[nodiscard]] double new_rate(uint32_t group) const {
-        return groups_[group].new_rate;
+    [[nodiscard]] double new_rate(uint32_t node_pair) const {
+        return node_pairs_[node_pair].new_rate;
     }
-    void accept(uint32_t group) {
-        groups_[group].rate = groups_[group].new_rate;
+    void accept(uint32_t node_pair) {
+        node_pairs_[node_pair].rate = node_pairs_[node_pair].new_rate;
     }
 
   private:
-    /** Something of both links of a cable. One that is alone has a second one of endless capacity. */
-    typedef double Both __attribute__((vector_size(2 * sizeof(double))));
-    /** The weights of a group on a cable, in four bytes: all that is read for every change fits the nearest
-     * cache. */
+    /** A value for each link of a link pair. A link without a partner has a second link of infinite capacity.
+     */
+    typedef double PairValues __attribute__((vector_size(2 * sizeof(double))));
+    /** The weights of a node pair on a link pair, in four bytes, so that the data read for every change fits
+     * the L1 cache. */
     struct Use {
-        uint32_t cable : 24;
+        uint32_t link_pair : 24;
         uint32_t weight : 8; /**< in weights_ */
     };
-    /** A group, where it uses a cable. */
+    /** A node pair that uses a link pair. */
     struct Member {
-        uint32_t group;
+        uint32_t node_pair;
         uint32_t use;
     };
-    struct alignas(64) GroupState {
+    struct alignas(64) NodePairState {
         double rate = 0;
         double new_rate = 0;
-        double alone = 0; /**< rate of a flow that has its links for itself */
+        double solo_rate = 0; /**< rate of a flow that shares no link */
         uint32_t flows = 0;
-        uint32_t counted = 0; /**< flows that its links know of */
-        uint32_t reached = 0; /**< round in which its links were last looked at */
-        uint32_t listed = 0;  /**< round in which it was last a part of the part */
+        uint32_t counted_flows = 0;   /**< flows that its link pairs include */
+        uint32_t visited_round = 0;   /**< last round that visited its link pairs */
+        uint32_t component_round = 0; /**< last round that included it in the re-solved component */
         uint32_t first_use = 0;
         uint32_t uses = 0;
         bool growing = false;
-        bool touched = false;
+        bool changed = false;
     };
-    struct alignas(64) Cable {
-        Both capacity{never, never};
-        Both asked{};         /**< what its flows would take if each were alone */
-        Both most_asked{};    /**< at any time since the cable was last part of a solution */
-        Both left{};          /**< capacity that is not yet given away */
-        Both weight{};        /**< of all its flows */
-        Both demand{};        /**< weight of the flows whose rate still grows */
-        uint32_t growing = 0; /**< groups whose rate still grows */
-        uint32_t active = 0;  /**< members that have flows */
+    struct alignas(64) LinkPair {
+        PairValues capacity{never, never};
+        PairValues demand{};         /**< sum of weight × solo rate of its flows */
+        PairValues max_demand{};     /**< maximum demand since the link pair was last part of a solution */
+        PairValues residual{};       /**< capacity that is not assigned yet */
+        PairValues weight{};         /**< of all its flows */
+        PairValues growing_weight{}; /**< weight of the flows whose rate still grows */
+        uint32_t growing = 0;        /**< node pairs whose rate still grows */
+        uint32_t active = 0;         /**< members that have flows */
         uint32_t round = 0;
-        uint32_t place = 0; /**< in part_cables_ */
-        /** What each flow that still grows would get, if this is the cable that has least to give. */
+        uint32_t index = 0; /**< in component_links_ */
+        /** The rate of each growing flow if this link pair is the bottleneck. */
         [[nodiscard]] double share() const;
     };
-    void pack(GroupState &group, std::span<const platform::Hop> hops, std::span<const Side> sides);
-    [[nodiscard]] uint32_t known_weight(Both weight);
-    [[nodiscard]] std::span<const Use> uses(const GroupState &group) const;
-    void touch(uint32_t group) {
-        if (!groups_[group].touched)
-            touched_.push_back(group);
-        groups_[group].touched = true;
+    void pack(NodePairState &node_pair, std::span<const platform::Hop> hops, std::span<const LinkSide> sides);
+    [[nodiscard]] uint32_t weight_index(PairValues weight);
+    [[nodiscard]] std::span<const Use> uses(const NodePairState &node_pair) const;
+    void mark_changed(uint32_t node_pair) {
+        if (!node_pairs_[node_pair].changed)
+            changed_.push_back(node_pair);
+        node_pairs_[node_pair].changed = true;
     }
-    void count(uint32_t group);
-    void join(uint32_t group);
-    void drop_idle(uint32_t cable);
+    void update_link_pairs(uint32_t node_pair);
+    void join_members(uint32_t node_pair);
+    void drop_idle(uint32_t link_pair);
     void collect();
-    void reach(uint32_t group);
+    void visit_link_pairs(uint32_t node_pair);
     void fill();
-    void settle_cable(uint32_t cable, double share);
-    void settle(uint32_t group, double share, uint32_t full);
-    void list(uint32_t group);
+    void fix_rates_on(uint32_t link_pair, double share);
+    void fix_rate(uint32_t node_pair, double share, uint32_t full);
+    void add_to_component(uint32_t node_pair);
 
-    std::vector<GroupState> groups_;
-    std::vector<Use> uses_;     /**< of one group after the other */
-    std::vector<Both> weights_; /**< the distinct ones */
-    std::vector<Cable> cables_;
+    std::vector<NodePairState> node_pairs_;
+    std::vector<Use> uses_;           /**< of one node pair after the other */
+    std::vector<PairValues> weights_; /**< distinct values */
+    std::vector<LinkPair> link_pairs_;
     std::vector<std::vector<Member>>
-        members_;                     /**< per cable: all groups with flows, and some that had some */
-    std::vector<uint16_t> is_member_; /**< per use: its group is among the members of its cable */
+        members_; /**< per link pair: all node pairs with flows, and some that had flows before */
+    std::vector<uint16_t> is_member_; /**< per use: its node pair is a member of its link pair */
     uint32_t round_ = 0;
-    size_t growing_ = 0;                /**< groups that are not settled yet */
-    std::vector<uint32_t> touched_;     /**< groups whose number of flows changed */
-    std::vector<uint32_t> part_cables_; /**< of the part that is being solved */
-    std::vector<uint32_t> part_groups_; /**< those with flows */
-    Smallest shares_;                   /**< of part_cables_: what each flow that still grows would get */
+    size_t growing_ = 0;                    /**< number of node pairs whose rate is not fixed yet */
+    std::vector<uint32_t> changed_;         /**< node pairs whose number of flows changed */
+    std::vector<uint32_t> component_links_; /**< link pairs of the component that is being solved */
+    std::vector<uint32_t> component_pairs_; /**< its node pairs with flows */
+    BlockMinimum shares_;                   /**< share() of each of component_links_ */
 };
 
 } // namespace offbeat::evaluate

@@ -12,26 +12,27 @@ using schedule::Target;
 
 namespace {
 
-/** Simultaneous, up to rounding. */
+/** Changes within this time are simultaneous, up to rounding. */
 constexpr double instant_s = 1e-13;
 
-/** A message whose latency ends so shortly after another event begins to move with it: SimGrid's precision of
- * time, which keeps ranks in step that are in step but for rounding. */
+/** A message whose latency ends within this time after another event starts its transfer at that event's
+ * time: SimGrid's time precision. It keeps ranks synchronised that differ only by rounding. */
 constexpr double together_s = 1e-9;
 
-/** After so many solutions of a run the tolerance has grown by this part of itself, and grows no more. */
+/** Over the first many_solves computations of rates in a run, the tolerance grows by coarsest_step times
+ * itself. */
 constexpr double many_solves = 50'000;
 constexpr double coarsest_step = 1.5;
 
-/** Marks a post among the joints that wait for their time. */
+/** Marks a post among the entries of later_. */
 constexpr uint32_t post_bit = 1U << 31U;
 
 bool is_send(uint32_t post) {
     return (post & 1U) == 0;
 }
 
-bool later(const Due &a, const Due &b) {
-    return a.at > b.at;
+bool later(const TimedEntry &a, const TimedEntry &b) {
+    return a.time > b.time;
 }
 
 } // namespace
@@ -42,12 +43,12 @@ Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::Message
       bytes_per_element_(bytes_per_element), tolerance_(tolerance),
       charges_(message_costs.send_overhead_s > 0 || !graph.work.empty()), state_(graph.messages.size()),
       popped_(graph.queues()), busy_until_(static_cast<size_t>(graph.p)),
-      arrivals_(static_cast<size_t>(graph.p)), shares_(traffic), transfers_(traffic.groups.size()),
-      ends_(traffic.groups.size()), moving_(costs.size()) {
+      arrivals_(static_cast<size_t>(graph.p)), shares_(traffic), transfers_(traffic.node_pairs.size()),
+      ends_(traffic.node_pairs.size()), moving_(costs.size()) {
     make_delays();
 }
 
-/** Messages with the same fixed delay come out in the order in which they went in: a queue for each delay. */
+/** Messages with the same fixed delay leave in the order in which they enter: one queue per delay. */
 void Fluid::make_delays() {
     const auto queue_of = [&](double delay, size_t first) {
         size_t queue = first;
@@ -58,7 +59,7 @@ void Fluid::make_delays() {
         return static_cast<uint32_t>(queue);
     };
     for (const SizeCosts &cost : costs_)
-        inside_.push_back(queue_of(cost.inside_latency_s + cost.inside_transfer_s, 0));
+        intra_node_.push_back(queue_of(cost.inside_latency_s + cost.inside_transfer_s, 0));
     first_latency_ = delay_s_.size();
     for (const SizeCosts &cost : costs_)
         for (const double latency_s : traffic_.latencies_s)
@@ -86,7 +87,7 @@ void Fluid::reset() {
     arrived_ = exited_ = 0;
     deadline_ = never;
     window_ = instant_s;
-    solves_before_ = solves_;
+    solves_ = 0;
 }
 
 void Fluid::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
@@ -113,14 +114,14 @@ double Fluid::next_delay(size_t &queue) const {
     return earliest;
 }
 
-/** Takes the earliest event; false when there is none. All that an event does is small: calls would cost as
- * much, and so there are none. */
+/** Processes the earliest event; false if there is none. Everything is inlined, as events are so short that
+ * function calls would dominate. */
 [[gnu::flatten]] bool Fluid::step() {
     size_t queue = 0;
     const double delayed = next_delay(queue);
     const double ended = ends_.time();
     const double arrives = arrived_ < arrivals_.size() ? arrivals_s_[arrivals_[arrived_]] : never;
-    const double freed = later_.empty() ? never : later_.front().at;
+    const double freed = later_.empty() ? never : later_.front().time;
     const double next = std::min({delayed, ended, arrives, freed});
     if (next > deadline_) {
         solve();
@@ -140,19 +141,19 @@ double Fluid::next_delay(size_t &queue) const {
     } else if (next == arrives) {
         ready_.push_back(graph_.entry[arrivals_[arrived_++]]);
     } else {
-        const uint32_t what = later_.front().what;
+        const uint32_t id = later_.front().id;
         std::ranges::pop_heap(later_, later);
         later_.pop_back();
-        if (what & post_bit)
-            post(graph_.posts[what & ~post_bit]);
+        if (id & post_bit)
+            post(graph_.posts[id & ~post_bit]);
         else
-            start_joint(what);
+            start_vertex(id);
     }
     fire_ready();
     return true;
 }
 
-/** All that is due in this queue at this time. */
+/** Processes all messages of a queue that are due at this time. */
 void Fluid::take_delayed(size_t queue) {
     OrderedQueue &due = delays_[queue];
     const bool delivers = queue < first_latency_;
@@ -167,13 +168,13 @@ void Fluid::take_delayed(size_t queue) {
 }
 
 void Fluid::signal(Target target) {
-    if (target == schedule::nobody)
+    if (target == schedule::no_target)
         return;
     if (target & schedule::queue_bit) {
         const uint32_t queue = target & ~schedule::queue_bit;
         const uint32_t pop = graph_.first_pop[queue] + popped_[queue]++;
         if (pop == graph_.first_pop[queue + 1])
-            return; // more completions than pops: the program leaves the rest to nobody
+            return; // more completions than pops: no vertex waits for this one
         target = graph_.pops[pop];
     }
     if (--pending_[target] == 0)
@@ -182,62 +183,62 @@ void Fluid::signal(Target target) {
 
 void Fluid::fire_ready() {
     while (!ready_.empty()) {
-        const uint32_t joint = ready_.back();
+        const uint32_t vertex = ready_.back();
         ready_.pop_back();
-        fire(joint);
+        fire(vertex);
     }
 }
 
-/** A joint fires now, or, where a rank's own time is charged, when the rank is free and its work is done. */
-void Fluid::fire(uint32_t joint) {
+/** A vertex fires now or, if local work takes time, when the rank has finished its work. */
+void Fluid::fire(uint32_t vertex) {
     if (!charges_) {
-        start_joint(joint);
+        start_vertex(vertex);
         return;
     }
-    double &busy_until = busy_until_[graph_.rank[joint]];
-    busy_until = std::max(now_, busy_until) + work_before(joint);
+    double &busy_until = busy_until_[graph_.rank[vertex]];
+    busy_until = std::max(now_, busy_until) + work_before(vertex);
     if (busy_until <= now_)
-        start_joint(joint);
+        start_vertex(vertex);
     else
-        wait_until(busy_until, joint);
-    for (uint32_t i = graph_.first_post[joint]; i < graph_.first_post[joint + 1]; ++i)
+        wait_until(busy_until, vertex);
+    for (uint32_t i = graph_.first_post[vertex]; i < graph_.first_post[vertex + 1]; ++i)
         if (is_send(graph_.posts[i]))
             busy_until += message_costs_.send_overhead_s;
 }
 
-void Fluid::wait_until(double time, uint32_t what) {
-    later_.push_back({time, what});
+void Fluid::wait_until(double time, uint32_t id) {
+    later_.push_back({time, id});
     std::ranges::push_heap(later_, later);
 }
 
-double Fluid::work_before(uint32_t joint) const {
+double Fluid::work_before(uint32_t vertex) const {
     if (graph_.work.empty())
         return 0;
-    const schedule::LocalWork &work = graph_.work[joint];
+    const schedule::LocalWork &work = graph_.work[vertex];
     return static_cast<double>(work.received) * message_costs_.receive_overhead_s +
            bytes_per_element_ * (static_cast<double>(work.reduced) * message_costs_.reduce_s_per_byte +
                                  static_cast<double>(work.copied) * message_costs_.copy_s_per_byte);
 }
 
-void Fluid::start_joint(uint32_t joint) {
-    const uint32_t first = graph_.first_post[joint];
-    const uint32_t last = graph_.first_post[joint + 1];
+void Fluid::start_vertex(uint32_t vertex) {
+    const uint32_t first = graph_.first_post[vertex];
+    const uint32_t last = graph_.first_post[vertex + 1];
     if (charges_)
         post_in_turn(first, last);
     else
         for (uint32_t i = first; i < last; ++i)
             post(graph_.posts[i]);
-    const uint32_t first_next = graph_.first_next[joint];
-    const uint32_t last_next = graph_.first_next[joint + 1];
+    const uint32_t first_next = graph_.first_next[vertex];
+    const uint32_t last_next = graph_.first_next[vertex + 1];
     for (uint32_t i = first_next; i < last_next; ++i)
         signal(graph_.next[i]);
-    if (first == last && first_next == last_next && graph_.exit[graph_.rank[joint]] == joint) {
-        exits_s_[graph_.rank[joint]] = now_;
+    if (first == last && first_next == last_next && graph_.exit[graph_.rank[vertex]] == vertex) {
+        exits_s_[graph_.rank[vertex]] = now_;
         ++exited_;
     }
 }
 
-/** Each send takes its rank some time; what comes after it is posted when that is over. */
+/** Each send occupies its rank for some time; later posts of the vertex wait for it. */
 void Fluid::post_in_turn(uint32_t first, uint32_t last) {
     double free = now_;
     for (uint32_t i = first; i < last; ++i) {
@@ -258,57 +259,58 @@ void Fluid::post(uint32_t post) {
 }
 
 void Fluid::post_send(uint32_t message) {
-    const Leg &leg = traffic_.legs[message];
-    const SizeCosts &cost = costs_[leg.size];
+    const MessageRoute &route = traffic_.message_routes[message];
+    const SizeCosts &cost = costs_[route.size];
     uint8_t &state = state_[message];
-    state |= sent;
-    if (cost.eager || (state & expected))
+    state |= send_posted;
+    if (cost.eager || (state & receive_posted))
         begin(message);
     if (cost.detached)
-        signal(leg.sender_next);
+        signal(route.sender_target);
 }
 
 void Fluid::post_receive(uint32_t message) {
-    const Leg &leg = traffic_.legs[message];
+    const MessageRoute &route = traffic_.message_routes[message];
     uint8_t &state = state_[message];
-    state |= expected;
-    if (!(state & sent))
+    state |= receive_posted;
+    if (!(state & send_posted))
         return;
-    if (!costs_[leg.size].eager)
+    if (!costs_[route.size].eager)
         begin(message);
-    else if (state & arrived)
-        signal(leg.receiver_next);
+    else if (state & delivered)
+        signal(route.receiver_target);
 }
 
 void Fluid::begin(uint32_t message) {
-    const Leg &leg = traffic_.legs[message];
-    if (leg.group == inside_node)
-        delay(message, inside_[leg.size]);
+    const MessageRoute &route = traffic_.message_routes[message];
+    if (route.node_pair == intra_node)
+        delay(message, intra_node_[route.size]);
     else if (latencies_ == 1)
-        delay(message, route_latency_[leg.size]);
+        delay(message, route_latency_[route.size]);
     else
-        delay(message, route_latency_[leg.size * latencies_ + traffic_.groups[leg.group].latency]);
+        delay(message,
+              route_latency_[route.size * latencies_ + traffic_.node_pairs[route.node_pair].latency]);
 }
 
 void Fluid::delay(uint32_t message, uint32_t queue) {
     delays_[queue].push(now_ + delay_s_[queue], message);
 }
 
-/** The latency of its route is over: it begins to move. */
+/** The latency of the message's route is over: its transfer starts. */
 void Fluid::activate(uint32_t message) {
-    const uint32_t group = traffic_.legs[message].group;
-    const uint32_t size = traffic_.legs[message].size;
-    Transfer &transfer = transfers_[group];
-    if (shares_.flows(group) == 0) {
+    const uint32_t node_pair = traffic_.message_routes[message].node_pair;
+    const uint32_t size = traffic_.message_routes[message].size;
+    Transfer &transfer = transfers_[node_pair];
+    if (shares_.flows(node_pair) == 0) {
         transfer.moved = 0;
         transfer.updated = now_;
     }
-    const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
+    const double moved = transfer.moved + shares_.rate(node_pair) * (now_ - transfer.updated);
     transfer.ends.push(moved + costs_[size].work, message);
-    if (transfer.ends.which() == message && shares_.rate(group) > 0)
-        schedule_end(group); // it overtakes, and the rate may well stay as it is
+    if (transfer.ends.which() == message && shares_.rate(node_pair) > 0)
+        schedule_end(node_pair); // it ends before the others, and the rate may not change
     ++moving_[size];
-    shares_.add_flow(group);
+    shares_.add_flow(node_pair);
     mark_dirty();
 }
 
@@ -323,69 +325,70 @@ void Fluid::mark_dirty() {
     changes_after_first_s_ += now_ - first_change_;
 }
 
-/** Every flow of the group that is through by now. */
-void Fluid::end_transfers(uint32_t group) {
-    Transfer &transfer = transfers_[group];
-    const double moved = transfer.moved + shares_.rate(group) * (now_ - transfer.updated);
+/** Ends all transfers of the node pair that are complete by now. */
+void Fluid::end_transfers(uint32_t node_pair) {
+    Transfer &transfer = transfers_[node_pair];
+    const double moved = transfer.moved + shares_.rate(node_pair) * (now_ - transfer.updated);
     do {
         const uint32_t message = transfer.ends.which();
         transfer.ends.pop();
-        --moving_[traffic_.legs[message].size];
-        shares_.remove_flow(group);
+        --moving_[traffic_.message_routes[message].size];
+        shares_.remove_flow(node_pair);
         deliver(message);
     } while (transfer.ends.time() <= moved * (1 + 1e-12));
     mark_dirty();
-    schedule_end(group);
+    schedule_end(node_pair);
 }
 
-/** When the first flow of the group ends if rates stay as they are. */
-void Fluid::schedule_end(uint32_t group) {
-    const Transfer &transfer = transfers_[group];
-    const double rate = shares_.rate(group);
+/** Schedules the end of the node pair's first flow at the current rates. */
+void Fluid::schedule_end(uint32_t node_pair) {
+    const Transfer &transfer = transfers_[node_pair];
+    const double rate = shares_.rate(node_pair);
     if (transfer.ends.empty() || rate <= 0)
-        ends_.set(group, never);
+        ends_.set(node_pair, never);
     else
-        ends_.set(group, std::max(now_, transfer.updated + (transfer.ends.time() - transfer.moved) / rate));
+        ends_.set(node_pair,
+                  std::max(now_, transfer.updated + (transfer.ends.time() - transfer.moved) / rate));
 }
 
 void Fluid::deliver(uint32_t message) {
-    const Leg &leg = traffic_.legs[message];
+    const MessageRoute &route = traffic_.message_routes[message];
     uint8_t &state = state_[message];
-    state |= arrived;
-    if (state & expected)
-        signal(leg.receiver_next);
-    if (!costs_[leg.size].detached)
-        signal(leg.sender_next);
+    state |= delivered;
+    if (state & receive_posted)
+        signal(route.receiver_target);
+    if (!costs_[route.size].detached)
+        signal(route.sender_target);
 }
 
-/** Rates change at the last event that changed the flows. A group that was idle before is given what it would
- * have moved since its first flow began. */
+/** Rates change at the last event that changed the flows. A node pair that was idle before is credited with
+ * what it would have moved since its first flow started. */
 void Fluid::solve() {
     ++solves_;
     now_ = last_change_;
     deadline_ = never;
-    const auto groups = shares_.solve();
+    const auto node_pairs = shares_.solve();
     const double mean_change = first_change_ + changes_after_first_s_ / changes_;
-    const bool many = groups.size() * 4 > ends_.size();
+    const bool many = node_pairs.size() * 4 > ends_.size();
     double throughput = 0;
     double flows = 0;
-    for (const uint32_t group : groups) {
-        Transfer &transfer = transfers_[group];
-        const double before = shares_.rate(group);
-        const double after = shares_.new_rate(group);
-        throughput += after * shares_.flows(group);
-        flows += shares_.flows(group);
+    for (const uint32_t node_pair : node_pairs) {
+        Transfer &transfer = transfers_[node_pair];
+        const double before = shares_.rate(node_pair);
+        const double after = shares_.new_rate(node_pair);
+        throughput += after * shares_.flows(node_pair);
+        flows += shares_.flows(node_pair);
         if (before == after)
             continue;
         const double changed = before > 0 ? std::max(transfer.updated, mean_change) : transfer.updated;
         transfer.moved += before * (changed - transfer.updated) + after * (now_ - changed);
         transfer.updated = now_;
-        shares_.accept(group);
+        shares_.accept(node_pair);
         const double ends = std::max(now_, now_ + (transfer.ends.time() - transfer.moved) / after);
         if (many)
-            ends_.put(group, ends);
+            ends_.put(node_pair, ends);
         else
-            ends_.set(group, ends);
+            ends_.set(node_pair, ends);
     }
     if (many)
         ends_.rebuild();
@@ -393,14 +396,13 @@ void Fluid::solve() {
         window_ = std::max(together_s, coarseness() * tolerance_ * mean_work() * flows / throughput);
 }
 
-/** Where rates are worked out very often, it is done for more changes at a time. */
+/** If rates are computed very often, more changes take effect together. */
 double Fluid::coarseness() const {
-    return 1 + coarsest_step * std::min(1.0, static_cast<double>(solves_ - solves_before_) / many_solves);
+    return 1 + coarsest_step * std::min(1.0, static_cast<double>(solves_) / many_solves);
 }
 
-/** What a message on links has to move, on average: a few small ones between large ones don't ask for more
- * care.
- */
+/** The mean work of the messages on links, so that a few small messages among large ones do not reduce the
+ * tolerance. */
 double Fluid::mean_work() const {
     double work = 0;
     double messages = 0;

@@ -1,5 +1,5 @@
 /** @file
- * Event queues that know something about their events, and are faster for it than a heap of all.
+ * Event queues for special cases, which are faster than one heap of all events.
  */
 #pragma once
 
@@ -14,26 +14,26 @@ namespace offbeat::evaluate {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
-/** Something that is due at a time, or at a place on another monotone scale. */
-struct Due {
-    double at = 0;
-    uint32_t what = 0;
+/** An entry that is due at a time, or at a value of another monotone quantity. */
+struct TimedEntry {
+    double time = 0;
+    uint32_t id = 0;
 };
 
-/** First in, first out, for entries that come (almost) in order: one that comes early is moved to its place.
- */
+/** A ring buffer for entries that are pushed (almost) in order; an entry that is early is moved to its
+ * position. */
 class OrderedQueue {
   public:
     [[nodiscard]] bool empty() const {
         return head_ == tail_;
     }
-    /** When the first one is due; `never` if there is none. */
+    /** The time of the first entry; `never` if there is none. */
     [[nodiscard]] double time() const {
         return time_;
     }
-    /** The first one. */
+    /** The id of the first entry. */
     [[nodiscard]] uint32_t which() const {
-        return ring_[head_ & mask_].what;
+        return ring_[head_ & mask_].id;
     }
     void clear() {
         head_ = tail_ = 0;
@@ -41,24 +41,24 @@ class OrderedQueue {
     }
     void pop() {
         ++head_;
-        time_ = empty() ? never : ring_[head_ & mask_].at;
+        time_ = empty() ? never : ring_[head_ & mask_].time;
     }
-    void push(double at, uint32_t what) {
+    void push(double at, uint32_t id) {
         if (tail_ - head_ == ring_.size())
             grow();
-        uint64_t place = tail_++;
-        while (place > head_ && ring_[(place - 1) & mask_].at > at) {
-            ring_[place & mask_] = ring_[(place - 1) & mask_];
-            --place;
+        uint64_t index = tail_++;
+        while (index > head_ && ring_[(index - 1) & mask_].time > at) {
+            ring_[index & mask_] = ring_[(index - 1) & mask_];
+            --index;
         }
-        ring_[place & mask_] = {at, what};
-        if (place == head_)
+        ring_[index & mask_] = {at, id};
+        if (index == head_)
             time_ = at;
     }
 
   private:
     void grow() {
-        std::vector<Due> larger(std::max<size_t>(8, 2 * ring_.size()));
+        std::vector<TimedEntry> larger(std::max<size_t>(8, 2 * ring_.size()));
         for (uint64_t i = head_; i < tail_; ++i)
             larger[i - head_] = ring_[i & mask_];
         tail_ -= head_;
@@ -67,18 +67,18 @@ class OrderedQueue {
         mask_ = ring_.size() - 1;
     }
 
-    std::vector<Due> ring_; // its size is a power of two
-    uint64_t mask_ = 0;     // that size, less one
+    std::vector<TimedEntry> ring_; // its size is a power of two
+    uint64_t mask_ = 0;            // that size, less one
     uint64_t head_ = 0;
     uint64_t tail_ = 0;
     double time_ = never;
 };
 
-/** The smallest of some numbers that change more often than they are asked for: the minimum of each block is
- * kept. */
-class Smallest {
+/** The minimum of numbers that change more often than the minimum is read: caches the minimum of each block.
+ */
+class BlockMinimum {
   public:
-    /** So many numbers, not yet set. */
+    /** `count` numbers, all `never`. */
     void resize(size_t count) {
         const size_t blocks = (count + block - 1) / block;
         numbers_.assign(blocks, {});
@@ -89,7 +89,7 @@ class Smallest {
         numbers_[which / block].of[which % block] = number;
         stale_[which / block] = 1;
     }
-    /** Its place; the number itself in `number`, which is `never` when all are. */
+    /** The index of the minimum, and the minimum in `number`; `never` if all numbers are. */
     [[nodiscard]] size_t find(double &number) {
         size_t best = 0;
         for (size_t i = 0; i < minima_.size(); ++i) {
@@ -101,7 +101,7 @@ class Smallest {
                 best = i;
         }
         number = minima_[best];
-        return best * block + numbers_[best].place(number);
+        return best * block + numbers_[best].index_of(number);
     }
 
   private:
@@ -118,7 +118,7 @@ class Smallest {
                 low = four[i] < low ? four[i] : low;
             return std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
         }
-        [[nodiscard]] size_t place(double number) const {
+        [[nodiscard]] size_t index_of(double number) const {
             size_t i = 0;
             while (of[i] != number)
                 ++i;
@@ -132,10 +132,10 @@ class Smallest {
     std::vector<uint8_t> stale_;
 };
 
-/** The earliest of a fixed number of times, which change often: a tree of minima. */
-class Earliest {
+/** The minimum of a fixed number of times that change often: a binary tree of minima. */
+class MinTree {
   public:
-    explicit Earliest(size_t count)
+    explicit MinTree(size_t count)
         : leaves_(std::bit_ceil(std::max<size_t>(count, 1))), tree_(2 * leaves_, never) {
     }
     void reset() {
@@ -160,7 +160,7 @@ class Earliest {
             tree_[node] = smaller;
         }
     }
-    /** Many at once: put() each, then rebuild(). */
+    /** To change many times: put() each, then rebuild(). */
     void put(uint32_t which, double at) {
         tree_[leaves_ + which] = at;
     }

@@ -8,45 +8,48 @@ namespace offbeat::evaluate {
 
 namespace {
 
-/** Makes groups as pairs of nodes turn up. */
-class Router {
+/** Creates the node pairs in the order of their first messages. */
+class NodePairTable {
   public:
-    Router(const platform::Topology &topology, double flow_bandwidth, Traffic &traffic)
+    NodePairTable(const platform::Topology &topology, double flow_bandwidth, Traffic &traffic)
         : topology_(topology), flow_bandwidth_(flow_bandwidth), traffic_(traffic),
-          link_(topology.bandwidths().size(), inside_node) {
+          link_(topology.bandwidths().size(), intra_node) {
     }
 
-    uint32_t group(int from, int to) {
+    uint32_t node_pair(int from, int to) {
         const uint64_t pair = static_cast<uint64_t>(from) << 32U | static_cast<uint32_t>(to);
         if (pair == last_pair_)
-            return last_group_;
-        const auto [found, is_new] = group_.try_emplace(pair, static_cast<uint32_t>(traffic_.groups.size()));
+            return last_node_pair_;
+        const auto [entry, is_new] =
+            node_pair_.try_emplace(pair, static_cast<uint32_t>(traffic_.node_pairs.size()));
         if (is_new)
             add(from, to);
         last_pair_ = pair;
-        return last_group_ = found->second;
+        return last_node_pair_ = entry->second;
     }
 
   private:
     void add(int from, int to) {
-        Group group{.first_hop = static_cast<uint32_t>(traffic_.hops.size()), .alone = flow_bandwidth_};
+        NodePair node_pair{.first_hop = static_cast<uint32_t>(traffic_.hops.size()),
+                           .solo_rate = flow_bandwidth_};
         const double latency_s = topology_.route(from, to, traffic_.hops);
-        group.hops = static_cast<uint32_t>(traffic_.hops.size()) - group.first_hop;
-        for (uint32_t i = group.first_hop; i < traffic_.hops.size(); ++i) {
+        node_pair.hops = static_cast<uint32_t>(traffic_.hops.size()) - node_pair.first_hop;
+        for (uint32_t i = node_pair.first_hop; i < traffic_.hops.size(); ++i) {
             platform::Hop &hop = traffic_.hops[i];
-            group.alone = std::min(group.alone, topology_.bandwidths()[hop.link] / hop.weight);
-            hop.link = used(hop.link);
+            node_pair.solo_rate =
+                std::min(node_pair.solo_rate, topology_.bandwidths()[hop.link] / hop.weight);
+            hop.link = renumbered(hop.link);
         }
         auto &latencies = traffic_.latencies_s;
-        const auto found = std::find(latencies.begin(), latencies.end(), latency_s);
-        group.latency = static_cast<uint32_t>(found - latencies.begin());
-        if (found == latencies.end())
+        const auto known = std::find(latencies.begin(), latencies.end(), latency_s);
+        node_pair.latency = static_cast<uint32_t>(known - latencies.begin());
+        if (known == latencies.end())
             latencies.push_back(latency_s);
-        traffic_.groups.push_back(group);
+        traffic_.node_pairs.push_back(node_pair);
     }
 
-    uint32_t used(uint32_t link) {
-        if (link_[link] == inside_node) {
+    uint32_t renumbered(uint32_t link) {
+        if (link_[link] == intra_node) {
             link_[link] = static_cast<uint32_t>(traffic_.capacities.size());
             traffic_.capacities.push_back(topology_.bandwidths()[link]);
         }
@@ -57,26 +60,26 @@ class Router {
     double flow_bandwidth_;
     Traffic &traffic_;
     std::vector<uint32_t> link_;
-    std::unordered_map<uint64_t, uint32_t> group_;
+    std::unordered_map<uint64_t, uint32_t> node_pair_;
     uint64_t last_pair_ = UINT64_MAX;
-    uint32_t last_group_ = 0;
+    uint32_t last_node_pair_ = 0;
 };
 
 } // namespace
 
-Traffic route(const schedule::Graph &graph, const platform::Network &network) {
+Traffic route_messages(const schedule::Graph &graph, const platform::Network &network) {
     if (network.node_of_rank.size() < static_cast<size_t>(graph.p))
-        throw std::invalid_argument("the network has no place for some rank");
+        throw std::invalid_argument("the network has no node for some rank");
     Traffic traffic;
-    traffic.legs.reserve(graph.messages.size());
+    traffic.message_routes.reserve(graph.messages.size());
     if (network.costs.flow_bandwidth > 0)
         traffic.flow_bandwidth = network.costs.flow_bandwidth;
-    Router router(*network.topology, traffic.flow_bandwidth, traffic);
+    NodePairTable router(*network.topology, traffic.flow_bandwidth, traffic);
     for (const schedule::Message &message : graph.messages) {
         const int from = network.node_of_rank[message.source];
         const int to = network.node_of_rank[message.target];
-        traffic.legs.push_back({from == to ? inside_node : router.group(from, to), message.size,
-                                message.sender_next, message.receiver_next});
+        traffic.message_routes.push_back({from == to ? intra_node : router.node_pair(from, to), message.size,
+                                          message.sender_target, message.receiver_target});
     }
     return traffic;
 }

@@ -1,6 +1,5 @@
 /** @file
- * A graph's messages on a network: which nodes each passes between, over which links, and what its size
- * costs.
+ * The messages of a graph on a network: the node pair, the route and the cost of each.
  */
 #pragma once
 
@@ -13,46 +12,46 @@
 
 namespace offbeat::evaluate {
 
-/** The group of messages between ranks of one node. */
-inline constexpr uint32_t inside_node = UINT32_MAX;
+/** The node pair of messages between ranks of one node. */
+inline constexpr uint32_t intra_node = UINT32_MAX;
 
-/** Messages from one node to another: they share their route, so at any time they all have the same rate. */
-struct Group {
+/** Messages from one node to another have the same route, so that at any time they all have the same rate. */
+struct NodePair {
     uint32_t first_hop = 0; /**< in Traffic::hops */
     uint32_t hops = 0;
     uint32_t latency = 0; /**< in Traffic::latencies_s */
-    double alone = 0;     /**< rate of a flow that has its links for itself, bytes per second */
+    double solo_rate = 0; /**< rate of a flow that shares no link, bytes per second */
 };
 
-/** What evaluating a message needs, in one place. */
-struct Leg {
-    uint32_t group = inside_node;
+/** The data of a message that the evaluations read, next to each other in memory. */
+struct MessageRoute {
+    uint32_t node_pair = intra_node;
     uint32_t size = 0; /**< place in Graph::sizes */
-    schedule::Target sender_next = schedule::nobody;
-    schedule::Target receiver_next = schedule::nobody;
+    schedule::Target sender_target = schedule::no_target;
+    schedule::Target receiver_target = schedule::no_target;
 };
 
-/** Only links that are used are kept, and numbered anew. */
+/** Contains only links that messages use, renumbered. */
 struct Traffic {
-    std::vector<Leg> legs; /**< per message */
-    std::vector<Group> groups;
+    std::vector<MessageRoute> message_routes; /**< per message */
+    std::vector<NodePair> node_pairs;
     std::vector<platform::Hop> hops;
     std::vector<double> capacities;                                  /**< per link, bytes per second */
-    std::vector<double> latencies_s;                                 /**< distinct ones of routes */
-    double flow_bandwidth = std::numeric_limits<double>::infinity(); /**< no flow is faster */
+    std::vector<double> latencies_s;                                 /**< of routes, distinct values */
+    double flow_bandwidth = std::numeric_limits<double>::infinity(); /**< maximum rate of a flow */
 };
 
-/** Raises std::invalid_argument where the network has no place for a rank. */
-[[nodiscard]] Traffic route(const schedule::Graph &graph, const platform::Network &network);
+/** Raises std::invalid_argument if the network has no node for a rank. */
+[[nodiscard]] Traffic route_messages(const schedule::Graph &graph, const platform::Network &network);
 
-/** What messages of one size cost, for a given number of bytes an element. */
+/** The cost of messages of one size, for a given number of bytes per element. */
 struct SizeCosts {
-    double work = 0; /**< bytes that the links must move: (bytes + header) / bandwidth factor */
+    double work = 0; /**< bytes to transfer over links: (bytes + header) / bandwidth factor */
     double inside_latency_s = 0;
     double inside_transfer_s = 0;
     double latency_factor = 1; /**< of routes between nodes */
-    bool detached = false;     /**< the sender doesn't wait */
-    bool eager = false;        /**< leaves when it is sent */
+    bool detached = false;     /**< the sender does not wait for the transfer */
+    bool eager = false;        /**< the transfer starts without waiting for the receiver */
 };
 
 /** One entry per Graph::sizes. */

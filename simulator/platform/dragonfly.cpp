@@ -1,4 +1,4 @@
-#include "platform/both_ways.hpp"
+#include "platform/network.hpp"
 
 #include <stdexcept>
 
@@ -7,10 +7,11 @@ namespace offbeat::platform {
 namespace {
 
 /** Links: each node's up and down, then each router's to every router of its group, then each group's to
- * every group. Those that would lead to where they begin exist and are never used. */
-class Dragonfly : public BothWays {
+ * every group. Links from a router or group to itself exist, but are never used. */
+class Dragonfly : public PathTopology {
   public:
-    Dragonfly(const DragonflyShape &shape, double reverse_weight) : BothWays(reverse_weight), shape_(shape) {
+    Dragonfly(const DragonflyShape &shape, double reverse_weight)
+        : PathTopology(reverse_weight), shape_(shape) {
         const size_t routers = groups() * routers_of_group();
         const size_t nodes = routers * static_cast<size_t>(shape.nodes);
         first_local_ = 2 * nodes;
@@ -29,7 +30,7 @@ class Dragonfly : public BothWays {
     }
 
   protected:
-    double way(int from, int to, std::vector<Hop> &hops) const override {
+    double path(int from, int to, std::vector<Hop> &hops) const override {
         const auto source = static_cast<size_t>(from), target = static_cast<size_t>(to);
         const size_t source_router = source / static_cast<size_t>(shape_.nodes);
         const size_t target_router = target / static_cast<size_t>(shape_.nodes);
@@ -41,11 +42,11 @@ class Dragonfly : public BothWays {
             latency_s += local(source_router, target_router, hops);
         } else {
             const size_t cable = target % cables();
-            latency_s += local(source_router, gate(source_group, target_group, cable), hops);
+            latency_s += local(source_router, gateway(source_group, target_group, cable), hops);
             const size_t pair = source_group * groups() + target_group;
             hops.push_back({static_cast<uint32_t>(first_global_ + pair * cables() + cable), 1});
             latency_s += shape_.global.latency_s;
-            latency_s += local(gate(target_group, source_group, cable), target_router, hops);
+            latency_s += local(gateway(target_group, source_group, cable), target_router, hops);
         }
         hops.push_back({static_cast<uint32_t>(2 * target + 1), 1});
         return latency_s;
@@ -62,12 +63,13 @@ class Dragonfly : public BothWays {
         return static_cast<size_t>(shape_.global_cables);
     }
 
-    /** The router of a group that has a cable to another group. */
-    [[nodiscard]] size_t gate(size_t group, size_t other, size_t cable) const {
+    /** The router of a group with a given cable to another group. */
+    [[nodiscard]] size_t gateway(size_t group, size_t other, size_t cable) const {
         return group * routers_of_group() + (other * cables() + cable) % routers_of_group();
     }
 
-    /** From a router to another one of its group, or to itself: the latency. */
+    /** Appends the link from a router to another one of its group; returns its latency. No link and 0 for the
+     * same router. */
     double local(size_t from, size_t to, std::vector<Hop> &hops) const {
         if (from == to)
             return 0;

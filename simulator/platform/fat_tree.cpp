@@ -1,4 +1,4 @@
-#include "platform/both_ways.hpp"
+#include "platform/network.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -8,17 +8,17 @@ namespace offbeat::platform {
 namespace {
 
 /**
- * A switch or node is named by its level and one digit per level of the tree. Digit i of a node is its number
- * among the children of its ancestor of level i + 1; in a switch of level l the digits below l say which of
- * the parents it is instead. A child differs from its parent in one digit.
+ * A switch or node is identified by its level and one digit per level of the tree. Digit i of a node is its
+ * number among the children of its ancestor of level i + 1; in a switch of level l the digits below l are its
+ * number among the parents instead. A child differs from its parent in one digit.
  *
  * The cables above level l are numbered by child and by port; port d of a child leads to parent d mod parents
  * by cable d / parents. Each cable is two links: up, then down.
  */
-class FatTree : public BothWays {
+class FatTree : public PathTopology {
   public:
     FatTree(int nodes, std::vector<TreeLevel> levels, double reverse_weight)
-        : BothWays(reverse_weight), nodes_(nodes), levels_(std::move(levels)) {
+        : PathTopology(reverse_weight), nodes_(nodes), levels_(std::move(levels)) {
         for (size_t level = 0; level < levels_.size(); level++) {
             first_link_.push_back(static_cast<uint32_t>(bandwidths_.size()));
             bandwidths_.resize(bandwidths_.size() + 2 * elements(level) * ports(level),
@@ -35,13 +35,13 @@ class FatTree : public BothWays {
     }
 
   protected:
-    double way(int from, int to, std::vector<Hop> &hops) const override {
+    double path(int from, int to, std::vector<Hop> &hops) const override {
         const auto source = static_cast<size_t>(from), target = static_cast<size_t>(to);
-        const size_t top = meeting_level(source, target);
+        const size_t top = common_level(source, target);
         double latency_s = 0;
-        std::vector<size_t> chosen; // the digits of the switch at the top, below its level
+        std::vector<size_t> chosen; // digits of the current switch below its level
         size_t rest = target;
-        size_t above = source; // what is left of the source's number above the level
+        size_t above = source; // digits of the source above the level
         for (size_t level = 0; level < top; level++) {
             const size_t port = rest % ports(level);
             rest /= ports(level);
@@ -88,7 +88,7 @@ class FatTree : public BothWays {
     }
 
     /** The lowest level on which two different nodes have a common ancestor. */
-    [[nodiscard]] size_t meeting_level(size_t one, size_t other) const {
+    [[nodiscard]] size_t common_level(size_t one, size_t other) const {
         size_t level = 0;
         for (; one != other; level++) {
             one /= children(level);
@@ -97,8 +97,8 @@ class FatTree : public BothWays {
         return level;
     }
 
-    /** The number of an element in its level: `chosen` are its digits below the level, `above` is a number
-     * made of the others. */
+    /** The number of an element in its level: `chosen` are its digits below the level, `above` is the number
+     * of its other digits. */
     [[nodiscard]] size_t index(size_t level, const std::vector<size_t> &chosen, size_t above) const {
         size_t number = above;
         for (size_t i = level; i-- > 0;)
@@ -120,14 +120,14 @@ class FatTree : public BothWays {
 } // namespace
 
 std::unique_ptr<Topology> fat_tree(int nodes, const std::vector<TreeLevel> &levels, double reverse_weight) {
-    int64_t places = 1;
+    int64_t ports = 1;
     for (const auto &level : levels) {
         if (level.children < 1 || level.parents < 1 || level.cables < 1)
             throw std::invalid_argument("a level of a fat tree needs children, parents and cables");
-        places *= level.children;
+        ports *= level.children;
     }
-    if (levels.empty() || nodes < 1 || nodes > places)
-        throw std::invalid_argument("a fat tree needs a level, and a place for each of its nodes");
+    if (levels.empty() || nodes < 1 || nodes > ports)
+        throw std::invalid_argument("a fat tree needs a level, and a port for each of its nodes");
     return std::make_unique<FatTree>(nodes, levels, reverse_weight);
 }
 

@@ -1,10 +1,10 @@
 /** @file
- * The machine as the simulator sees it: nodes, links that flows share, and what a message costs.
+ * The simulated machine: nodes, links that flows share, and the cost of a message.
  *
- * The model is that of SimGrid's SMPI. A message of b bytes from one node to another waits for
- * latency × latency_factor(b + header), and then moves (b + header) / bandwidth_factor(b + header) bytes at
- * the rate that max-min fairness gives it on the links of its route, but not faster than flow_bandwidth.
- * Transfers inside a node contend with nothing and have factors of their own.
+ * The model is that of SimGrid's SMPI. A message of b bytes from one node to another has a latency of
+ * latency × latency_factor(b + header), and then transfers (b + header) / bandwidth_factor(b + header) bytes
+ * at its max-min fair rate on the links of its route, but not faster than flow_bandwidth. Transfers inside a
+ * node have no contention, and factors of their own.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace offbeat::platform {
 
-/** A factor that depends on the message size in steps. */
+/** A factor that is a step function of the message size. */
 class Steps {
   public:
     /** 1 everywhere. */
     Steps() = default;
-    /** factors[i] from from_bytes[i] on (inclusive), 1 below the first. Ascending sizes, as many factors:
-     * std::invalid_argument. */
+    /** factors[i] from from_bytes[i] on (inclusive), 1 below the first size. std::invalid_argument unless
+     * sizes are ascending and have as many factors. */
     Steps(std::vector<double> from_bytes, std::vector<double> factors);
     [[nodiscard]] double at(double bytes) const;
 
@@ -29,13 +29,14 @@ class Steps {
     std::vector<double> factors_;
 };
 
-/** A flow takes `weight` times its rate of this link's bandwidth: 1 where it passes, less on the way back. */
+/** A link of a flow's route. The flow takes `weight` times its rate of the link's bandwidth: 1 in the forward
+ * direction, less in the reverse direction. */
 struct Hop {
     uint32_t link = 0;
     double weight = 1;
 };
 
-/** How nodes are joined. */
+/** The network between the nodes. */
 class Topology {
   public:
     virtual ~Topology() = default;
@@ -46,25 +47,39 @@ class Topology {
     virtual double route(int from, int to, std::vector<Hop> &hops) const = 0;
 };
 
-/** Inside a node, and for a rank's messages to itself. */
+/** A topology that only defines the path of a flow: the links of its reverse direction follow from it. */
+class PathTopology : public Topology {
+  public:
+    explicit PathTopology(double reverse_weight) : reverse_weight_(reverse_weight) {
+    }
+    double route(int from, int to, std::vector<Hop> &hops) const final;
+
+  protected:
+    /** Appends the links from one node to another one in order; returns the latency in seconds. */
+    virtual double path(int from, int to, std::vector<Hop> &hops) const = 0;
+
+  private:
+    double reverse_weight_;
+};
+
+/** The transfers inside a node, and of a rank's messages to itself. */
 struct Loopback {
     double latency_s = 0;
     double bandwidth = 0; /**< bytes per second, for each transfer alone */
-    Steps latency_factor; /**< of messages inside a node; SMPI has the same ones everywhere */
+    Steps latency_factor; /**< SMPI has one set of factors for messages inside a node and between nodes */
     Steps bandwidth_factor;
 };
 
-/** What a message costs besides the links. */
+/** The cost of a message in addition to its links. */
 struct MessageCosts {
     Steps latency_factor; /**< of messages between nodes */
     Steps bandwidth_factor;
-    double flow_bandwidth = 0; /**< the largest share of links' bandwidth that one message gets, in bytes per
-                                  second; 0: as much as there is */
+    double flow_bandwidth = 0; /**< maximum rate of one message, in bytes per second; 0: no maximum */
     double header_bytes = 16;
-    double eager_below_bytes = 0; /**< smaller messages leave when they are sent, ready receiver or not */
-    double detached_below_bytes = 65536; /**< senders of smaller messages don't wait for the transfer */
+    double eager_below_bytes = 0; /**< transfers of smaller messages start without waiting for the receiver */
+    double detached_below_bytes = 65536; /**< senders of smaller messages do not wait for the transfer */
     double send_overhead_s = 0;          /**< the sender is busy this long per message */
-    double receive_overhead_s = 0;       /**< and the receiver, when it arrives */
+    double receive_overhead_s = 0;       /**< the receiver is busy this long per message */
     double reduce_s_per_byte = 0;        /**< local reduction, per byte of the result */
     double copy_s_per_byte = 0;          /**< local copy */
 };
@@ -77,17 +92,17 @@ struct Network {
     std::vector<int> node_of_rank;
 };
 
-/** Nodes behind one switch that never limits: each node has a link up and a link down. `latency_s` is one
+/** Nodes at one switch without limits of its own: each node has a link up and a link down. `latency_s` is one
  * way, node to node. Each flow also takes `reverse_weight` of the links' other directions (SMPI: 0.05). */
 std::unique_ptr<Topology> single_switch(int nodes, double bandwidth, double latency_s, double reverse_weight);
 
-/** What a cable does in each direction. */
+/** The properties of a cable in each direction. */
 struct Cable {
     double bandwidth = 0; /**< bytes per second */
     double latency_s = 0;
 };
 
-/** The switches of one level of a fat tree; what is below the first level are the nodes. */
+/** The switches of one level of a fat tree; the nodes are below the first level. */
 struct TreeLevel {
     int children = 1; /**< of a switch of this level, in the level below */
     int parents = 1;  /**< in this level, of a switch or node of the level below */
@@ -98,7 +113,7 @@ struct TreeLevel {
 /** A parallel-port generalised fat tree (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
  * permutations on real life fat trees") with its deterministic routing, as SimGrid's FatTreeZone has it:
  * upwards the destination chooses parent and cable, digit by digit; downwards, the source chooses the cable.
- * `nodes` may be fewer than the tree has places for; the last ones stay empty. Raises std::invalid_argument.
+ * `nodes` may be fewer than the tree has ports for. Raises std::invalid_argument.
  */
 std::unique_ptr<Topology> fat_tree(int nodes, const std::vector<TreeLevel> &levels, double reverse_weight);
 
@@ -112,10 +127,11 @@ struct DragonflyShape {
 };
 
 /** A dragonfly (Kim et al., "Technology-driven, highly-scalable dragonfly topology") with minimal routing:
- * routers of a group are joined each with each; cable m from a group to group j is at router
- * (j × global_cables + m) mod routers, which spreads them; a message takes the cable of its destination
- * modulo global_cables, and the local cables that lead there and on. With one global cable and as many
- * routers as groups it is SimGrid's DragonflyZone of one chassis a group. Raises std::invalid_argument.
+ * all routers of a group are connected with each other; cable m from a group to group j is at router
+ * (j × global_cables + m) mod routers, which distributes them; a message takes the cable of its destination
+ * modulo global_cables, and local cables to its first router and from its last one. With one global cable and
+ * as many routers as groups it is SimGrid's DragonflyZone of one chassis a group. Raises
+ * std::invalid_argument.
  */
 std::unique_ptr<Topology> dragonfly(const DragonflyShape &shape, double reverse_weight);
 

@@ -1,6 +1,4 @@
 #include "python/bindings.hpp"
-#include "python/call_arguments.hpp"
-#include "python/programs.hpp"
 #include "schedule/check.hpp"
 #include "schedule/check_range.hpp"
 
@@ -8,6 +6,8 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <stdexcept>
 
 namespace nb = nanobind;
 
@@ -39,10 +39,10 @@ std::string check_one(const std::string &collective, const std::string &family, 
 }
 
 template <typename Number> nb::object array_of(std::vector<Number> numbers) {
-    auto *kept = new std::vector<Number>(std::move(numbers));
-    const nb::capsule owner(kept,
-                            [](void *held) noexcept { delete static_cast<std::vector<Number> *>(held); });
-    return nb::cast(nb::ndarray<nb::numpy, Number>(kept->data(), {kept->size()}, owner));
+    auto *vector = new std::vector<Number>(std::move(numbers));
+    const nb::capsule owner(vector,
+                            [](void *owned) noexcept { delete static_cast<std::vector<Number> *>(owned); });
+    return nb::cast(nb::ndarray<nb::numpy, Number>(vector->data(), {vector->size()}, owner));
 }
 
 nb::dict messages_of(const std::string &collective, const std::string &family, const std::string &name,
@@ -53,12 +53,12 @@ nb::dict messages_of(const std::string &collective, const std::string &family, c
     const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
     std::vector<Program> programs;
     schedule::write_programs(owned.call, writer(algorithm, parameters), programs);
-    return drawn_messages(programs, owned.call);
+    return messages_as_arrays(programs, owned.call);
 }
 
 } // namespace
 
-nb::dict drawn_messages(const std::vector<Program> &programs, const schedule::Call &call) {
+nb::dict messages_as_arrays(const std::vector<Program> &programs, const schedule::Call &call) {
     std::vector<schedule::DrawnMessage> all;
     {
         const nb::gil_scoped_release unlocked;
@@ -82,21 +82,120 @@ nb::dict drawn_messages(const std::vector<Program> &programs, const schedule::Ca
     return arrays;
 }
 
+namespace {
+
+schedule::CheckedCalls calls_of(const std::string &collective, const std::vector<int> &p,
+                                const std::vector<int> &roots, const std::vector<int64_t> &counts,
+                                int64_t element_bytes, int ranks_per_node, bool by_node,
+                                const std::vector<bool> &commutative) {
+    for (const int ranks : p)
+        if (ranks < 1)
+            throw std::invalid_argument("p is " + std::to_string(ranks) + "; a call has at least 1 process");
+    for (const int64_t count : counts)
+        if (count < 0)
+            throw std::invalid_argument("a count is " + std::to_string(count) + "; it must be at least 0");
+    if (element_bytes < 1)
+        throw std::invalid_argument("an element has " + std::to_string(element_bytes) +
+                                    " bytes; it must have at least 1");
+    if (ranks_per_node < 0)
+        throw std::invalid_argument("there are " + std::to_string(ranks_per_node) +
+                                    " ranks on a node; it must be at least 1, or 0 for all");
+    return {
+        collective_named(collective), p, roots, counts, element_bytes, ranks_per_node, by_node, commutative};
+}
+
+nb::list as_tuples(const std::vector<schedule::Finding> &findings) {
+    nb::list list;
+    for (const auto &finding : findings)
+        list.append(
+            nb::make_tuple(finding.p, finding.root, finding.count, finding.commutative, finding.sentence));
+    return list;
+}
+
+nb::dict as_dict(const schedule::CheckedRange &range) {
+    nb::dict result;
+    result["proved"] = range.proved;
+    result["refused"] = range.refused;
+    result["commutative_only"] = range.commutative_only;
+    result["refusals"] = as_tuples(range.refusals);
+    result["findings"] = as_tuples(range.findings);
+    return result;
+}
+
+nb::dict check_listed(const std::string &collective, const std::string &family, const std::string &name,
+                      const std::map<std::string, int64_t> &values, const std::vector<int> &p,
+                      const std::vector<int> &roots, const std::vector<int64_t> &counts,
+                      int64_t element_bytes, int ranks_per_node, bool by_node,
+                      const std::vector<bool> &commutative) {
+    const auto &algorithm = algorithm_named(collective, family, name);
+    const auto parameters = parameters_of(algorithm, values);
+    const auto calls =
+        calls_of(collective, p, roots, counts, element_bytes, ranks_per_node, by_node, commutative);
+    const auto write = [&](const schedule::Call &call, int rank, schedule::Program &program) {
+        algorithms::write_program(algorithm, parameters, call, rank, program);
+    };
+    schedule::CheckedRange range;
+    {
+        const nb::gil_scoped_release unlocked;
+        range = schedule::check_range(calls, {algorithm.ordered, algorithm.scales}, write);
+    }
+    return as_dict(range);
+}
+
+nb::dict check_written(const std::string &collective, const nb::callable &write, const std::vector<int> &p,
+                       const std::vector<int> &roots, const std::vector<int64_t> &counts,
+                       int64_t element_bytes, int ranks_per_node, bool by_node,
+                       const std::vector<bool> &commutative, bool ordered, bool scales) {
+    const auto write_or_refuse = [&](const schedule::Call &call, int rank, schedule::Program &program) {
+        try {
+            write_program(write, call, rank, program);
+        } catch (nb::python_error &error) {
+            if (!error.matches(PyExc_NotImplementedError))
+                throw;
+            throw std::invalid_argument(nb::str(error.value()).c_str());
+        }
+    };
+    return as_dict(schedule::check_range(
+        calls_of(collective, p, roots, counts, element_bytes, ranks_per_node, by_node, commutative),
+        {ordered, scales}, write_or_refuse));
+}
+
+} // namespace
+
 void bind_check(nb::module_ &module) {
-    bind_programs(module);
-    bind_check_range(module);
     module.def("check", &check_one, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
                nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
                nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
                nb::arg("commutative") = true,
-               "'' if the algorithm does what the call asks, else one sentence that says what is wrong. "
-               "Raises ValueError for calls that make no sense or that the algorithm refuses.");
+               "'' if the algorithm computes the call, otherwise one sentence that describes the failure. "
+               "Raises ValueError for invalid calls and for calls that the algorithm refuses.");
     module.def("messages", &messages_of, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
                nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
                nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
                nb::arg("commutative") = true,
                "Every message, as a dict of arrays: source, target, elements, tag, depth (the length of the "
                "longest chain of messages that ends with it), by depth, source and target.");
+    const std::vector<int> every_root;
+    const std::vector<int64_t> one{1};
+    const std::vector<bool> commutes{true};
+    module.def(
+        "check_range", &check_listed, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
+        nb::arg("parameters") = std::map<std::string, int64_t>{}, nb::arg("p"), nb::arg("roots") = every_root,
+        nb::arg("counts") = one, nb::arg("element_bytes") = 1, nb::arg("ranks_per_node") = 0,
+        nb::arg("by_node") = false, nb::arg("commutative") = commutes,
+        "Checks every combination of p, roots (negative: from p; none: all), counts and commutative, with "
+        "ranks_per_node ranks on each node (0: all on one), node after node or (by_node) round robin. A "
+        "dict: the "
+        "numbers of calls that were proved, refused, or commutative_only (correct but for the rank order "
+        "that "
+        "an operation required); refusals (the first of each p) and findings (at most 20) as tuples of p, "
+        "root, count, commutative and the sentence.");
+    module.def("check_written", &check_written, nb::arg("collective"), nb::arg("write"), nb::arg("p"),
+               nb::arg("roots") = every_root, nb::arg("counts") = one, nb::arg("element_bytes") = 1,
+               nb::arg("ranks_per_node") = 0, nb::arg("by_node") = false, nb::arg("commutative") = commutes,
+               nb::arg("ordered") = false, nb::arg("scales") = false,
+               "As check_range, for an algorithm that is written in Python, with its properties. It refuses "
+               "a call by raising NotImplementedError; other exceptions are passed on.");
 }
 
 } // namespace offbeat::python

@@ -1,7 +1,5 @@
 #include "evaluate/evaluate.hpp"
 #include "python/bindings.hpp"
-#include "python/call_arguments.hpp"
-#include "python/programs.hpp"
 #include "schedule/graph.hpp"
 
 #include <nanobind/ndarray.h>
@@ -26,7 +24,7 @@ namespace {
 
 using Times = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/** What every rank does in one call, and its way over the network that it was last evaluated on. */
+/** The programs of all ranks of one call, and their messages on the network of the last evaluation. */
 class Schedule {
   public:
     Schedule(const std::string &collective, const std::string &family, const std::string &name,
@@ -57,24 +55,24 @@ class Schedule {
         return graph_;
     }
 
-    /** Of a large schedule, all of whose patterns shared links before, none is tried by the longest path
-     * again: that would cost more than it saves. */
-    [[nodiscard]] evaluate::Choice remembered(evaluate::Choice choice) const {
+    /** Skips the longest path for a large schedule if all its patterns shared links before: it would cost
+     * more than it saves. */
+    [[nodiscard]] evaluate::Choice effective_choice(evaluate::Choice choice) const {
         return choice == evaluate::Choice::best && shares_links_ ? evaluate::Choice::fluid : choice;
     }
-    void remember(evaluate::Choice choice, const std::vector<evaluate::Engine> &engines) {
+    void note_engines(evaluate::Choice choice, const std::vector<evaluate::Engine> &engines) {
         if (choice == evaluate::Choice::best && graph_.messages.size() > evaluate::many_messages)
             shares_links_ = std::ranges::count(engines, evaluate::Engine::longest_path) == 0;
     }
 
-    /** Worked out once a network; kept until another one comes. */
-    std::shared_ptr<const evaluate::Traffic> on(const platform::Network &network) {
+    /** Computed once per network, and kept for the last network. */
+    std::shared_ptr<const evaluate::Traffic> traffic_on(const platform::Network &network) {
         const std::scoped_lock lock(mutex_);
         const bool is_last = traffic_ && topology_ == network.topology &&
                              node_of_rank_ == network.node_of_rank &&
                              flow_bandwidth_ == network.costs.flow_bandwidth;
         if (!is_last) {
-            traffic_ = std::make_shared<const evaluate::Traffic>(evaluate::route(graph_, network));
+            traffic_ = std::make_shared<const evaluate::Traffic>(evaluate::route_messages(graph_, network));
             topology_ = network.topology;
             node_of_rank_ = network.node_of_rank;
             flow_bandwidth_ = network.costs.flow_bandwidth;
@@ -111,17 +109,17 @@ nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network
     if (arrivals_s.shape(1) != p)
         throw std::invalid_argument("arrivals have " + std::to_string(arrivals_s.shape(1)) +
                                     " columns; there are " + std::to_string(p) + " ranks");
-    const evaluate::Choice choice = schedule.remembered(choice_of(engine));
+    const evaluate::Choice choice = schedule.effective_choice(choice_of(engine));
     const size_t patterns = arrivals_s.shape(0);
     auto exits = std::make_unique<double[]>(patterns * p); // NOLINT(*-avoid-c-arrays)
     std::vector<evaluate::Engine> engines;
     {
         const nb::gil_scoped_release release;
-        const auto traffic = schedule.on(network);
+        const auto traffic = schedule.traffic_on(network);
         engines = evaluate::evaluate(schedule.graph(), *traffic, network, bytes_per_element,
                                      {arrivals_s.data(), patterns * p}, {exits.get(), patterns * p}, choice,
-                                     tolerance.value_or(evaluate::usual_tolerance(schedule.graph())));
-        schedule.remember(choice, engines);
+                                     tolerance.value_or(evaluate::default_tolerance(schedule.graph())));
+        schedule.note_engines(choice, engines);
     }
     nb::list names;
     for (const evaluate::Engine used : engines)
@@ -135,25 +133,24 @@ nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network
 
 void bind_evaluate(nb::module_ &module) {
     nb::class_<Schedule>(module, "Schedule",
-                         "What every rank does in one collective call, ready to be evaluated.")
+                         "The programs of all ranks of one collective call, for evaluate().")
         .def(nb::init<const std::string &, const std::string &, const std::string &,
                       const std::map<std::string, int64_t> &, int, int, int64_t, int64_t, std::vector<int>,
                       bool, bool>(),
              nb::arg("collective"), nb::arg("family"), nb::arg("name"), nb::arg("parameters"), nb::arg("p"),
              nb::arg("root"), nb::arg("count"), nb::arg("element_bytes"), nb::arg("node_of_rank"),
              nb::arg("commutative") = true, nb::arg("local_work") = false,
-             "local_work: keep what reductions, copies and receipts cost, for a network that charges for "
-             "them.")
+             "local_work: keep local work, for networks with costs of reductions, copies and receipts.")
         .def(nb::init<const Programs &, bool>(), nb::arg("programs"), nb::arg("local_work") = false,
              "An algorithm that was written in Python.")
         .def_prop_ro("p", [](const Schedule &schedule) { return schedule.graph().p; })
         .def_prop_ro("messages", [](const Schedule &schedule) { return schedule.graph().messages.size(); })
-        .def_prop_ro("joints", [](const Schedule &schedule) { return schedule.graph().joints(); })
+        .def_prop_ro("vertices", [](const Schedule &schedule) { return schedule.graph().vertices(); })
         .def_prop_ro("memory_bytes",
                      [](const Schedule &schedule) { return schedule.graph().memory_bytes(); });
     module.def("evaluate", evaluate_patterns, nb::arg("schedule"), nb::arg("network"), nb::arg("arrivals_s"),
                nb::arg("bytes_per_element"), nb::arg("engine") = "best", nb::arg("tolerance") = nb::none(),
-               "Exits in seconds (patterns × p) and the evaluation that each pattern had.");
+               "Exits in seconds (patterns × p), and the evaluation of each pattern.");
 }
 
 } // namespace offbeat::python

@@ -72,75 +72,75 @@ void check_node(const Topology &topology, int node) {
 std::pair<double, HopList> routes(const Topology &topology, int from, int to) {
     check_node(topology, from);
     check_node(topology, to);
-    std::pair<double, HopList> found;
+    std::pair<double, HopList> result;
     if (from == to)
-        return found;
+        return result;
     std::vector<platform::Hop> hops;
-    found.first = topology.route(from, to, hops);
+    result.first = topology.route(from, to, hops);
     for (const auto &hop : hops)
-        found.second.emplace_back(hop.link, hop.weight);
-    return found;
+        result.second.emplace_back(hop.link, hop.weight);
+    return result;
 }
 
-Network network(SharedTopology topology, const RankList &node_of_rank, double inside_latency_s,
-                double inside_bandwidth, const StepList &inside_latency_factors,
-                const StepList &inside_bandwidth_factors, const StepList &latency_factors,
-                const StepList &bandwidth_factors, double flow_bandwidth, double header_bytes,
-                double eager_below_bytes, double detached_below_bytes, double send_overhead_s,
-                double receive_overhead_s, double reduce_s_per_byte, double copy_s_per_byte) {
-    Network made{.topology = std::move(topology),
-                 .loopback = {.latency_s = inside_latency_s,
-                              .bandwidth = inside_bandwidth,
-                              .latency_factor = steps_of(inside_latency_factors),
-                              .bandwidth_factor = steps_of(inside_bandwidth_factors)},
-                 .costs = {.latency_factor = steps_of(latency_factors),
-                           .bandwidth_factor = steps_of(bandwidth_factors),
-                           .flow_bandwidth = flow_bandwidth,
-                           .header_bytes = header_bytes,
-                           .eager_below_bytes = eager_below_bytes,
-                           .detached_below_bytes = detached_below_bytes,
-                           .send_overhead_s = send_overhead_s,
-                           .receive_overhead_s = receive_overhead_s,
-                           .reduce_s_per_byte = reduce_s_per_byte,
-                           .copy_s_per_byte = copy_s_per_byte},
-                 .node_of_rank = {}};
+Network create_network(SharedTopology topology, const RankList &node_of_rank, double inside_latency_s,
+                       double inside_bandwidth, const StepList &inside_latency_factors,
+                       const StepList &inside_bandwidth_factors, const StepList &latency_factors,
+                       const StepList &bandwidth_factors, double flow_bandwidth, double header_bytes,
+                       double eager_below_bytes, double detached_below_bytes, double send_overhead_s,
+                       double receive_overhead_s, double reduce_s_per_byte, double copy_s_per_byte) {
+    Network network{.topology = std::move(topology),
+                    .loopback = {.latency_s = inside_latency_s,
+                                 .bandwidth = inside_bandwidth,
+                                 .latency_factor = steps_of(inside_latency_factors),
+                                 .bandwidth_factor = steps_of(inside_bandwidth_factors)},
+                    .costs = {.latency_factor = steps_of(latency_factors),
+                              .bandwidth_factor = steps_of(bandwidth_factors),
+                              .flow_bandwidth = flow_bandwidth,
+                              .header_bytes = header_bytes,
+                              .eager_below_bytes = eager_below_bytes,
+                              .detached_below_bytes = detached_below_bytes,
+                              .send_overhead_s = send_overhead_s,
+                              .receive_overhead_s = receive_overhead_s,
+                              .reduce_s_per_byte = reduce_s_per_byte,
+                              .copy_s_per_byte = copy_s_per_byte},
+                    .node_of_rank = {}};
     for (size_t rank = 0; rank < node_of_rank.shape(0); rank++) {
-        check_node(*made.topology, node_of_rank(rank));
-        made.node_of_rank.push_back(node_of_rank(rank));
+        check_node(*network.topology, node_of_rank(rank));
+        network.node_of_rank.push_back(node_of_rank(rank));
     }
-    return made;
+    return network;
 }
 
 } // namespace
 
 void bind_network(nb::module_ &module) {
     nb::class_<Topology>(module, "Topology",
-                         "How nodes are joined: made by single_switch, fat_tree, dragonfly.")
+                         "The network between nodes: single_switch(), fat_tree() or dragonfly().")
         .def_prop_ro("nodes", &Topology::nodes)
         .def_prop_ro("bandwidths", &Topology::bandwidths, "Of each link, in bytes per second.")
         .def("routes", &routes, "source"_a, "target"_a,
              "From one node to another one: the latency in seconds, and (link, weight) of every link that a "
-             "flow takes of, in order; those of the way back, with their smaller weight, come last.");
+             "flow uses, in order; links of the reverse direction, with a smaller weight, come last.");
     module.def(
         "single_switch",
         [](int nodes, const CablePair &cable, double reverse_weight) -> SharedTopology {
             return platform::single_switch(nodes, cable.first, 2 * cable.second, reverse_weight);
         },
         "nodes"_a, "cable"_a, "reverse_weight"_a,
-        "Nodes behind one switch; a cable is (bytes per second, seconds), here and below.");
+        "Nodes at one switch; a cable is (bytes per second, seconds) here and below.");
     module.def("fat_tree", &tree, "nodes"_a, "levels"_a, "reverse_weight"_a,
                "Levels from below: (children of a switch, parents of a child, cables between them, cable).");
     module.def("dragonfly", &dragonfly, "groups"_a, "routers"_a, "nodes"_a, "global_cables"_a, "node_cable"_a,
                "local_cable"_a, "global_cable"_a, "reverse_weight"_a,
-               "Groups of routers with nodes each, and so many cables between two groups.");
-    nb::class_<Network>(module, "Network", "A platform with ranks on it, and what a message costs there.")
-        .def(nb::new_(&network), "topology"_a, "node_of_rank"_a, nb::kw_only(), "inside_latency_s"_a,
+               "Groups of routers with nodes, and global_cables cables between two groups.");
+    nb::class_<Network>(module, "Network", "A platform with ranks, and the cost of messages.")
+        .def(nb::new_(&create_network), "topology"_a, "node_of_rank"_a, nb::kw_only(), "inside_latency_s"_a,
              "inside_bandwidth"_a, "inside_latency_factors"_a = StepList(),
              "inside_bandwidth_factors"_a = StepList(), "latency_factors"_a = StepList(),
              "bandwidth_factors"_a = StepList(), "flow_bandwidth"_a = 0.0, "header_bytes"_a = 16.0,
              "eager_below_bytes"_a = 0.0, "detached_below_bytes"_a = 65536.0, "send_overhead_s"_a = 0.0,
              "receive_overhead_s"_a = 0.0, "reduce_s_per_byte"_a = 0.0, "copy_s_per_byte"_a = 0.0,
-             "Factors are lists of (from so many bytes on, factor), ascending; see platform/network.hpp.")
+             "Factors are lists of (bytes, factor), ascending; a factor applies from its number of bytes on.")
         .def_prop_ro("p", [](const Network &self) { return self.node_of_rank.size(); })
         .def_prop_ro("nodes", [](const Network &self) { return self.topology->nodes(); })
         .def_prop_ro("node_of_rank", [](const Network &self) { return self.node_of_rank; })

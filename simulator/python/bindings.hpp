@@ -1,19 +1,69 @@
-/** @file What module.cpp puts together. */
+/** @file What the parts of the Python module share: arguments of calls, programs written in Python, and their
+ * functions. */
 #pragma once
+
+#include "algorithms/catalogue.hpp"
+#include "schedule/collective.hpp"
+#include "schedule/program.hpp"
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace offbeat::python {
 
-/** algorithms() */
+/** A Call that owns the nodes of its ranks. Not to be copied or moved: call points into it. */
+class OwnedCall {
+  public:
+    /** Raises std::invalid_argument with a sentence for an unknown collective or invalid numbers. */
+    OwnedCall(const std::string &collective, int p, int root, int64_t count, int64_t element_bytes,
+              std::vector<int> node_of_rank, bool commutative);
+    OwnedCall(const OwnedCall &) = delete;
+    OwnedCall &operator=(const OwnedCall &) = delete;
+    ~OwnedCall() = default;
+
+    std::vector<int> nodes;
+    schedule::Call call;
+
+  private:
+    std::optional<schedule::NodeMap> node_map_;
+};
+
+/** Raises std::invalid_argument with a sentence. */
+schedule::Collective collective_named(const std::string &name);
+const algorithms::Algorithm &algorithm_named(const std::string &collective, const std::string &family,
+                                             const std::string &name);
+algorithms::Parameters parameters_of(const algorithms::Algorithm &algorithm,
+                                     const std::map<std::string, int64_t> &values);
+
+/** The programs of all ranks, written by a Python function that is called once per rank. Not to be copied or
+ * moved. */
+struct Programs {
+    Programs(const std::string &collective, const nanobind::callable &write, int p, int root, int64_t count,
+             int64_t element_bytes, std::vector<int> node_of_rank, bool commutative);
+
+    OwnedCall owned;
+    std::vector<schedule::Program> programs;
+};
+
+/** Calls a Python function that writes the program of one rank. Python exceptions are passed on. */
+void write_program(const nanobind::callable &write, const schedule::Call &call, int rank,
+                   schedule::Program &program);
+
+/** The dict of arrays that messages() returns. */
+nanobind::dict messages_as_arrays(const std::vector<schedule::Program> &programs, const schedule::Call &call);
+
+/** algorithms(), preview() */
 void bind_catalogue(nanobind::module_ &module);
-/** check(), messages(), Programs; and those of the next one */
+/** Programs, Rank, Span, Request, Vertex, CompletionQueue */
+void bind_programs(nanobind::module_ &module);
+/** check(), messages(), check_range(), check_written() */
 void bind_check(nanobind::module_ &module);
-/** check_range(), check_written() */
-void bind_check_range(nanobind::module_ &module);
-/** preview() */
-void bind_preview(nanobind::module_ &module);
-/** Network, and the topologies that it stands on */
+/** Network and its topologies */
 void bind_network(nanobind::module_ &module);
 /** Schedule, evaluate() */
 void bind_evaluate(nanobind::module_ &module);

@@ -1,4 +1,4 @@
-#include "python/call_arguments.hpp"
+#include "python/bindings.hpp"
 
 #include <stdexcept>
 

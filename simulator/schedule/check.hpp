@@ -1,24 +1,24 @@
 /** @file
- * Proves that the programs of all ranks compute their collective, by running them on symbolic data.
+ * Proves that the programs of all ranks compute their collective, by executing them on symbolic data.
  *
  * What is proved, for one call:
- * - every piece lies inside its buffer, nobody writes into an input, and both sides of a message agree on its
- *   length;
- * - every send meets a receive and the other way round, and which one meets which does not depend on timing;
- * - every rank comes to its exit, even where a send is complete only when its receive is posted (so also
- *   where it is not), and has no message in flight then;
- * - nothing is written while a posted send reads it, and nothing read or written while a posted receive
- *   writes it, nor by two branches of a task graph at once. What comes first within a rank is what its joints
- *   say: an order that only exists by way of other ranks does not count;
- * - nothing is sent, copied or reduced before something was written there (a local copy mends padding: copies
- *   are free);
- * - at the end each output holds what the collective promises: every contribution exactly once, and in rank
- *   order where that is asked for. An exit of a barrier depends on every arrival.
+ * - every piece lies inside its buffer, no operation writes into an input, and both ends of a message have
+ * the same length;
+ * - every send matches a receive and every receive a send, and the matching does not depend on timing;
+ * - every rank reaches its exit without a message in flight, even if a send completes only when its receive
+ * is posted (and so also if it completes earlier);
+ * - no buffer is written while a posted send reads it, or read or written while a posted receive writes it,
+ * and no two unordered branches of a task graph access it. Only the dependencies within a rank count as
+ * order: an order that results from messages of other ranks does not;
+ * - no operation sends, copies or reduces elements that were never written (padding is a local copy: copies
+ * are free);
+ * - in the end each output holds the result of the collective: every contribution exactly once, and in rank
+ * order if that is required. The exit of a barrier depends on every arrival.
  *
- * Completion queues: which request a pop returns depends on timing, so programs with queues are run in three
- * orders. The k-th pop is written as if it had returned the k-th request that the queue was told of (in the
- * order of operations): sends and local operations of the pop's own joint that name a piece of that request's
- * buffer mean the buffer of the request that came.
+ * Completion queues: which request a pop returns depends on timing, so programs with queues are executed in
+ * three orders. A program is written as if the k-th pop returned the k-th request of the queue (in the order
+ * of operations). If the pop returns another request, pieces of the expected request's buffer, in sends and
+ * local operations of the pop's vertex, mean the buffer of the request that it returned.
  */
 #pragma once
 
@@ -32,23 +32,23 @@
 
 namespace offbeat::schedule {
 
-/** '' if the programs (one a rank, by rank) do what the call asks, else one sentence that names the rank, the
- * peer, the element and what is wrong. Raises std::runtime_error with a sentence for what would take more
- * than some 2 GiB. `ordered`: contributions must be combined in rank order; a call whose
- * operation does not commute asks for that anyway. */
+/** '' if the programs (one per rank, by rank) compute the call, otherwise one sentence with the rank, the
+ * peer, the element and the failure. Raises std::runtime_error with a sentence if the check would need more
+ * than about 2 GiB.
+ * @param ordered  contributions must be combined in rank order, even if the operation commutes */
 [[nodiscard]] std::string check(std::span<const Program> programs, const Call &call, bool ordered);
 
-/** A message as it is drawn: `depth` is the length of the longest chain of messages that ends with it. */
+/** A message of a drawing. */
 struct DrawnMessage {
     int source = 0;
     int target = 0;
     int64_t elements = 0;
     int tag = 0;
-    int depth = 0;
+    int depth = 0; /**< length of the longest chain of messages that ends with this one */
 };
 
-/** All messages by depth, source and target. Raises std::invalid_argument with the sentence of check() where
- * sends and receives don't match or don't end. */
+/** All messages by depth, source and target. Raises std::invalid_argument with the sentence of check() if
+ * sends and receives do not match or do not complete. */
 [[nodiscard]] std::vector<DrawnMessage> messages(std::span<const Program> programs, const Call &call);
 
 } // namespace offbeat::schedule

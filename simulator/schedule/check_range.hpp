@@ -1,4 +1,4 @@
-/** @file Many calls of one algorithm, checked one after the other. */
+/** @file Checks many calls of one algorithm. */
 #pragma once
 
 #include "schedule/collective.hpp"
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,17 +15,17 @@ namespace offbeat::schedule {
 /** Writes the program of one rank. Raises std::invalid_argument for calls that the algorithm refuses. */
 using WriteProgram = std::function<void(const Call &call, int rank, Program &program)>;
 
-/** Every combination of these. */
+/** All combinations of these values. */
 struct CheckedCalls {
     Collective collective{};
     std::vector<int> p;
-    /** Negative ones count from p; those that p doesn't have are left out; none at all means every root. Only
-     * the first counts for collectives without a root. */
+    /** Negative roots count from p; roots that p does not have are skipped; an empty list means all roots.
+     * Ignored for collectives without a root. */
     std::vector<int> roots;
     std::vector<int64_t> counts;
     int64_t element_bytes = 1;
     int ranks_per_node = 0; /**< 0: all on one node */
-    bool by_node = false;   /**< the next rank is on the next node, instead of filling each node first */
+    bool by_node = false;   /**< round robin over the nodes, instead of filling one node after the other */
     std::vector<bool> commutative;
 };
 
@@ -39,29 +40,34 @@ struct Finding {
 struct CheckedRange {
     int64_t proved = 0;
     int64_t refused = 0;           /**< by the algorithm itself */
-    int64_t commutative_only = 0;  /**< right but not in rank order, which only the operation asked for */
-    std::vector<Finding> refusals; /**< the first one for each p */
+    int64_t commutative_only = 0;  /**< correct but not in rank order, which only the operation required */
+    std::vector<Finding> refusals; /**< the first refusal for each p */
     std::vector<Finding> findings;
 };
 
-/** What an algorithm promises, whatever it is called with. */
-struct Promises {
+/** What holds for every call of an algorithm: see algorithms::Properties. */
+struct Guarantees {
     bool ordered = false;
     bool scales = false;
 };
 
 [[nodiscard]] bool has_root(Collective collective);
 
-/** Larger ones are not written: checking them takes two to four times as much. */
-inline constexpr size_t most_program_bytes = size_t{2} << 30;
+/** '' if the programs for `count` elements are those for one element with every length and offset times
+ * `count`, otherwise a sentence with the rank and the difference. */
+[[nodiscard]] std::string check_scaling(std::span<const Program> for_one, std::span<const Program> for_count,
+                                        int64_t count);
 
-/** The programs of all ranks; `programs` is overwritten. Raises std::runtime_error with a sentence where they
- * would take more than most_program_bytes. */
+/** Larger programs are not written: checking them takes two to four times as much memory. */
+inline constexpr size_t max_program_bytes = size_t{2} << 30;
+
+/** The programs of all ranks; `programs` is overwritten. Raises std::runtime_error with a sentence if they
+ * would take more than max_program_bytes. */
 void write_programs(const Call &call, const WriteProgram &write, std::vector<Program> &programs);
 
-/** Checks every call, and that programs scale where that is promised; ends early after `most_findings`
- * findings. */
-[[nodiscard]] CheckedRange check_range(const CheckedCalls &calls, Promises promises,
-                                       const WriteProgram &write, size_t most_findings = 20);
+/** Checks every call, and, if the algorithm scales, that its programs do; ends after `max_findings` findings.
+ */
+[[nodiscard]] CheckedRange check_range(const CheckedCalls &calls, Guarantees guarantees,
+                                       const WriteProgram &write, size_t max_findings = 20);
 
 } // namespace offbeat::schedule

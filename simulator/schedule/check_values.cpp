@@ -8,205 +8,207 @@
 
 namespace offbeat::schedule {
 
-Contents::Contents(int64_t length, Values values) : length_(length) {
+BufferContents::BufferContents(int64_t length, Values values) : length_(length) {
     if (length > 0)
-        runs_.push_back({0, values.ranks, values.index});
+        intervals_.push_back({0, values.ranks, values.index});
 }
 
-size_t Contents::at(int64_t offset) const {
+size_t BufferContents::at(int64_t offset) const {
     const auto after =
-        std::upper_bound(runs_.begin(), runs_.end(), offset,
-                         [](int64_t wanted, const Run &candidate) { return wanted < candidate.start; });
-    return static_cast<size_t>(after - runs_.begin()) - 1;
+        std::upper_bound(intervals_.begin(), intervals_.end(), offset,
+                         [](int64_t target, const Interval &candidate) { return target < candidate.start; });
+    return static_cast<size_t>(after - intervals_.begin()) - 1;
 }
 
-int64_t Contents::end_of(size_t run) const {
-    return run + 1 < runs_.size() ? runs_[run + 1].start : length_;
+int64_t BufferContents::end_of(size_t interval) const {
+    return interval + 1 < intervals_.size() ? intervals_[interval + 1].start : length_;
 }
 
-void Contents::read(int64_t offset, int64_t length, std::vector<Values> &values) const {
+void BufferContents::read(int64_t offset, int64_t length, std::vector<Values> &values) const {
     if (length == 0)
         return;
-    for (size_t i = at(offset); i < runs_.size() && runs_[i].start < offset + length; ++i) {
-        const int64_t start = std::max(runs_[i].start, offset);
+    for (size_t i = at(offset); i < intervals_.size() && intervals_[i].start < offset + length; ++i) {
+        const int64_t start = std::max(intervals_[i].start, offset);
         const int64_t end = std::min(end_of(i), offset + length);
-        values.push_back({runs_[i].ranks, runs_[i].index + start - runs_[i].start, end - start});
+        values.push_back(
+            {intervals_[i].ranks, intervals_[i].index + start - intervals_[i].start, end - start});
     }
 }
 
-void Contents::append(int64_t start, RankSet ranks, int64_t index) {
+void BufferContents::append(int64_t start, RankSet ranks, int64_t index) {
     if (!patch_.empty()) {
-        const Run &last = patch_.back();
+        const Interval &last = patch_.back();
         if (last.ranks == ranks && (ranks == no_ranks || last.index + start - last.start == index))
             return;
     }
     patch_.push_back({start, ranks, index});
 }
 
-void Contents::write(int64_t offset, int64_t length, const std::vector<Values> &values) {
+void BufferContents::write(int64_t offset, int64_t length, const std::vector<Values> &values) {
     if (length == 0)
         return;
     size_t first = at(offset);
     const size_t last = at(offset + length - 1);
     patch_.clear();
-    if (runs_[first].start < offset)
-        append(runs_[first].start, runs_[first].ranks, runs_[first].index);
+    if (intervals_[first].start < offset)
+        append(intervals_[first].start, intervals_[first].ranks, intervals_[first].index);
     else if (first > 0) {
         --first;
-        append(runs_[first].start, runs_[first].ranks, runs_[first].index);
+        append(intervals_[first].start, intervals_[first].ranks, intervals_[first].index);
     }
     int64_t start = offset;
     for (const Values &piece : values) {
         append(start, piece.ranks, piece.index);
         start += piece.length;
     }
-    size_t behind = last + 1;
+    size_t after = last + 1;
     if (start < end_of(last))
-        append(start, runs_[last].ranks, runs_[last].index + start - runs_[last].start);
-    else if (behind < runs_.size()) {
-        append(start, runs_[behind].ranks, runs_[behind].index);
-        ++behind;
+        append(start, intervals_[last].ranks, intervals_[last].index + start - intervals_[last].start);
+    else if (after < intervals_.size()) {
+        append(start, intervals_[after].ranks, intervals_[after].index);
+        ++after;
     }
-    const size_t old = behind - first;
-    const auto place = runs_.begin() + static_cast<std::ptrdiff_t>(first);
+    const size_t old = after - first;
+    const auto place = intervals_.begin() + static_cast<std::ptrdiff_t>(first);
     if (patch_.size() <= old) {
         const auto rest = std::copy(patch_.begin(), patch_.end(), place);
-        runs_.erase(rest, place + static_cast<std::ptrdiff_t>(old));
+        intervals_.erase(rest, place + static_cast<std::ptrdiff_t>(old));
     } else {
         const auto half = patch_.begin() + static_cast<std::ptrdiff_t>(old);
         const auto rest = std::copy(patch_.begin(), half, place);
-        runs_.insert(rest, half, patch_.end());
+        intervals_.insert(rest, half, patch_.end());
     }
 }
 
 namespace {
 
-class Machine {
+class SymbolicExecution {
   public:
-    Machine(const Wiring &wiring, const std::vector<uint32_t> &partner, const Run &run, const Call &call,
-            bool ordered, RankSets &sets)
-        : wiring_(wiring), partner_(partner), run_(run), call_(call), ordered_(ordered), sets_(sets) {
-        for (const Program &program : wiring.programs) {
-            memory_.push_back(fresh(program));
-            for (const Contents &buffer : memory_.back())
-                runs_ += buffer.runs();
+    SymbolicExecution(const CallGraph &graph, const std::vector<uint32_t> &partner,
+                      const Execution &execution, const Call &call, bool ordered, RankSets &sets)
+        : graph_(graph), partner_(partner), execution_(execution), call_(call), ordered_(ordered),
+          sets_(sets) {
+        for (const Program &program : graph.programs) {
+            memory_.push_back(initial_buffers(program));
+            for (const BufferContents &buffer : memory_.back())
+                intervals_ += buffer.intervals();
         }
     }
 
-    void go() {
+    void run() {
         uint32_t rank = 0;
-        for (const uint32_t number : run_.order) {
-            if (number < wiring_.first_operation[rank] || number >= wiring_.first_operation[rank + 1])
+        for (const uint32_t number : execution_.order) {
+            if (number < graph_.first_operation[rank] || number >= graph_.first_operation[rank + 1])
                 rank = rank_of(number);
-            const uint32_t i = number - wiring_.first_operation[rank];
-            const Operation &operation = wiring_.programs[rank].operations[i];
+            const uint32_t i = number - graph_.first_operation[rank];
+            const Operation &operation = graph_.programs[rank].operations[i];
             if (is_message(operation))
                 deliver(rank, i, static_cast<uint32_t>(operation.peer));
             else
-                work(rank, i);
+                run_local(rank, i);
         }
-        for (int rank_now = 0; rank_now < call_.p; ++rank_now)
-            compare(rank_now);
+        for (int output_rank = 0; output_rank < call_.p; ++output_rank)
+            check_output(output_rank);
     }
 
   private:
-    using Buffers = std::vector<Contents>;
+    using Buffers = std::vector<BufferContents>;
 
-    [[nodiscard]] Buffers fresh(const Program &program) const {
+    [[nodiscard]] Buffers initial_buffers(const Program &program) const {
         const int rank = program.rank;
         const int64_t out = output_length(call_, rank);
         const bool source = call_.collective == Collective::bcast && rank == call_.root;
         Buffers buffers;
         buffers.reserve(program.scratch.size() + first_scratch_buffer);
-        buffers.emplace_back(input_length(call_, rank), Values{sets_.one(rank)});
-        buffers.emplace_back(out, source ? Values{sets_.one(rank)} : Values{});
+        buffers.emplace_back(input_length(call_, rank), Values{sets_.single(rank)});
+        buffers.emplace_back(out, source ? Values{sets_.single(rank)} : Values{});
         for (const int64_t length : program.scratch)
             buffers.emplace_back(length);
         return buffers;
     }
 
     [[nodiscard]] uint32_t rank_of(uint32_t number) const {
-        const auto &first = wiring_.first_operation;
+        const auto &first = graph_.first_operation;
         return static_cast<uint32_t>(std::upper_bound(first.begin(), first.end(), number) - first.begin()) -
                1;
     }
 
-    /** The pieces of an operation as they are in this run. The span lives until the next call. */
+    /** The pieces of an operation in this execution. The span is valid until the next call. */
     std::span<const Span> pieces(uint32_t rank, uint32_t i) {
-        if (run_.popped.empty())
-            return pieces_of(wiring_.programs[rank], wiring_.programs[rank].operations[i]);
-        translated_ = pieces_in_run(wiring_, rank, i, run_);
+        if (execution_.popped.empty())
+            return pieces_of(graph_.programs[rank], graph_.programs[rank].operations[i]);
+        translated_ = actual_pieces(graph_, rank, i, execution_);
         return translated_;
     }
 
-    /** Appends what a piece holds to `values`: all of it must have been written before. */
+    /** Appends the content of a piece to `values`; all its elements must have been written before. */
     void read(uint32_t rank, uint32_t i, const Span &piece, std::vector<Values> &values) {
         const size_t before = values.size();
         memory_[rank][static_cast<size_t>(piece.buffer)].read(piece.offset, piece.length, values);
         int64_t offset = 0;
         for (size_t at = before; at < values.size(); offset += values[at++].length)
             if (values[at].ranks == no_ranks)
-                throw Wrong{"rank " + std::to_string(rank) + ": " +
-                            describe(wiring_.programs[rank].operations[i]) + " reads " +
-                            place(piece, offset) + " before anything was written there"};
+                throw CheckFailure{"rank " + std::to_string(rank) + ": " +
+                                   describe(graph_.programs[rank].operations[i]) + " reads " +
+                                   describe_element(piece, offset) + " before anything was written there"};
     }
 
     void write(uint32_t rank, const Span &piece, const std::vector<Values> &values) {
-        Contents &buffer = memory_[rank][static_cast<size_t>(piece.buffer)];
-        runs_ -= buffer.runs();
+        BufferContents &buffer = memory_[rank][static_cast<size_t>(piece.buffer)];
+        intervals_ -= buffer.intervals();
         buffer.write(piece.offset, piece.length, values);
-        runs_ += buffer.runs();
-        if (runs_ > most_runs)
-            throw std::runtime_error("the data falls into more than " + std::to_string(most_runs) +
-                                     " stretches, which are too many to check");
+        intervals_ += buffer.intervals();
+        if (intervals_ > max_intervals)
+            throw std::runtime_error("the buffers need more than " + std::to_string(max_intervals) +
+                                     " intervals, which are too many to check");
     }
 
     void deliver(uint32_t source, uint32_t i, uint32_t target) {
-        carried_.clear();
+        data_.clear();
         for (const Span &piece : pieces(source, i))
-            read(source, i, piece, carried_);
+            read(source, i, piece, data_);
         const uint32_t receive =
-            partner_[wiring_.first_operation[source] + i] - wiring_.first_operation[target];
-        const auto into = pieces_of(wiring_.programs[target], wiring_.programs[target].operations[receive]);
+            partner_[graph_.first_operation[source] + i] - graph_.first_operation[target];
+        const auto into = pieces_of(graph_.programs[target], graph_.programs[target].operations[receive]);
         if (into.size() == 1) {
-            write(target, into[0], carried_);
+            write(target, into[0], data_);
             return;
         }
         size_t at = 0;
         for (const Span &piece : into) {
             part_.clear();
-            for (int64_t left = piece.length; left > 0;) {
-                Values &first = carried_[at];
-                const int64_t length = std::min(left, first.length);
+            for (int64_t remaining = piece.length; remaining > 0;) {
+                Values &first = data_[at];
+                const int64_t length = std::min(remaining, first.length);
                 part_.push_back({first.ranks, first.index, length});
                 first.index += length;
                 first.length -= length;
-                left -= length;
+                remaining -= length;
                 at += first.length == 0 ? 1 : 0;
             }
             write(target, piece, part_);
         }
     }
 
-    void work(uint32_t rank, uint32_t i) {
-        const Operation &operation = wiring_.programs[rank].operations[i];
+    void run_local(uint32_t rank, uint32_t i) {
+        const Operation &operation = graph_.programs[rank].operations[i];
         const auto both = pieces(rank, i);
         const Span into = both[0];
         const Span from = both[1];
-        carried_.clear();
-        read(rank, i, from, carried_);
+        data_.clear();
+        read(rank, i, from, data_);
         if (operation.kind == Kind::copy) {
-            write(rank, into, carried_);
+            write(rank, into, data_);
             return;
         }
         part_.clear();
         read(rank, i, into, part_);
         const bool from_first = operation.order == Order::from_first;
-        combine(rank, into, from_first ? carried_ : part_, from_first ? part_ : carried_);
+        combine(rank, into, from_first ? data_ : part_, from_first ? part_ : data_);
         write(rank, into, combined_);
     }
 
-    /** lower ∘ higher, to combined_. */
+    /** combined_ = lower ∘ higher. */
     void combine(uint32_t rank, const Span &into, std::vector<Values> &lower, std::vector<Values> &higher) {
         combined_.clear();
         size_t a = 0;
@@ -216,9 +218,9 @@ class Machine {
             Values &right = higher[b];
             const int64_t length = std::min(left.length, right.length);
             if (left.index != right.index)
-                throw Wrong{reduces(rank, into, offset) + ": element " + std::to_string(left.index) + " of " +
-                            sets_.describe(left.ranks) + " with element " + std::to_string(right.index) +
-                            " of " + sets_.describe(right.ranks)};
+                throw CheckFailure{reduces(rank, into, offset) + ": element " + std::to_string(left.index) +
+                                   " of " + sets_.describe(left.ranks) + " with element " +
+                                   std::to_string(right.index) + " of " + sets_.describe(right.ranks)};
             combined_.push_back({union_of(rank, into, offset, left.ranks, right.ranks), left.index, length});
             for (Values *values : {&left, &right}) {
                 values->index += length;
@@ -232,22 +234,23 @@ class Machine {
 
     RankSet union_of(uint32_t rank, const Span &into, int64_t offset, RankSet lower, RankSet higher) {
         if (const auto twice = sets_.common(lower, higher))
-            throw Wrong{reduces(rank, into, offset) + ": " + sets_.describe(lower) + " with " +
-                        sets_.describe(higher) + ", and so counts rank " + std::to_string(*twice) + " twice"};
+            throw CheckFailure{reduces(rank, into, offset) + ": " + sets_.describe(lower) + " with " +
+                               sets_.describe(higher) + ", and so counts rank " + std::to_string(*twice) +
+                               " twice"};
         if (!ordered_)
             return sets_.unite(lower, higher);
-        const auto joined = sets_.join_in_order(lower, higher);
+        const auto joined = sets_.append_range(lower, higher);
         if (!joined)
-            throw Wrong{reduces(rank, into, offset) + ": " + sets_.describe(lower) + " before " +
-                        sets_.describe(higher) + ", which is not rank order"};
+            throw CheckFailure{reduces(rank, into, offset) + ": " + sets_.describe(lower) + " before " +
+                               sets_.describe(higher) + ", which is not rank order"};
         return *joined;
     }
 
     static std::string reduces(uint32_t rank, const Span &into, int64_t offset) {
-        return "rank " + std::to_string(rank) + " combines, in " + place(into, offset);
+        return "rank " + std::to_string(rank) + " combines, in " + describe_element(into, offset);
     }
 
-    [[nodiscard]] std::vector<Values> promised(int rank) const {
+    [[nodiscard]] std::vector<Values> expected_output(int rank) const {
         const int64_t n = call_.count;
         switch (call_.collective) {
         case Collective::reduce:
@@ -261,9 +264,9 @@ class Machine {
         case Collective::exscan:
             return rank == 0 ? std::vector<Values>{} : std::vector<Values>{{sets_.range(0, rank), 0, n}};
         case Collective::bcast:
-            return {{sets_.one(call_.root), 0, n}};
+            return {{sets_.single(call_.root), 0, n}};
         case Collective::scatter:
-            return {{sets_.one(call_.root), rank * n, n}};
+            return {{sets_.single(call_.root), rank * n, n}};
         case Collective::barrier:
             return {};
         default:
@@ -271,53 +274,54 @@ class Machine {
         }
         std::vector<Values> blocks;
         for (int source = 0; source < call_.p; ++source)
-            blocks.push_back({sets_.one(source), call_.collective == Collective::alltoall ? rank * n : 0, n});
+            blocks.push_back(
+                {sets_.single(source), call_.collective == Collective::alltoall ? rank * n : 0, n});
         return blocks;
     }
 
-    void compare(int rank) {
+    void check_output(int rank) {
         const int64_t length = output_length(call_, rank);
         if (length == 0)
             return;
-        carried_.clear();
-        memory_[static_cast<size_t>(rank)][output_buffer].read(0, length, carried_);
+        data_.clear();
+        memory_[static_cast<size_t>(rank)][output_buffer].read(0, length, data_);
         size_t at = 0;
         int64_t offset = 0;
-        for (Values expected : promised(rank)) {
+        for (Values expected : expected_output(rank)) {
             while (expected.length > 0) {
-                Values &found = carried_[at];
-                if (found.ranks != expected.ranks || found.index != expected.index)
-                    throw Wrong{difference(rank, offset, found, expected)};
-                const int64_t same = std::min(found.length, expected.length);
-                for (Values *values : {&found, &expected}) {
+                Values &actual = data_[at];
+                if (actual.ranks != expected.ranks || actual.index != expected.index)
+                    throw CheckFailure{difference(rank, offset, actual, expected)};
+                const int64_t same = std::min(actual.length, expected.length);
+                for (Values *values : {&actual, &expected}) {
                     values->index += same;
                     values->length -= same;
                 }
-                at += found.length == 0 ? 1 : 0;
+                at += actual.length == 0 ? 1 : 0;
                 offset += same;
             }
         }
     }
 
-    [[nodiscard]] std::string difference(int rank, int64_t offset, const Values &found,
+    [[nodiscard]] std::string difference(int rank, int64_t offset, const Values &actual,
                                          const Values &expected) const {
-        const auto told = [&](const Values &values) {
+        const auto describe_values = [&](const Values &values) {
             return "element " + std::to_string(values.index) + " of " + sets_.describe(values.ranks);
         };
         return "rank " + std::to_string(rank) + ": element " + std::to_string(offset) + " of its output " +
-               (found.ranks == no_ranks ? "was never written" : "is " + told(found)) + "; it should be " +
-               told(expected);
+               (actual.ranks == no_ranks ? "was never written" : "is " + describe_values(actual)) +
+               "; it should be " + describe_values(expected);
     }
 
-    const Wiring &wiring_;
+    const CallGraph &graph_;
     const std::vector<uint32_t> &partner_;
-    const Run &run_;
+    const Execution &execution_;
     const Call &call_;
     const bool ordered_;
     RankSets &sets_;
     std::vector<Buffers> memory_; /**< by rank and buffer */
-    size_t runs_ = 0;             /**< of all of them */
-    std::vector<Values> carried_;
+    size_t intervals_ = 0;        /**< of all buffers */
+    std::vector<Values> data_;
     std::vector<Values> part_;
     std::vector<Values> combined_;
     std::vector<Span> translated_;
@@ -325,9 +329,9 @@ class Machine {
 
 } // namespace
 
-void check_values(const Wiring &wiring, const std::vector<uint32_t> &partner, const Run &run,
+void check_values(const CallGraph &graph, const std::vector<uint32_t> &partner, const Execution &execution,
                   const Call &call, bool ordered, RankSets &sets) {
-    Machine(wiring, partner, run, call, ordered, sets).go();
+    SymbolicExecution(graph, partner, execution, call, ordered, sets).run();
 }
 
 } // namespace offbeat::schedule

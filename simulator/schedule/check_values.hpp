@@ -1,55 +1,56 @@
-/** @file Parts of the checker: what buffers hold, symbolically, and what they should hold in the end. */
+/** @file The part of the checker that tracks the content of buffers symbolically and compares the outputs. */
 #pragma once
 
-#include "schedule/check_run.hpp"
-#include "schedule/check_sets.hpp"
-#include "schedule/check_wiring.hpp"
+#include "schedule/call_graph.hpp"
+#include "schedule/execution.hpp"
+#include "schedule/rank_sets.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace offbeat::schedule {
 
-/** `length` elements: those of the inputs of `ranks` from `index` on, combined; no_ranks: nothing yet. */
+/** `length` elements: elements `index`, `index` + 1, ... of the inputs of `ranks`, combined; no_ranks: not
+ * written yet. */
 struct Values {
     RankSet ranks = no_ranks;
     int64_t index = 0;
     int64_t length = 0;
 };
 
-/** One buffer of one rank. */
-class Contents {
+/** The content of one buffer of one rank, as intervals of consecutive elements. */
+class BufferContents {
   public:
-    Contents(int64_t length, Values values = {});
-    /** Appends what a stretch holds. */
+    BufferContents(int64_t length, Values values = {});
+    /** Appends the content of a piece. */
     void read(int64_t offset, int64_t length, std::vector<Values> &values) const;
     void write(int64_t offset, int64_t length, const std::vector<Values> &values);
-    /** Stretches that are told apart. */
-    [[nodiscard]] size_t runs() const {
-        return runs_.size();
+    /** Number of intervals. */
+    [[nodiscard]] size_t intervals() const {
+        return intervals_.size();
     }
 
   private:
-    struct Run {
+    struct Interval {
         int64_t start;
         RankSet ranks;
         int64_t index; /**< of the first element */
     };
     [[nodiscard]] size_t at(int64_t offset) const;
-    [[nodiscard]] int64_t end_of(size_t run) const;
+    [[nodiscard]] int64_t end_of(size_t interval) const;
     void append(int64_t start, RankSet ranks, int64_t index);
 
     int64_t length_;
-    std::vector<Run> runs_; /**< by start; each up to the next one */
-    std::vector<Run> patch_;
+    std::vector<Interval> intervals_; /**< by start; each ends where the next one starts */
+    std::vector<Interval> patch_;
 };
 
-/** What all buffers together may fall into; some 2 GiB. */
-inline constexpr size_t most_runs = size_t{1} << 26;
+/** Limit for all buffers together; about 2 GiB. */
+inline constexpr size_t max_intervals = size_t{1} << 26;
 
-/** Moves and combines symbols as a run does, and compares the outputs. Throws Wrong; std::runtime_error with
- * a sentence where buffers fall into more than most_runs stretches. */
-void check_values(const Wiring &wiring, const std::vector<uint32_t> &partner, const Run &run,
+/** Moves and combines symbolic values as in an execution, and compares the outputs. Throws CheckFailure;
+ * std::runtime_error with a sentence if the buffers need more than max_intervals. */
+void check_values(const CallGraph &graph, const std::vector<uint32_t> &partner, const Execution &execution,
                   const Call &call, bool ordered, RankSets &sets);
 
 } // namespace offbeat::schedule

@@ -1,5 +1,5 @@
 /** @file
- * Collectives, and what is asked of an algorithm. Counts are elements, never bytes.
+ * Collectives, the call of one, and the nodes of its ranks. Counts are elements, never bytes.
  *
  * What each rank's buffers hold (n = Call::count, p = Call::p), in elements:
  *
@@ -15,16 +15,18 @@
  * | reduce_scatter, _block            | p·n              | n                |
  * | barrier                           | none             | none             |
  *
- * bcast works in place as MPI does: the root's output holds the data from the start, and nobody has an input.
- * An algorithm may use the output as scratch, unless a rank has none.
+ * bcast works in place as in MPI: the root's output holds the data from the start, and no rank has an input.
+ * An algorithm may use the output as scratch.
  */
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace offbeat::schedule {
 
@@ -52,23 +54,23 @@ inline constexpr std::array<std::string_view, 12> collective_names = {
 
 class NodeMap;
 
-/** One collective call, as every one of its p ranks makes it. */
+/** One collective call of p ranks. */
 struct Call {
     Collective collective{};
     int p = 1;
     int root = 0;
-    /** Elements a process, as the MPI call states it; for alltoall per destination; for both reduce_scatters
-     * per receiver, the same for all; 0 for barrier. */
+    /** Elements per process, as in the MPI call; for alltoall per destination; for both reduce_scatters per
+     * receiver, the same for all; 0 for barrier. */
     int64_t count = 0;
-    /** Bytes of an element; segment sizes, which libraries state in bytes, need it. */
+    /** For segment sizes, which libraries state in bytes. */
     int64_t element_bytes = 1;
-    /** Node of each rank (p entries, numbered from 0), for algorithms that know about nodes. Empty: one node.
+    /** Node of each rank (p entries, numbered from 0), for algorithms that depend on nodes. Empty: one node.
      */
     std::span<const int> node_of_rank;
-    /** Whether the operation commutes: some algorithms give way to others when it doesn't. */
+    /** Whether the operation commutes: some algorithms fall back to others if it does not. */
     bool commutative = true;
-    /** Of node_of_rank, where somebody worked it out; must outlive the call. Without it, algorithms that know
-     * about nodes work it out rank by rank. */
+    /** The map of node_of_rank, which must outlive the call. Without it, algorithms that depend on nodes
+     * compute it for each rank. */
     const NodeMap *node_map = nullptr;
 
     [[nodiscard]] int64_t bytes() const {
@@ -79,11 +81,45 @@ struct Call {
     }
 };
 
-/** Elements in a rank's input and output buffers; 0 where it has none. */
+/** Elements in a rank's input and output buffers; 0 if it has none. */
 int64_t input_length(const Call &call, int rank);
 int64_t output_length(const Call &call, int rank);
 
 [[nodiscard]] std::string_view name_of(Collective collective);
 [[nodiscard]] std::optional<Collective> collective_of(std::string_view name);
+
+/** The ranks of each node, computed once per call. Nodes are numbered in the order of their lowest ranks. */
+class NodeMap {
+  public:
+    explicit NodeMap(const Call &call);
+
+    /** The ranks of each node, ascending. */
+    [[nodiscard]] const std::vector<std::vector<int>> &nodes() const {
+        return nodes_;
+    }
+    /** The ranks that share a node with this one, itself included, ascending. */
+    [[nodiscard]] const std::vector<int> &ranks_on_node_of(int rank) const {
+        return nodes_[place_[static_cast<size_t>(rank)]];
+    }
+    /** The lowest rank of each node, ascending. */
+    [[nodiscard]] const std::vector<int> &leaders() const {
+        return leaders_;
+    }
+    /** Ranks on each node if all nodes have the same number of them; 0 otherwise. */
+    [[nodiscard]] int ranks_on_every_node() const {
+        return ranks_on_every_node_;
+    }
+    /** Whether the ranks of each node follow each other. */
+    [[nodiscard]] bool consecutive() const {
+        return consecutive_;
+    }
+
+  private:
+    std::vector<size_t> place_; /**< per rank: its node */
+    std::vector<std::vector<int>> nodes_;
+    std::vector<int> leaders_;
+    int ranks_on_every_node_ = 0;
+    bool consecutive_ = true;
+};
 
 } // namespace offbeat::schedule

@@ -13,15 +13,15 @@ bool is_message(Kind kind) {
     return kind != Kind::reduce && kind != Kind::copy;
 }
 
-/** Places of a program's operations, joint by joint, each joint's in the order in which they were written. */
-std::vector<uint32_t> by_joint(const Program &program) {
+/** Indices of a program's operations by vertex, then in the order in which they were written. */
+std::vector<uint32_t> by_vertex(const Program &program) {
     std::vector<uint32_t> order(program.operations.size());
     std::iota(order.begin(), order.end(), 0);
-    const auto joint = [&](uint32_t a, uint32_t b) {
-        return program.operations[a].joint < program.operations[b].joint;
+    const auto vertex = [&](uint32_t a, uint32_t b) {
+        return program.operations[a].vertex < program.operations[b].vertex;
     };
-    if (!std::is_sorted(order.begin(), order.end(), joint))
-        std::stable_sort(order.begin(), order.end(), joint);
+    if (!std::is_sorted(order.begin(), order.end(), vertex))
+        std::stable_sort(order.begin(), order.end(), vertex);
     return order;
 }
 
@@ -46,9 +46,9 @@ uint32_t GraphBuilder::size_class(MessageSize size) {
     auto &sizes = graph_.sizes;
     if (last_size_ < sizes.size() && sizes[last_size_] == size)
         return last_size_;
-    const auto found = std::ranges::find(sizes, size);
-    last_size_ = static_cast<uint32_t>(found - sizes.begin());
-    if (found == sizes.end())
+    const auto known = std::ranges::find(sizes, size);
+    last_size_ = static_cast<uint32_t>(known - sizes.begin());
+    if (known == sizes.end())
         sizes.push_back(size);
     return last_size_;
 }
@@ -56,22 +56,22 @@ uint32_t GraphBuilder::size_class(MessageSize size) {
 void GraphBuilder::add(const Program &program) {
     if (graph_.entry.size() != static_cast<size_t>(program.rank))
         throw std::logic_error("programs are added in the order of their ranks");
-    const std::vector<uint32_t> order = by_joint(program);
-    add_joints(program, order);
+    const std::vector<uint32_t> order = by_vertex(program);
+    add_vertices(program, order);
     add_needs(program);
     add_pops(program);
     graph_.chains = graph_.chains && is_chain(program);
-    graph_.entry.push_back(segment_of_.front());
-    graph_.exit.push_back(tail_of_.back());
+    graph_.entry.push_back(first_part_.front());
+    graph_.exit.push_back(last_part_.back());
 }
 
-/** Joints with their posts and local work; a joint is split where local work follows a post. */
-void GraphBuilder::add_joints(const Program &program, const std::vector<uint32_t> &order) {
+/** Vertices with their posts and local work; a vertex is split where local work follows a post. */
+void GraphBuilder::add_vertices(const Program &program, const std::vector<uint32_t> &order) {
     const auto self = static_cast<uint32_t>(program.rank);
     const size_t first_receive = receives_.size();
-    segment_of_.clear();
-    tail_of_.clear();
-    const auto open = [&](uint32_t needs) {
+    first_part_.clear();
+    last_part_.clear();
+    const auto add_vertex = [&](uint32_t needs) {
         graph_.needs.push_back(needs);
         graph_.rank.push_back(self);
         graph_.first_post.push_back(static_cast<uint32_t>(graph_.posts.size()));
@@ -79,137 +79,139 @@ void GraphBuilder::add_joints(const Program &program, const std::vector<uint32_t
             graph_.work.emplace_back();
     };
     size_t at = 0;
-    for (Joint joint = 0; joint < program.joints.size(); ++joint) {
-        open(0);
-        segment_of_.push_back(static_cast<uint32_t>(graph_.needs.size() - 1));
-        for (; at < order.size() && program.operations[order[at]].joint == joint; ++at) {
+    for (Vertex vertex = 0; vertex < program.vertices.size(); ++vertex) {
+        add_vertex(0);
+        first_part_.push_back(static_cast<uint32_t>(graph_.needs.size() - 1));
+        for (; at < order.size() && program.operations[order[at]].vertex == vertex; ++at) {
             const Operation &operation = program.operations[order[at]];
             if (is_message(operation.kind)) {
                 const bool receives = operation.kind == Kind::receive;
                 const auto peer = static_cast<uint32_t>(operation.peer);
                 auto &side = receives ? receives_ : sends_;
-                // `next` holds the operation until add_needs() knows who waits for it.
+                // `next` is the operation until add_needs() determines its completion target.
                 side.push_back({receives ? peer : self, receives ? self : peer, operation.tag,
                                 static_cast<uint32_t>(graph_.posts.size()), order[at],
                                 size_class({operation.length, operation.kind == Kind::synchronous_send})});
                 graph_.posts.push_back(0);
             } else if (local_work_ && operation.length > 0) {
                 if (graph_.posts.size() > graph_.first_post.back())
-                    open(1);
+                    add_vertex(1);
                 auto &work = graph_.work.back();
                 (operation.kind == Kind::reduce ? work.reduced : work.copied) += operation.length;
             }
         }
-        tail_of_.push_back(static_cast<uint32_t>(graph_.needs.size() - 1));
+        last_part_.push_back(static_cast<uint32_t>(graph_.needs.size() - 1));
     }
     std::stable_sort(receives_.begin() + static_cast<std::ptrdiff_t>(first_receive), receives_.end(),
                      [](const Endpoint &a, const Endpoint &b) { return a.source < b.source; });
 }
 
-/** Who waits for what: completions are told to joints, joints to joints. */
+/** The dependencies of vertices on completions and on other vertices. */
 void GraphBuilder::add_needs(const Program &program) {
     std::vector<Edge> edges;
-    for (size_t j = 0; j < segment_of_.size(); ++j)
-        for (uint32_t part = segment_of_[j]; part < tail_of_[j]; ++part)
+    for (size_t j = 0; j < first_part_.size(); ++j)
+        for (uint32_t part = first_part_[j]; part < last_part_[j]; ++part)
             edges.push_back({part, part + 1});
-    std::vector<Target> told = relay_shared_requests(program);
+    std::vector<Target> targets = relay_shared_requests(program);
     const std::vector<uint8_t> relayed = [&] {
-        std::vector<uint8_t> flags(told.size());
-        std::ranges::transform(told, flags.begin(), [](Target target) { return target != nobody; });
+        std::vector<uint8_t> flags(targets.size());
+        std::ranges::transform(targets, flags.begin(), [](Target target) { return target != no_target; });
         return flags;
     }();
-    for (size_t j = 0; j < program.joints.size(); ++j) {
-        const JointNeeds &needs = program.joints[j];
-        const uint32_t self = segment_of_[j];
-        std::vector<Joint> implied; // joints that the requests follow anyway
+    for (size_t j = 0; j < program.vertices.size(); ++j) {
+        const VertexDependencies &needs = program.vertices[j];
+        const uint32_t self = first_part_[j];
+        std::vector<Vertex> implied; // vertices that the requests depend on already
         for (uint32_t i = 0; i < needs.requests; ++i) {
             const Request request = program.awaited_requests[needs.first_request + i];
             if (relayed[request])
-                edges.push_back({told[request], self});
+                edges.push_back({targets[request], self});
             else
-                told[request] = self;
+                targets[request] = self;
             ++graph_.needs[self];
-            const Joint poster = program.operations[request].joint;
-            // Of a split joint, only the last part is surely over when a request of it is.
-            if (segment_of_[poster] == tail_of_[poster] && (implied.empty() || implied.back() != poster))
+            const Vertex poster = program.operations[request].vertex;
+            // A split vertex: only its last part is certain to have fired when one of its requests is
+            // complete.
+            if (first_part_[poster] == last_part_[poster] && (implied.empty() || implied.back() != poster))
                 implied.push_back(poster);
             if (local_work_ && program.operations[request].kind == Kind::receive)
                 ++graph_.work[self].received;
         }
-        for (uint32_t i = 0; i < needs.joints; ++i) {
-            const Joint joint = program.awaited_joints[needs.first_joint + i];
-            if (std::find(implied.begin(), implied.end(), joint) != implied.end())
+        for (uint32_t i = 0; i < needs.vertices; ++i) {
+            const Vertex vertex = program.awaited_vertices[needs.first_vertex + i];
+            if (std::find(implied.begin(), implied.end(), vertex) != implied.end())
                 continue;
-            edges.push_back({tail_of_[joint], self});
+            edges.push_back({last_part_[vertex], self});
             ++graph_.needs[self];
         }
         if (needs.queue != none)
             ++graph_.needs[self];
     }
     add_edges(edges);
-    tell_endpoints(program, told);
+    set_completion_targets(program, targets);
 }
 
-/** A request that several joints wait for is told to a joint of its own, which tells them. */
+/** A request that several vertices wait for gets a vertex of its own, which they depend on. */
 std::vector<Target> GraphBuilder::relay_shared_requests(const Program &program) {
     std::vector<uint8_t> waits(program.operations.size(), 0);
-    std::vector<Target> told(program.operations.size(), nobody);
+    std::vector<Target> targets(program.operations.size(), no_target);
     for (const Request request : program.awaited_requests) {
         if (waits[request] < 2)
             ++waits[request];
-        if (waits[request] < 2 || told[request] != nobody)
+        if (waits[request] < 2 || targets[request] != no_target)
             continue;
-        told[request] = static_cast<Target>(graph_.needs.size());
+        targets[request] = static_cast<Target>(graph_.needs.size());
         graph_.needs.push_back(1);
         graph_.rank.push_back(static_cast<uint32_t>(program.rank));
         graph_.first_post.push_back(static_cast<uint32_t>(graph_.posts.size()));
         if (local_work_)
             graph_.work.emplace_back();
     }
-    return told;
+    return targets;
 }
 
 void GraphBuilder::add_edges(std::vector<Edge> &edges) {
     std::ranges::stable_sort(edges, {}, &Edge::from);
     size_t edge = 0;
-    for (auto joint = static_cast<uint32_t>(graph_.first_next.size()); joint < graph_.needs.size(); ++joint) {
+    for (auto vertex = static_cast<uint32_t>(graph_.first_next.size()); vertex < graph_.needs.size();
+         ++vertex) {
         graph_.first_next.push_back(static_cast<uint32_t>(graph_.next.size()));
-        for (; edge < edges.size() && edges[edge].from == joint; ++edge)
+        for (; edge < edges.size() && edges[edge].from == vertex; ++edge)
             graph_.next.push_back(edges[edge].to);
     }
 }
 
-/** Until now an endpoint's `next` was the operation that it came from. */
-void GraphBuilder::tell_endpoints(const Program &program, const std::vector<Target> &told) {
+/** Before this, `next` of an endpoint is the index of its operation. */
+void GraphBuilder::set_completion_targets(const Program &program, const std::vector<Target> &targets) {
     const auto queues = static_cast<uint32_t>(graph_.queues());
     const auto self = static_cast<uint32_t>(program.rank);
-    const auto tell = [&](Endpoint &endpoint) {
+    const auto set_target = [&](Endpoint &endpoint) {
         const Operation &operation = program.operations[endpoint.next];
         endpoint.next =
-            operation.queue == none ? told[endpoint.next] : (queue_bit | (queues + operation.queue));
+            operation.queue == none ? targets[endpoint.next] : (queue_bit | (queues + operation.queue));
     };
     for (auto it = sends_.rbegin(); it != sends_.rend() && it->source == self; ++it)
-        tell(*it);
+        set_target(*it);
     for (auto it = receives_.rbegin(); it != receives_.rend() && it->target == self; ++it)
-        tell(*it);
+        set_target(*it);
 }
 
 void GraphBuilder::add_pops(const Program &program) {
     for (CompletionQueue queue = 0; queue < program.queues; ++queue) {
-        for (size_t j = 0; j < program.joints.size(); ++j)
-            if (program.joints[j].queue == queue)
-                graph_.pops.push_back(segment_of_[j]);
+        for (size_t j = 0; j < program.vertices.size(); ++j)
+            if (program.vertices[j].queue == queue)
+                graph_.pops.push_back(first_part_[j]);
         graph_.first_pop.push_back(static_cast<uint32_t>(graph_.pops.size()));
     }
 }
 
 bool GraphBuilder::is_chain(const Program &program) {
-    for (Joint joint = 1; joint < program.joints.size(); ++joint) {
-        const JointNeeds &needs = program.joints[joint];
-        if (needs.joints != 1 || program.awaited_joints[needs.first_joint] != joint - 1)
+    for (Vertex vertex = 1; vertex < program.vertices.size(); ++vertex) {
+        const VertexDependencies &needs = program.vertices[vertex];
+        if (needs.vertices != 1 || program.awaited_vertices[needs.first_vertex] != vertex - 1)
             return false;
     }
-    return std::ranges::is_sorted(program.operations, {}, &Operation::joint);
+    return std::ranges::is_sorted(program.operations, {}, &Operation::vertex);
 }
 
 /** Sends by target, then source, then in order: the order of the receives. Then pairs within equal source,
@@ -228,7 +230,7 @@ void GraphBuilder::match() {
 
     graph_.messages.resize(sends_.size());
     std::vector<uint8_t> taken(receives_.size(), 0);
-    size_t run = 0; // first receive that may still be free, of the current pair of ranks
+    size_t run = 0; // first receive of the current pair of ranks that may be unmatched
     for (size_t i = 0; i < order.size(); ++i) {
         const Endpoint &send = sends_[order[i]];
         if (i > 0 &&
@@ -244,7 +246,7 @@ void GraphBuilder::match() {
         while (same_pair(j) && (taken[j] || receives_[j].tag != send.tag))
             ++j;
         if (!same_pair(j))
-            throw std::logic_error("nobody receives a message from rank " + std::to_string(send.source) +
+            throw std::logic_error("no receive for a message from rank " + std::to_string(send.source) +
                                    " to rank " + std::to_string(send.target));
         taken[j] = 1;
         const Endpoint &receive = receives_[j];

@@ -8,17 +8,17 @@ void Program::clear(int new_rank) {
     rank = new_rank;
     operations.clear();
     pieces.clear();
-    joints.clear();
+    vertices.clear();
     awaited_requests.clear();
-    awaited_joints.clear();
+    awaited_vertices.clear();
     queues = 0;
     scratch.clear();
 }
 
-Rank::Rank(const Call &asked, int rank, Program &program)
-    : call(asked), id(rank), p(asked.p), program_(program) {
+Rank::Rank(const Call &rank_call, int rank, Program &program)
+    : call(rank_call), id(rank), p(rank_call.p), program_(program) {
     program_.clear(rank);
-    program_.joints.emplace_back();
+    program_.vertices.emplace_back();
     followed_.push_back(0);
 }
 
@@ -38,7 +38,7 @@ Span Rank::scratch(int64_t length) {
 Request Rank::message(Kind kind, int peer, Pieces pieces, int tag) {
     if (peer < 0 || peer >= p)
         throw std::logic_error("a message to a rank that does not exist");
-    Operation operation{.kind = kind, .peer = peer, .tag = tag, .joint = current_};
+    Operation operation{.kind = kind, .peer = peer, .tag = tag, .vertex = current_};
     operation.first_piece = static_cast<uint32_t>(program_.pieces.size());
     for (const Span &piece : pieces) {
         program_.pieces.push_back(piece);
@@ -50,34 +50,34 @@ Request Rank::message(Kind kind, int peer, Pieces pieces, int tag) {
     return static_cast<Request>(program_.operations.size() - 1);
 }
 
-Request Rank::isend(int to, Pieces what, int tag) {
-    return message(Kind::send, to, what, tag);
+Request Rank::isend(int to, Pieces data, int tag) {
+    return message(Kind::send, to, data, tag);
 }
 
-Request Rank::issend(int to, Pieces what, int tag) {
-    return message(Kind::synchronous_send, to, what, tag);
+Request Rank::issend(int to, Pieces data, int tag) {
+    return message(Kind::synchronous_send, to, data, tag);
 }
 
 Request Rank::irecv(int from, Pieces into, int tag) {
     return message(Kind::receive, from, into, tag);
 }
 
-void Rank::send(int to, Pieces what, int tag) {
-    wait(isend(to, what, tag));
+void Rank::send(int to, Pieces data, int tag) {
+    wait(isend(to, data, tag));
 }
 
-void Rank::ssend(int to, Pieces what, int tag) {
-    wait(issend(to, what, tag));
+void Rank::ssend(int to, Pieces data, int tag) {
+    wait(issend(to, data, tag));
 }
 
 void Rank::recv(int from, Pieces into, int tag) {
     wait(irecv(from, into, tag));
 }
 
-void Rank::sendrecv(int to, Pieces what, int from, Pieces into, int tag) {
+void Rank::sendrecv(int to, Pieces data, int from, Pieces into, int tag) {
     const Request receive = irecv(from, into, tag);
-    const Request sent = isend(to, what, tag);
-    wait({sent, receive});
+    const Request send = isend(to, data, tag);
+    wait({send, receive});
 }
 
 void Rank::wait(Request request) {
@@ -90,22 +90,22 @@ void Rank::wait(std::initializer_list<Request> requests) {
 
 void Rank::wait(std::span<const Request> requests) {
     if (!requests.empty())
-        current_ = add_joint(requests, std::span<const Joint>(&current_, 1), none);
+        current_ = add_vertex(requests, std::span<const Vertex>(&current_, 1), none);
 }
 
 void Rank::wait_all() {
-    std::vector<Request> open;
+    std::vector<Request> requests;
     for (uint32_t i = first_unwaited_; i < program_.operations.size(); ++i)
         if (!waited_[i])
-            open.push_back(i);
-    wait(open);
+            requests.push_back(i);
+    wait(requests);
     first_unwaited_ = static_cast<uint32_t>(program_.operations.size());
 }
 
 void Rank::local(Kind kind, Span into, Span from, Order order) {
     if (into.length != from.length)
         throw std::logic_error("a local operation on pieces of different lengths");
-    Operation operation{.kind = kind, .order = order, .joint = current_};
+    Operation operation{.kind = kind, .order = order, .vertex = current_};
     operation.first_piece = static_cast<uint32_t>(program_.pieces.size());
     operation.pieces = 2;
     operation.length = into.length;
@@ -123,72 +123,72 @@ void Rank::copy(Span into, Span from) {
     local(Kind::copy, into, from, Order::from_first);
 }
 
-Joint Rank::here() const {
+Vertex Rank::current_vertex() const {
     return current_;
 }
 
-void Rank::at(Joint joint) {
-    current_ = joint;
+void Rank::continue_at(Vertex vertex) {
+    current_ = vertex;
 }
 
-Joint Rank::when(std::initializer_list<Request> requests, std::initializer_list<Joint> joints) {
-    return when(std::span<const Request>(requests.begin(), requests.size()),
-                std::span<const Joint>(joints.begin(), joints.size()));
+Vertex Rank::vertex_after(std::initializer_list<Request> requests, std::initializer_list<Vertex> vertices) {
+    return vertex_after(std::span<const Request>(requests.begin(), requests.size()),
+                        std::span<const Vertex>(vertices.begin(), vertices.size()));
 }
 
-Joint Rank::when(std::span<const Request> requests, std::span<const Joint> joints) {
-    if (requests.empty() && joints.empty())
-        throw std::logic_error("a joint that waits for nothing");
-    return add_joint(requests, joints, none);
+Vertex Rank::vertex_after(std::span<const Request> requests, std::span<const Vertex> vertices) {
+    if (requests.empty() && vertices.empty())
+        throw std::logic_error("a vertex that waits for nothing");
+    return add_vertex(requests, vertices, none);
 }
 
-Joint Rank::add_joint(std::span<const Request> requests, std::span<const Joint> joints,
-                      CompletionQueue queue) {
-    JointNeeds needs{.first_request = static_cast<uint32_t>(program_.awaited_requests.size()),
-                     .requests = static_cast<uint32_t>(requests.size()),
-                     .first_joint = static_cast<uint32_t>(program_.awaited_joints.size()),
-                     .joints = static_cast<uint32_t>(joints.size()),
-                     .queue = queue};
+Vertex Rank::add_vertex(std::span<const Request> requests, std::span<const Vertex> vertices,
+                        CompletionQueue queue) {
+    VertexDependencies needs{.first_request = static_cast<uint32_t>(program_.awaited_requests.size()),
+                             .requests = static_cast<uint32_t>(requests.size()),
+                             .first_vertex = static_cast<uint32_t>(program_.awaited_vertices.size()),
+                             .vertices = static_cast<uint32_t>(vertices.size()),
+                             .queue = queue};
     for (const Request request : requests) {
         if (program_.operations.at(request).queue != none)
             throw std::logic_error("a wait for a request that was given to a completion queue");
         program_.awaited_requests.push_back(request);
         waited_[request] = 1;
     }
-    for (const Joint joint : joints) {
-        program_.awaited_joints.push_back(joint);
-        followed_.at(joint) = 1;
+    for (const Vertex vertex : vertices) {
+        program_.awaited_vertices.push_back(vertex);
+        followed_.at(vertex) = 1;
     }
-    program_.joints.push_back(needs);
+    program_.vertices.push_back(needs);
     followed_.push_back(0);
-    return static_cast<Joint>(program_.joints.size() - 1);
+    return static_cast<Vertex>(program_.vertices.size() - 1);
 }
 
 CompletionQueue Rank::completion_queue() {
     return program_.queues++;
 }
 
-void Rank::tell(CompletionQueue queue, Request request) {
+void Rank::enqueue(CompletionQueue queue, Request request) {
     if (waited_.at(request))
-        throw std::logic_error("a completion queue is told of a request that somebody waits for");
+        throw std::logic_error("a request that was already waited for cannot be given to a completion queue");
     program_.operations[request].queue = queue;
     waited_[request] = 1;
 }
 
 void Rank::pop(CompletionQueue queue) {
-    current_ = add_joint({}, std::span<const Joint>(&current_, 1), queue);
+    current_ = add_vertex({}, std::span<const Vertex>(&current_, 1), queue);
 }
 
 void Rank::finish() {
-    std::vector<Request> open;
+    std::vector<Request> requests;
     for (uint32_t i = first_unwaited_; i < program_.operations.size(); ++i)
         if (!waited_[i])
-            open.push_back(i);
-    std::vector<Joint> ends;
-    for (uint32_t joint = 0; joint < program_.joints.size(); ++joint)
-        if (!followed_[joint])
-            ends.push_back(joint);
-    add_joint(open, ends, none);
+            requests.push_back(i);
+    std::vector<Vertex> ends;
+    for (uint32_t vertex = 0; vertex < program_.vertices.size(); ++vertex)
+        if (!followed_[vertex])
+            ends.push_back(vertex);
+    add_vertex(requests, ends, none);
 }
 
 } // namespace offbeat::schedule

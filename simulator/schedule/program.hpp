@@ -1,11 +1,11 @@
 /** @file
  * What one rank does in a collective, as data: sends, receives, local reductions and copies.
  *
- * A program is a directed acyclic graph of *joints*. A joint fires when everything it waits for is complete;
- * then its operations are carried out in the order in which they were written: local ones take (almost) no
- * time, sends and receives are posted and go on by themselves. A rank that waits after each step is a chain
- * of joints, which is what the plain interface of Rank writes. Nonblocking algorithms that libraries run as
- * task graphs use when() and at() to branch.
+ * A program is a task graph: a directed acyclic graph of *vertices*. A vertex fires when everything that it
+ * waits for is complete. Then its operations start in the order in which they were written: local operations
+ * take (almost) no time, sends and receives are posted and progress independently. A rank that waits after
+ * each step is a chain of vertices, which is what the blocking functions of Rank write. Nonblocking
+ * algorithms that libraries run as task graphs use vertex_after() and continue_at() to branch.
  */
 #pragma once
 
@@ -35,8 +35,7 @@ inline constexpr int32_t input_buffer = 0;
 inline constexpr int32_t output_buffer = 1;
 inline constexpr int32_t first_scratch_buffer = 2;
 
-/** Several pieces that travel as one message, in this order. Made from one Span, a list or a vector of them.
- */
+/** Several pieces of one message, in this order: one Span, or a list or a vector of them. */
 class Pieces {
   public:
     Pieces(const Span &one) : first_(&one), count_(1) {
@@ -59,14 +58,14 @@ class Pieces {
 
 enum class Kind : uint8_t { send, synchronous_send, receive, reduce, copy };
 
-/** In which order a local reduction combines: matters when the operation does not commute. */
+/** The order in which a local reduction combines, which matters if the operation does not commute. */
 enum class Order : uint8_t {
     from_first, /**< into = from ∘ into: `from` holds lower ranks */
     into_first, /**< into = into ∘ from: `from` holds higher ranks */
 };
 
 using Request = uint32_t;         /**< a send or receive of this rank: its place in Program::operations */
-using Joint = uint32_t;           /**< place in Program::joints */
+using Vertex = uint32_t;          /**< place in Program::vertices */
 using CompletionQueue = uint32_t; /**< place in Program::queues */
 
 inline constexpr uint32_t none = UINT32_MAX;
@@ -76,71 +75,69 @@ struct Operation {
     Order order = Order::from_first; /**< of a reduction */
     int32_t peer = -1;               /**< the other rank of a message */
     int32_t tag = 0;
-    Joint joint = 0;          /**< the joint whose firing starts it */
+    Vertex vertex = 0;        /**< the vertex whose firing starts it */
     uint32_t first_piece = 0; /**< in Program::pieces; a reduction or copy has two: into, from */
     uint32_t pieces = 0;
     int64_t length = 0;           /**< elements in all */
-    CompletionQueue queue = none; /**< where its completion is told, instead of to a joint */
+    CompletionQueue queue = none; /**< the queue that gets its completion; no vertex waits for it then */
 };
 
-/** What a joint waits for: requests, other joints, and at most one completion of a queue. */
-struct JointNeeds {
+/** What a vertex waits for: requests, other vertices, and at most one completion from a queue. */
+struct VertexDependencies {
     uint32_t first_request = 0; /**< in Program::awaited_requests */
     uint32_t requests = 0;
-    uint32_t first_joint = 0; /**< in Program::awaited_joints */
-    uint32_t joints = 0;
+    uint32_t first_vertex = 0; /**< in Program::awaited_vertices */
+    uint32_t vertices = 0;
     CompletionQueue queue = none;
 };
 
-/** The whole program of one rank. Joint 0 fires when the rank arrives; the last joint is its exit. */
+/** The whole program of one rank. Vertex 0 fires when the rank arrives; the last vertex is its exit. */
 struct Program {
     int rank = 0;
     std::vector<Operation> operations;
     std::vector<Span> pieces;
-    std::vector<JointNeeds> joints;
+    std::vector<VertexDependencies> vertices;
     std::vector<Request> awaited_requests;
-    std::vector<Joint> awaited_joints;
+    std::vector<Vertex> awaited_vertices;
     uint32_t queues = 0;
     std::vector<int64_t>
         scratch; /**< lengths of the scratch buffers, the first is number first_scratch_buffer */
 
-    /** Empties it, keeping the memory. */
+    /** Removes the content, but keeps the memory. */
     void clear(int new_rank);
 };
 
-/** Writes a program down. An algorithm is a function that is handed one for each rank. */
+/** Writes a program. An algorithm is a function that is called once for the Rank of each rank. */
 class Rank {
   public:
-    /** @param program is cleared, and whole after finish(). Both arguments must outlive this object. */
+    /** @param program  is cleared, and complete after finish(). Both arguments must outlive this object. */
     Rank(const Call &call, int rank, Program &program);
 
-    const Call
-        &call; // NOLINT(*-avoid-const-or-ref-data-members): lives as long as the one call that it writes
+    const Call &call; // NOLINT(*-avoid-const-or-ref-data-members): the call outlives this object
     const int id;
     const int p;
 
     /** @name Buffers */
     ///@{
-    [[nodiscard]] Span input() const;  /**< the whole input; length 0 where the rank has none */
-    [[nodiscard]] Span output() const; /**< the whole output; length 0 where the rank has none */
+    [[nodiscard]] Span input() const;  /**< length 0 if the rank has no input */
+    [[nodiscard]] Span output() const; /**< length 0 if the rank has no output */
     [[nodiscard]] Span scratch(int64_t length);
     ///@}
 
     /** @name Messages
-     * A message meets the receive of the same peer and tag that was posted in the same place of their order,
-     * as in MPI. Lengths of both sides must be equal. Zero-length messages are messages. A rank may send to
-     * itself.
+     * The k-th send to a peer with a tag matches the peer's k-th receive from this rank with this tag, as in
+     * MPI. Both must have the same length. Zero-length messages are messages. A rank may send to itself.
      */
     ///@{
-    Request isend(int to, Pieces what, int tag = 0);
-    /** Complete only when the receive is, at any size (MPI_Issend). */
-    Request issend(int to, Pieces what, int tag = 0);
+    Request isend(int to, Pieces data, int tag = 0);
+    /** Completes only when its receive does, at any size (MPI_Issend). */
+    Request issend(int to, Pieces data, int tag = 0);
     Request irecv(int from, Pieces into, int tag = 0);
-    void send(int to, Pieces what, int tag = 0);
-    void ssend(int to, Pieces what, int tag = 0);
+    void send(int to, Pieces data, int tag = 0);
+    void ssend(int to, Pieces data, int tag = 0);
     void recv(int from, Pieces into, int tag = 0);
     /** Posts the receive, then the send, and waits for both. */
-    void sendrecv(int to, Pieces what, int from, Pieces into, int tag = 0);
+    void sendrecv(int to, Pieces data, int from, Pieces into, int tag = 0);
     ///@}
 
     /** @name Waiting */
@@ -148,7 +145,7 @@ class Rank {
     void wait(Request request);
     void wait(std::span<const Request> requests);
     void wait(std::initializer_list<Request> requests);
-    /** Waits for every request that nobody has waited for yet. */
+    /** Waits for all requests that were not waited for yet. */
     void wait_all();
     ///@}
 
@@ -156,47 +153,48 @@ class Rank {
     ///@{
     /** into = from ∘ into, or into ∘ from: spans of the same length. */
     void reduce(Span into, Span from, Order order);
-    /** Copies; `into` and `from` have the same length. Free of charge in the default network model. */
+    /** Copies; `into` and `from` have the same length. Takes no time in the default network model. */
     void copy(Span into, Span from);
     ///@}
 
     /** @name Task graphs
-     * For algorithms that libraries run as graphs of tasks. Operations always go to the current joint.
+     * For algorithms that libraries run as task graphs. Operations are added to the current vertex.
      */
     ///@{
-    [[nodiscard]] Joint here() const; /**< the current joint */
-    void at(Joint joint);             /**< go on writing at a joint made earlier */
-    /** A new joint that fires when all requests and joints have; it is not made current. With neither, it
-     * would never be reached: std::logic_error. */
-    [[nodiscard]] Joint when(std::span<const Request> requests, std::span<const Joint> joints);
-    [[nodiscard]] Joint when(std::initializer_list<Request> requests,
-                             std::initializer_list<Joint> joints = {});
+    [[nodiscard]] Vertex current_vertex() const;
+    void continue_at(Vertex vertex); /**< makes an earlier vertex the current one */
+    /** A new vertex that fires when all requests are complete and all vertices have fired; it does not become
+     * current. std::logic_error if both lists are empty. */
+    [[nodiscard]] Vertex vertex_after(std::span<const Request> requests, std::span<const Vertex> vertices);
+    [[nodiscard]] Vertex vertex_after(std::initializer_list<Request> requests,
+                                      std::initializer_list<Vertex> vertices = {});
     ///@}
 
-    /** @name First come, first served
-     * What MPI_Waitany loops do: the k-th pop fires when k of the requests that were given to the queue are
-     * complete, whichever they are.
+    /** @name Completion queues
+     * What MPI_Waitany loops do: the k-th pop fires when any k of the requests of the queue are complete.
      */
     ///@{
     [[nodiscard]] CompletionQueue completion_queue();
-    void tell(CompletionQueue queue, Request request); /**< nobody else may wait for this request */
-    void
-    pop(CompletionQueue queue); /**< a new current joint: after the current one and the next completion */
+    /** Reports the completion of a request to a queue; no vertex may wait for this request. */
+    void enqueue(CompletionQueue queue, Request request);
+    /** Makes a new vertex current, which fires after the current one and the next completion. */
+    void pop(CompletionQueue queue);
     ///@}
 
-    /** Adds the exit: a joint after everything. Called once, by whoever called the algorithm. */
+    /** Adds the exit: a vertex after all others. Called once, after the algorithm. */
     void finish();
 
   private:
     Request message(Kind kind, int peer, Pieces pieces, int tag);
     void local(Kind kind, Span into, Span from, Order order);
-    Joint add_joint(std::span<const Request> requests, std::span<const Joint> joints, CompletionQueue queue);
+    Vertex add_vertex(std::span<const Request> requests, std::span<const Vertex> vertices,
+                      CompletionQueue queue);
 
     Program &program_;
-    Joint current_ = 0;
-    std::vector<uint8_t> waited_;   /**< per operation: somebody waits for it */
-    uint32_t first_unwaited_ = 0;   /**< all operations before it are waited for, or local */
-    std::vector<uint8_t> followed_; /**< per joint: another joint follows it */
+    Vertex current_ = 0;
+    std::vector<uint8_t> waited_;   /**< per operation: a vertex or a queue waits for it */
+    uint32_t first_unwaited_ = 0;   /**< all operations before this one are local or waited for */
+    std::vector<uint8_t> followed_; /**< per vertex: another vertex follows it */
 };
 
 } // namespace offbeat::schedule

@@ -30,7 +30,7 @@ def switch(nodes: int, reverse_weight: float = 0.0) -> _simulator.Topology:
 def network(
     node_of_rank: Sequence[int], topology: _simulator.Topology | None = None, **costs: Any
 ) -> _simulator.Network:
-    """Messages have no header and no factors, and senders wait, unless told otherwise."""
+    """By default, messages have no header and no factors, and senders wait."""
     usual = {"header_bytes": 0.0, "detached_below_bytes": 0.0}
     inside = {"inside_latency_s": INSIDE_LATENCY_S, "inside_bandwidth": INSIDE_BANDWIDTH}
     return _simulator.Network(
@@ -60,14 +60,14 @@ def exits(
     engine: str = "best",
     tolerance: float = 0.0,
 ) -> NDArray[np.float64]:
-    """When each rank leaves, under one pattern."""
+    """The exit of each rank under one pattern."""
     arrivals = np.zeros((1, of.p)) if arrivals_s is None else np.array([arrivals_s], dtype=float)
     times, _ = _simulator.evaluate(of, on, arrivals, 1.0, engine, tolerance)
     return np.asarray(times[0])
 
 
 def one_message(length: int, arrivals_s: Sequence[float] = (0, 0), **costs: Any) -> list[float]:
-    """When sender and receiver of a message to another node leave, which both evaluations agree on."""
+    """The exits of sender and receiver of a message to another node, the same in both evaluations."""
 
     def write(rank: _simulator.Rank) -> None:
         send(rank, 1, length) if rank.id == 0 else receive(rank, 0, length)
@@ -98,7 +98,7 @@ def flow_ends(
     starts_s: Sequence[float] | None = None,
     **costs: Any,
 ) -> NDArray[np.float64]:
-    """When each of these messages is received if it is sent at its start; shares of links are followed."""
+    """The time when each message is received if it is sent at its start, by the fluid evaluation."""
     of, nodes = flows(messages)
     arrivals = np.repeat(np.zeros(len(messages)) if starts_s is None else starts_s, 2)
     return exits(of, network(nodes, topology, **costs), arrivals, "fluid")[1::2]

@@ -1,4 +1,4 @@
-"""Flows that share links max-min fairly, in the plainest way: what the simulator is held against."""
+"""Max-min fair sharing of links, as simple as possible: the reference for the simulator."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rates(weights: Floats, capacities: Floats, most: float) -> Floats:
 
 
 def weights_of(messages: Sequence[tuple[int, int, int]], topology: _simulator.Topology) -> Floats:
-    """(links × messages): what each takes of each link, per byte that it moves."""
+    """(links × messages): the weight of each message on each link."""
     weights = np.zeros((len(topology.bandwidths), len(messages)))
     for number, (source, target, _) in enumerate(messages):
         for link, weight in topology.routes(source, target)[1]:
@@ -48,7 +48,7 @@ def ends(
     starts_s: Sequence[float],
     most: float = np.inf,
 ) -> Floats:
-    """When each message (source node, target node, bytes) has moved, if it waits for its latency first."""
+    """The end of each message (source node, target node, bytes), which starts after its latency."""
     weights = weights_of(messages, topology)
     capacities = np.array(topology.bandwidths)
     begins = np.array([s + topology.routes(a, b)[0] for s, (a, b, _) in zip(starts_s, messages, strict=True)])

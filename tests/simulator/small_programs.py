@@ -1,4 +1,4 @@
-"""Programs that are right, for tests that break them."""
+"""Correct programs, for tests that break them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checked(
     commutative: bool = True,
     ordered: bool = False,
 ) -> str:
-    """What the checker says about a program."""
+    """The checker's sentence about a program; empty if it is correct."""
     programs = _simulator.Programs(collective, write, p, root=root, count=count, commutative=commutative)
     return programs.check(ordered)
 
@@ -61,7 +61,7 @@ def pairwise_alltoall(rank: _simulator.Rank) -> None:
 
 
 def posted_allgather(rank: _simulator.Rank) -> None:
-    """Everything posted at once."""
+    """All messages are posted at once."""
     rank.copy(block(rank.output, rank, rank.id), rank.input)
     for peer in range(rank.p):
         if peer != rank.id:

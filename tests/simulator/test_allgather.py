@@ -1,11 +1,11 @@
-"""Allgathers bring every block everywhere, by the messages of the libraries they are named after."""
+"""Allgather algorithms are correct, and send the messages of the libraries they are named after."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import pytest
-from drawn import depth, hops, sent
+from algorithm_messages import depth, hops, sent
 
 from offbeat import _simulator
 
@@ -25,7 +25,7 @@ RUNS_ONLY_AT = {
     ("simgrid", "2dmesh"): {2, 3, 4, 6, 8, 9, 10, 12, 14, 15, 16, 25, 32, 33},
     ("simgrid", "3dmesh"): {3, 4, 5, 6, 7, 8, 9, 12, 16, 25, 32},
 }
-"""The numbers of ranks, out of P, at which the library doesn't refuse."""
+"""The values of P that the library does not refuse."""
 
 NODES = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
 """Of 12 ranks."""
@@ -33,7 +33,7 @@ NODES = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
 
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 4])
-def test_every_block_comes_everywhere(family: str, name: str, ranks_per_node: int) -> None:
+def test_allgather_is_correct(family: str, name: str, ranks_per_node: int) -> None:
     found = _simulator.check_range(
         "allgather", family, name, p=P, counts=[0, 1, 3], ranks_per_node=ranks_per_node
     )
@@ -56,14 +56,14 @@ def test_every_block_comes_everywhere(family: str, name: str, ranks_per_node: in
         "nb(tsp_recexch_halving)",
     ],
 )
-def test_any_radix_gives_the_same_result(name: str, k: int) -> None:
+def test_allgather_is_correct_for_any_radix(name: str, k: int) -> None:
     found = _simulator.check_range("allgather", "mpich", name, {"k": k}, p=P, counts=[2])
     assert found["findings"] == []
     assert found["refused"] == 0
 
 
 @pytest.mark.parametrize("name", ["recexch_doubling", "recexch_halving"])
-def test_receives_may_be_posted_for_one_phase(name: str) -> None:
+def test_single_phase_receives_are_correct(name: str) -> None:
     parameters = {"k": 2, "single_phase_recv": 1}
     assert _simulator.check_range("allgather", "mpich", name, parameters, p=P)["findings"] == []
 
@@ -82,7 +82,7 @@ def test_receives_may_be_posted_for_one_phase(name: str) -> None:
         ("simgrid", "NTSLR", {}, 5, {(1, 1): 4}),
     ],
 )
-def test_blocks_go_where_the_library_sends_them(
+def test_allgather_messages_equal_the_librarys(
     family: str, name: str, parameters: dict[str, int], p: int, expected: dict[tuple[int, int], int]
 ) -> None:
     assert hops("allgather", family, name, p, parameters=parameters) == [Counter(expected)] * p
@@ -97,7 +97,7 @@ def test_neighbors_exchange_two_blocks_from_the_second_step_on() -> None:
         assert messages[even, before, 2] == messages[before, even, 2] == 2
 
 
-def test_recursive_exchange_serves_ranks_that_do_not_fit_last() -> None:
+def test_recursive_exchange_serves_nonparticipants_last() -> None:
     messages = sent("allgather", "mpich", "recexch_doubling", 11, parameters={"k": 3})
     for outsider in (0, 1):
         assert [m for m in messages if outsider in m[:2]] == [(outsider, 2, 1), (2, outsider, 11)]
@@ -108,7 +108,7 @@ def test_doubling_serves_ranks_without_partner_by_a_tree() -> None:
     assert to_rank_3 == [(2, 3, 1), (1, 3, 2), (2, 3, 1)]
 
 
-def test_open_mpis_linear_is_the_gather_and_bcast_of_its_own_choice() -> None:
+def test_open_mpi_linear_is_its_default_gather_and_bcast() -> None:
     gather = sent("gather", "openmpi", "binomial", 40, count=3)
     bcast = sent("bcast", "openmpi", "binomial", 40, count=3 * 40)
     assert Counter(sent("allgather", "openmpi", "linear", 40, count=3)) == Counter(gather + bcast)
@@ -122,22 +122,22 @@ def test_open_mpis_linear_is_the_gather_and_bcast_of_its_own_choice() -> None:
         ("loosely_lr", {(s, (s + 4) % 12, 1) for s in range(12)}),
     ],
 )
-def test_nodes_are_crossed_as_the_algorithm_says(name: str, between_nodes: set[tuple[int, int, int]]) -> None:
+def test_messages_between_nodes(name: str, between_nodes: set[tuple[int, int, int]]) -> None:
     messages = sent("allgather", "simgrid", name, 12, node_of_rank=NODES)
     assert {m for m in messages if NODES[m[0]] != NODES[m[1]]} == between_nodes
 
 
-def test_a_leader_passes_on_what_comes_down_a_chain() -> None:
+def test_leaders_forward_messages_down_a_chain() -> None:
     messages = sent("allgather", "simgrid", "SMP_NTS", 12, node_of_rank=NODES)
     inside = Counter(m for m in messages if NODES[m[0]] == NODES[m[1]] and m[2] == 4)
     assert inside == {(rank, rank + 1, 4): 2 for rank in (0, 1, 2, 4, 5, 6, 8, 9, 10)}
 
 
-def test_mixed_up_nodes_are_refused_in_a_sentence() -> None:
+def test_nodes_of_nonconsecutive_ranks_are_refused() -> None:
     with pytest.raises(ValueError, match="numbered node by node"):
         sent("allgather", "simgrid", "mvapich2_smp", 4, node_of_rank=[0, 1, 0, 1])
 
 
 @pytest.mark.parametrize(("p", "rounds"), [(2, 1), (8, 3), (9, 4), (33, 6)])
-def test_bruck_takes_a_round_for_every_bit(p: int, rounds: int) -> None:
+def test_bruck_has_one_round_per_bit(p: int, rounds: int) -> None:
     assert depth("allgather", "openmpi", "bruck", p) == rounds

@@ -1,4 +1,4 @@
-"""Alltoalls bring every block to its receiver, by the messages of the libraries they are named after."""
+"""Alltoall algorithms are correct, and send the messages of the libraries they are named after."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from drawn import depth, exits, hops, sent
+from algorithm_messages import depth, exits, hops, sent
 
 from offbeat import _simulator
 
@@ -24,11 +24,11 @@ RUNS_ONLY_AT = {
     "2dmesh": {2, 3, 4, 6, 8, 9, 10, 12, 14, 15, 16, 25, 32, 33},
     "3dmesh": {3, 4, 5, 6, 7, 8, 9, 12, 16, 25, 32},
 }
-"""By name: the numbers of ranks, out of P, at which the library doesn't refuse."""
+"""By name: the values of P that the library does not refuse."""
 
 
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
-def test_every_block_comes_to_its_receiver(family: str, name: str) -> None:
+def test_alltoall_is_correct(family: str, name: str) -> None:
     found = _simulator.check_range("alltoall", family, name, p=P, counts=[0, 1, 3])
     assert found["findings"] == []
     assert {p for p, *_ in found["refusals"]} == set(P) - RUNS_ONLY_AT.get(name, set(P))
@@ -51,7 +51,7 @@ def test_every_block_comes_to_its_receiver(family: str, name: str) -> None:
         *(("openmpi", "linear_sync", {"requests": requests}) for requests in (1, 2, 5)),
     ],
 )
-def test_parameters_change_no_result(family: str, name: str, parameters: dict[str, int]) -> None:
+def test_alltoall_is_correct_with_parameters(family: str, name: str, parameters: dict[str, int]) -> None:
     found = _simulator.check_range("alltoall", family, name, parameters, p=P, counts=[2])
     assert found["findings"] == []
     assert found["refused"] == 0
@@ -67,14 +67,14 @@ def test_parameters_change_no_result(family: str, name: str, parameters: dict[st
         ("mpich", "nb(tsp_brucks)", {"k": 4}, 7, {(1, 2): 1, (2, 2): 1, (3, 1): 1, (4, 3): 1}),
     ],
 )
-def test_bruck_sends_the_blocks_of_a_digit_together(
+def test_bruck_sends_the_blocks_of_a_digit_in_one_message(
     family: str, name: str, parameters: dict[str, int], p: int, expected: dict[tuple[int, int], int]
 ) -> None:
     assert hops("alltoall", family, name, p, parameters=parameters) == [Counter(expected)] * p
 
 
 @pytest.mark.parametrize(("p", "rounds"), [(2, 1), (7, 3), (8, 3), (9, 4), (33, 6)])
-def test_bruck_takes_a_round_for_every_bit(p: int, rounds: int) -> None:
+def test_bruck_has_one_round_per_bit(p: int, rounds: int) -> None:
     assert depth("alltoall", "simgrid", "bruck", p) == rounds
 
 
@@ -90,12 +90,12 @@ def test_bruck_takes_a_round_for_every_bit(p: int, rounds: int) -> None:
         ("mpich", "nb(tsp_scattered)", 1),
     ],
 )
-def test_a_rank_sends_to_itself_only_where_the_library_does(family: str, name: str, itself: int) -> None:
+def test_messages_of_a_rank_to_itself(family: str, name: str, itself: int) -> None:
     expected = Counter({(places, 2): 1 for places in range(1 - itself, 5)})
     assert hops("alltoall", family, name, 5, count=2) == [expected] * 5
 
 
-def test_mpichs_pairwise_pairs_ranks_where_it_can() -> None:
+def test_mpich_pairwise_uses_pairs_for_powers_of_two() -> None:
     arrivals = np.random.default_rng(4).uniform(0, 20e-6, 8).tolist()
     for p, same in ((8, "pair"), (6, "ring")):
         mine = exits("alltoall", "mpich", "pairwise", arrivals[:p])
@@ -103,18 +103,18 @@ def test_mpichs_pairwise_pairs_ranks_where_it_can() -> None:
 
 
 @pytest.mark.parametrize(("requests", "rounds"), [(1, 6), (2, 3), (3, 2), (5, 2), (6, 1), (100, 1), (0, 1)])
-def test_linear_sync_has_so_many_messages_under_way(requests: int, rounds: int) -> None:
+def test_linear_sync_limits_messages_in_flight(requests: int, rounds: int) -> None:
     left = exits("alltoall", "openmpi", "linear_sync", [0.0] * 7, parameters={"requests": requests})
     assert left == pytest.approx([rounds * 1.001e-6] * 7)
 
 
 @pytest.mark.parametrize(("throttle", "rounds"), [(1, 7), (3, 3), (7, 1), (0, 1)])
-def test_scattered_waits_for_a_whole_block_of_messages(throttle: int, rounds: int) -> None:
+def test_scattered_waits_for_each_batch(throttle: int, rounds: int) -> None:
     left = exits("alltoall", "mpich", "scattered", [0.0] * 7, parameters={"throttle": throttle})
     assert left == pytest.approx([rounds * 1.001e-6] * 7)
 
 
-def test_barriers_between_steps_are_reports_to_rank_0() -> None:
+def test_barriers_between_steps_are_linear() -> None:
     messages = sent("alltoall", "simgrid", "ring_mpi_barrier", 5, count=3)
     empty = Counter((source, target) for source, target, elements in messages if elements == 0)
     assert empty == {edge: 5 for other in range(1, 5) for edge in ((other, 0), (0, other))}
@@ -123,12 +123,12 @@ def test_barriers_between_steps_are_reports_to_rank_0() -> None:
 
 
 @pytest.mark.parametrize(("element_bytes", "elements"), [(1, 1), (2, 1), (4, 0), (8, 0)])
-def test_a_light_barrier_is_about_a_byte(element_bytes: int, elements: int) -> None:
+def test_light_barrier_sends_about_one_byte(element_bytes: int, elements: int) -> None:
     messages = sent("alltoall", "simgrid", "ring_light_barrier", 5, count=3, element_bytes=element_bytes)
     assert Counter(length for *_, length in messages) == {3: 5 * 4, elements: 5 * 3}
 
 
-def test_a_mesh_is_gathered_along_rows_and_then_along_columns() -> None:
+def test_mesh_exchanges_along_rows_then_columns() -> None:
     messages = sent("alltoall", "simgrid", "2dmesh", 12, count=1)
     assert {(s // 4 == t // 4, s % 4 == t % 4, n) for s, t, n in messages} == {
         (True, False, 12),

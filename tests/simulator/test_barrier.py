@@ -1,11 +1,11 @@
-"""Barriers let nobody go before everybody came, by the messages of the libraries they are named after."""
+"""Barrier algorithms are correct, and send the messages of the libraries they are named after."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import pytest
-from drawn import depth, exits, hops, sent
+from algorithm_messages import depth, exits, hops, sent
 
 from offbeat import _simulator
 
@@ -18,7 +18,7 @@ FOR_TWO = ("two_proc", "ompi_two_procs")
 
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 4])
-def test_nobody_goes_before_everybody_came(family: str, name: str, ranks_per_node: int) -> None:
+def test_no_rank_leaves_before_the_last_arrival(family: str, name: str, ranks_per_node: int) -> None:
     found = _simulator.check_range("barrier", family, name, p=P, counts=[0], ranks_per_node=ranks_per_node)
     assert found["findings"] == []
     assert {p for p, *_ in found["refusals"]} == (set(P) - {2} if name in FOR_TWO else set())
@@ -26,7 +26,7 @@ def test_nobody_goes_before_everybody_came(family: str, name: str, ranks_per_nod
 
 @pytest.mark.parametrize("k", [3, 4, 7, 50])
 @pytest.mark.parametrize("name", ["k_dissemination", "recexch", "nb(tsp_recexch)", "nb(tsp_k_dissemination)"])
-def test_any_radix_holds_everybody(name: str, k: int) -> None:
+def test_barrier_is_correct_for_any_radix(name: str, k: int) -> None:
     found = _simulator.check_range("barrier", "mpich", name, {"k": k}, p=P, counts=[0])
     assert found["findings"] == []
     assert found["refused"] == 0
@@ -49,7 +49,7 @@ def test_any_radix_holds_everybody(name: str, k: int) -> None:
         ("mpich", "nb(tsp_recexch)", {"k": 3}, 11, 3),
     ],
 )
-def test_the_news_takes_so_many_messages(
+def test_longest_chain_of_messages(
     family: str, name: str, parameters: dict[str, int], p: int, longest: int
 ) -> None:
     assert depth("barrier", family, name, p, parameters=parameters) == longest
@@ -60,7 +60,7 @@ def test_dissemination_goes_to_multiples_of_powers_of_the_radix() -> None:
     assert hops("barrier", "mpich", "k_dissemination", 9, parameters={"k": 3}) == [expected] * 9
 
 
-def test_a_radix_above_p_is_cut_except_in_the_task_graph() -> None:
+def test_radix_is_limited_to_p_except_in_the_task_graph() -> None:
     cut = hops("barrier", "mpich", "k_dissemination", 4, parameters={"k": 6})
     assert cut == [Counter({(1, 0): 1, (2, 0): 1, (3, 0): 1})] * 4
     uncut = hops("barrier", "mpich", "nb(tsp_k_dissemination)", 4, parameters={"k": 6})
@@ -76,7 +76,7 @@ def test_open_mpi_releases_by_a_synchronous_send_and_simgrid_does_not() -> None:
     )
 
 
-def test_nodes_are_crossed_by_their_leaders_only() -> None:
+def test_only_leaders_send_between_nodes() -> None:
     nodes = [rank // 4 for rank in range(16)]
     messages = sent("barrier", "mpich", "smp", 16, node_of_rank=nodes)
     between = {(source, target) for source, target, _ in messages if nodes[source] != nodes[target]}

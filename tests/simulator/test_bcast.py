@@ -1,11 +1,11 @@
-"""Bcasts bring the message everywhere, by the messages of the libraries they are named after."""
+"""Bcast algorithms are correct, and send the messages of the libraries they are named after."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import pytest
-from drawn import depth, exits, hops, sent
+from algorithm_messages import depth, exits, hops, sent
 
 from offbeat import _simulator
 
@@ -102,7 +102,7 @@ RECORDED = [
 
 @pytest.mark.parametrize(("family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 1, 4])
-def test_the_message_comes_everywhere(family: str, name: str, ranks_per_node: int) -> None:
+def test_bcast_is_correct(family: str, name: str, ranks_per_node: int) -> None:
     found = _simulator.check_range(
         "bcast", family, name, p=P, counts=[0, 1, 2, 3, 17, 40], ranks_per_node=ranks_per_node
     )
@@ -125,7 +125,7 @@ def test_the_message_comes_everywhere(family: str, name: str, ranks_per_node: in
         *(("simgrid", name) for name in ("flattree_pipeline", "NTSB", "NTSL", "SMP_binary", "SMP_linear")),
     ],
 )
-def test_segments_of_any_size_come_everywhere(family: str, name: str, segment: int) -> None:
+def test_bcast_is_correct_for_any_segment(family: str, name: str, segment: int) -> None:
     found = _simulator.check_range(
         "bcast",
         family,
@@ -152,7 +152,7 @@ def test_mpich_trees_work_for_every_k_and_type(name: str, k: int, tree_type: int
 
 
 @pytest.mark.parametrize("parameters", [{"is_non_blocking": 0}, {"recv_pre_posted": 1}])
-def test_a_pipelined_tree_posts_as_it_is_told(parameters: dict[str, int]) -> None:
+def test_pipelined_tree_posting_options(parameters: dict[str, int]) -> None:
     found = _simulator.check_range(
         "bcast", "mpich", "pipelined_tree", {"chunk_size": 8, **parameters}, p=[1, 2, 7], counts=[1, 20, 100]
     )
@@ -160,7 +160,7 @@ def test_a_pipelined_tree_posts_as_it_is_told(parameters: dict[str, int]) -> Non
 
 
 @pytest.mark.parametrize(("what", "recorded"), RECORDED, ids=[" ".join(what[:2]) for what, _ in RECORDED])
-def test_messages_are_those_that_the_library_was_seen_to_send(
+def test_messages_equal_those_observed_in_the_library(
     what: tuple[str, str, dict[str, int], int], recorded: dict[int, str]
 ) -> None:
     family, name, parameters, root = what
@@ -173,13 +173,13 @@ def test_messages_are_those_that_the_library_was_seen_to_send(
     assert Counter(ours) == expected
 
 
-def test_few_elements_are_sent_by_a_simpler_algorithm() -> None:
+def test_fallback_for_few_elements() -> None:
     for name in ("scatter_allgather", "scatter_allgather_ring"):
         assert hops("bcast", "openmpi", name, 8, count=7)[0] == {(places, 7): 1 for places in range(1, 8)}
     assert depth("bcast", "openmpi", "split_binary_tree", 6, count=1) == 5
 
 
-def test_bytes_between_elements_are_rounded_to_the_nearest_segment() -> None:
+def test_segment_bytes_are_rounded_to_elements() -> None:
     def segments(bytes_: int) -> list[int]:
         drawn = sent(
             "bcast", "openmpi", "pipeline", 2, parameters={"segment": bytes_}, count=10, element_bytes=8
@@ -192,7 +192,7 @@ def test_bytes_between_elements_are_rounded_to_the_nearest_segment() -> None:
     assert segments(80) == [10]
 
 
-def test_a_message_crosses_to_each_node_once() -> None:
+def test_each_node_receives_the_message_once() -> None:
     nodes = [rank // 4 for rank in range(16)]
     for name in ("SMP_binary", "SMP_binomial", "SMP_linear", "mvapich2_intra_node"):
         messages = sent("bcast", "simgrid", name, 16, count=20000, node_of_rank=nodes)
@@ -201,7 +201,7 @@ def test_a_message_crosses_to_each_node_once() -> None:
         assert entered == {node: pieces[4 * node] for node in (1, 2, 3)}
 
 
-def test_the_root_hands_the_message_to_its_leader_first() -> None:
+def test_root_sends_to_its_leader_first() -> None:
     nodes = [rank // 4 for rank in range(12)]
     assert Counter(sent("bcast", "mpich", "smp", 12, root=6, count=3, node_of_rank=nodes)) == Counter(
         [(6, 4, 3), (4, 8, 3), (4, 0, 3)]
@@ -210,11 +210,11 @@ def test_the_root_hands_the_message_to_its_leader_first() -> None:
     )
 
 
-def test_simgrid_starts_at_rank_0_whatever_the_root() -> None:
+def test_simgrid_pipelines_start_at_rank_0() -> None:
     assert sent("bcast", "simgrid", "NTSL", 4, root=2) == [(2, 0, 1), (0, 1, 1), (1, 2, 1), (2, 3, 1)]
 
 
-def test_a_late_child_holds_up_blocking_sends_only() -> None:
+def test_late_child_delays_only_blocking_sends() -> None:
     late = [0.0] * 8
     late[4] = 1e-3
     blocking = exits("bcast", "mpich", "binomial", late, count=1000)

@@ -17,7 +17,7 @@ GROUPS = sorted({(entry.collective, entry.family) for entry in find.listed()})
 
 
 def sample(algorithm: CatalogueAlgorithm) -> Iterator[check_matrix.CheckTask]:
-    """p from 1 to 70 with few roots and counts each, so that all of them have their turn; one large p."""
+    """p from 1 to 70 with a few roots and counts each, which vary with p; one large p."""
     reduces = algorithm.collective in REDUCING
     for p in range(1, 71):
         counts = check_matrix.counts(p, algorithm.collective)
@@ -48,7 +48,7 @@ def test_every_algorithm_computes_its_collective(collective: str, family: str) -
 
 
 @pytest.mark.parametrize(("collective", "family"), GROUPS)
-def test_every_algorithm_is_right_with_other_parameters(collective: str, family: str) -> None:
+def test_every_algorithm_is_correct_with_other_parameters(collective: str, family: str) -> None:
     tasks = [
         check_matrix.CheckTask(
             algorithm=variant,

@@ -1,4 +1,4 @@
-"""What a program computes is held against what the collective promises, element by element."""
+"""The checker compares the results of programs with the collective, element by element."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_contribution_counts_once() -> None:
     )
 
 
-def test_a_contribution_that_is_missing_is_named() -> None:
+def test_missing_contribution_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             rank.recv(1, rank.output)
@@ -57,7 +57,7 @@ def test_a_contribution_that_is_missing_is_named() -> None:
     )
 
 
-def test_an_element_is_combined_with_its_own_kind() -> None:
+def test_elements_with_different_indices_are_not_combined() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 1:
             rank.send(0, [rank.input[1:2], rank.input[0:1]])
@@ -83,14 +83,14 @@ def reversed_reduce(rank: _simulator.Rank) -> None:
         rank.reduce(rank.output, other, other_first=True)
 
 
-def test_rank_order_is_asked_for_where_it_is_promised_or_the_operation_does_not_commute() -> None:
+def test_rank_order_is_required_if_guaranteed_or_noncommutative() -> None:
     wrong = "rank 0 combines, in element 0 of its output: rank 1 before rank 0, which is not rank order"
     assert checked("reduce", reversed_reduce, 3) == ""
     assert checked("reduce", reversed_reduce, 3, ordered=True) == wrong
     assert checked("reduce", reversed_reduce, 3, commutative=False) == wrong
 
 
-def test_an_output_that_was_never_written_is_named() -> None:
+def test_unwritten_output_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             rank.send(1, rank.output[:2])
@@ -103,7 +103,7 @@ def test_an_output_that_was_never_written_is_named() -> None:
     )
 
 
-def test_a_block_in_the_wrong_place_is_named() -> None:
+def test_misplaced_block_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         pairwise_alltoall(rank)
         if rank.id == 2:
@@ -117,7 +117,7 @@ def test_a_block_in_the_wrong_place_is_named() -> None:
     )
 
 
-def test_the_first_rank_of_an_exscan_may_hold_anything() -> None:
+def test_output_of_rank_0_of_an_exscan_is_not_checked() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id > 0:
             rank.recv(rank.id - 1, rank.output)
@@ -136,11 +136,11 @@ def test_the_first_rank_of_an_exscan_may_hold_anything() -> None:
 
 
 @pytest.mark.parametrize("collective", ["bcast", "scan", "allreduce", "reduce_scatter", "scatter", "gather"])
-def test_doing_nothing_is_no_collective(collective: str) -> None:
+def test_empty_program_is_not_correct(collective: str) -> None:
     assert "was never written" in checked(collective, lambda rank: None)
 
 
-def test_a_bcast_holds_the_data_at_its_root_from_the_start() -> None:
+def test_bcast_root_has_the_data_at_the_start() -> None:
     assert checked("bcast", lambda rank: None, 1) == ""
     assert checked("bcast", flat_bcast, 5, root=3) == ""
 
@@ -151,7 +151,7 @@ Copy = tuple[int, int, int]
 
 @st.composite
 def copies(draw: st.DrawFn) -> tuple[int, int, list[Copy]]:
-    """A count, a scratch length, and copies that neither overlap themselves nor read what nobody wrote."""
+    """A count, a scratch length, and copies that neither overlap nor read unwritten elements."""
     count = draw(st.integers(1, 8))
     held: list[int | None] = [*range(count), *[None] * draw(st.integers(1, 12))]
     plan = []
@@ -167,7 +167,7 @@ def copies(draw: st.DrawFn) -> tuple[int, int, list[Copy]]:
 
 
 @given(copies(), st.data())
-def test_copies_move_what_an_array_of_elements_would_move(
+def test_copies_equal_an_element_wise_interpreter(
     case: tuple[int, int, list[Copy]], data: st.DataObject
 ) -> None:
     """Against an interpreter that moves one element after the other: the output is put together out of the
@@ -237,7 +237,7 @@ def merge(rank: _simulator.Rank, plan: list[tuple[int, int]], again: tuple[int, 
 
 @settings(deadline=None, max_examples=60)
 @given(merges())
-def test_any_way_of_combining_disjoint_sets_is_right_and_only_neighbours_are_in_order(
+def test_disjoint_sets_combine_and_only_adjacent_ones_keep_order(
     case: tuple[int, list[tuple[int, int]]],
 ) -> None:
     p, plan = case
@@ -254,7 +254,7 @@ def test_any_way_of_combining_disjoint_sets_is_right_and_only_neighbours_are_in_
 
 @settings(deadline=None, max_examples=60)
 @given(merges(), st.data())
-def test_a_set_that_is_merged_again_counts_somebody_twice(
+def test_merging_a_set_twice_is_reported(
     case: tuple[int, list[tuple[int, int]]], data: st.DataObject
 ) -> None:
     p, plan = case
@@ -265,7 +265,7 @@ def test_a_set_that_is_merged_again_counts_somebody_twice(
 
 @pytest.mark.parametrize("p", [3, 63, 64, 65, 66, 127, 128, 129, 200])
 @pytest.mark.parametrize("stride", [2, 3, 64])
-def test_sets_with_gaps_become_whole(p: int, stride: int) -> None:
+def test_sets_with_gaps_merge_to_all_ranks(p: int, stride: int) -> None:
     """Every stride-th rank is merged first, and then the sets of different remainders."""
     plan = []
     for start in range(min(stride, p)):

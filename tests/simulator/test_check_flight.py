@@ -1,4 +1,4 @@
-"""Buffers in flight, branches that touch the same data, and requests that come in any order."""
+"""The checker: buffers in flight, branches that access the same data, and completion queues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from small_programs import block, checked, posted_allgather
 from offbeat import _simulator
 
 
-def test_what_a_send_reads_is_not_written_before_somebody_waited() -> None:
+def test_send_buffer_is_not_written_before_the_wait() -> None:
     def write(rank: _simulator.Rank, wait_first: bool) -> None:
         if rank.id == 1:
             rank.recv(0, rank.output)
@@ -22,12 +22,12 @@ def test_what_a_send_reads_is_not_written_before_somebody_waited() -> None:
 
     assert checked("bcast", lambda rank: write(rank, True), 2) == ""
     assert checked("bcast", lambda rank: write(rank, False), 2) == (
-        "rank 0: a copy touches element 1 of its scratch buffer 0 while a send to rank 1 still reads it"
+        "rank 0: a copy accesses element 1 of its scratch buffer 0 while a send to rank 1 still reads it"
     )
 
 
 @pytest.mark.parametrize("wait_first", [True, False])
-def test_what_a_receive_writes_is_not_read_before_somebody_waited(wait_first: bool) -> None:
+def test_receive_buffer_is_not_read_before_the_wait(wait_first: bool) -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             rank.send(1, rank.output)
@@ -42,12 +42,12 @@ def test_what_a_receive_writes_is_not_read_before_somebody_waited(wait_first: bo
     assert sentence == (
         ""
         if wait_first
-        else "rank 1: a send to rank 2 touches element 0 of its output while a receive from rank 0 still "
+        else "rank 1: a send to rank 2 accesses element 0 of its output while a receive from rank 0 still "
         "writes it"
     )
 
 
-def test_waiting_for_another_request_does_not_help() -> None:
+def test_waiting_for_another_request_is_not_enough() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             for peer in (1, 2):
@@ -63,11 +63,11 @@ def test_waiting_for_another_request_does_not_help() -> None:
         rank.wait(late)
 
     assert checked("bcast", write, 3) == (
-        "rank 2: a copy touches element 2 of its output while a receive from rank 0 still writes it"
+        "rank 2: a copy accesses element 2 of its output while a receive from rank 0 still writes it"
     )
 
 
-def test_two_receives_into_the_same_place_collide() -> None:
+def test_two_receives_into_one_buffer_conflict() -> None:
     def write(rank: _simulator.Rank) -> None:
         posted_allgather(rank)
         if rank.id == 0:
@@ -76,21 +76,21 @@ def test_two_receives_into_the_same_place_collide() -> None:
             rank.isend(0, rank.input[:1], tag=1)
 
     assert checked("allgather", write).startswith(
-        "rank 0: a receive from rank 1 with tag 1 touches element 4"
+        "rank 0: a receive from rank 1 with tag 1 accesses element 4"
     )
 
 
-def test_a_receive_that_names_a_place_twice_is_refused() -> None:
+def test_receive_that_uses_an_element_twice_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             rank.send(1, [rank.output, rank.output[:1]])
         else:
             rank.recv(0, [rank.output, rank.output[:1]])
 
-    assert checked("bcast", write, 2) == ("rank 1: a receive from rank 0 names element 0 of its output twice")
+    assert checked("bcast", write, 2) == ("rank 1: a receive from rank 0 uses element 0 of its output twice")
 
 
-def test_a_copy_onto_itself_is_refused() -> None:
+def test_copy_onto_itself_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         rank.copy(rank.output[1:], rank.output[:2])
 
@@ -101,7 +101,7 @@ def test_many_sends_may_read_the_same_data_at_once() -> None:
     assert checked("allgather", posted_allgather, 40) == ""
 
 
-def test_waiting_for_the_last_of_several_sends_is_not_waiting_for_the_first() -> None:
+def test_waiting_for_the_last_send_does_not_wait_for_the_first() -> None:
     def write(rank: _simulator.Rank, first: bool) -> None:
         if rank.id != 0:
             rank.recv(0, rank.output)
@@ -117,7 +117,7 @@ def test_waiting_for_the_last_of_several_sends_is_not_waiting_for_the_first() ->
 
 
 def halves_bcast(rank: _simulator.Rank, *, joined: bool = True, apart: bool = True) -> None:
-    """A chain in which both halves travel on their own, as a task graph.
+    """A chain as a task graph, in which both halves are forwarded independently.
 
     apart: each half is passed on when it is there; joined: only the end waits for both."""
     halves = [rank.output[:1], rank.output[1:]]
@@ -125,11 +125,11 @@ def halves_bcast(rank: _simulator.Rank, *, joined: bool = True, apart: bool = Tr
         for tag, half in enumerate(halves):
             rank.isend(1, half, tag)
         return
-    start = rank.here()
+    start = rank.current_vertex()
     for tag, half in enumerate(halves):
-        rank.at(start)
+        rank.continue_at(start)
         received = rank.irecv(rank.id - 1, half, tag)
-        rank.at(rank.when([received]) if apart else rank.here())
+        rank.continue_at(rank.vertex_after([received]) if apart else rank.current_vertex())
         if rank.id + 1 < rank.p:
             rank.isend(rank.id + 1, half, tag)
     if joined:
@@ -137,38 +137,39 @@ def halves_bcast(rank: _simulator.Rank, *, joined: bool = True, apart: bool = Tr
         rank.copy(rank.scratch(rank.count), rank.output)
 
 
-def test_branches_of_a_task_graph_that_touch_different_data_are_right() -> None:
+def test_branches_with_different_data_are_correct() -> None:
     assert checked("bcast", lambda rank: halves_bcast(rank, joined=False)) == ""
 
 
-def test_a_branch_that_does_not_wait_is_found() -> None:
+def test_branch_without_wait_is_reported() -> None:
     assert checked("bcast", lambda rank: halves_bcast(rank, joined=False, apart=False)) == (
-        "rank 1: a send to rank 2 touches element 0 of its output while a receive from rank 0 still writes it"
+        "rank 1: a send to rank 2 accesses element 0 of its output"
+        " while a receive from rank 0 still writes it"
     )
 
 
-def test_branches_that_write_the_same_data_are_found() -> None:
+def test_branches_that_write_the_same_data_are_reported() -> None:
     def write(rank: _simulator.Rank, one_after_the_other: bool) -> None:
         if rank.id != 0:
             rank.send(0, rank.input)
             return
         rank.copy(rank.output, rank.input)
-        start = last = rank.here()
+        start = last = rank.current_vertex()
         for peer in range(1, rank.p):
-            rank.at(start)
+            rank.continue_at(start)
             arrived = rank.scratch(rank.count)
             received = rank.irecv(peer, arrived)
-            last = rank.when([received], [last] if one_after_the_other else [])
-            rank.at(last)
+            last = rank.vertex_after([received], [last] if one_after_the_other else [])
+            rank.continue_at(last)
             rank.reduce(rank.output, arrived, other_first=False)
 
     assert checked("reduce", lambda rank: write(rank, True), commutative=False) == ""
     assert checked("reduce", lambda rank: write(rank, False)) == (
-        "rank 0: a reduction and a reduction touch element 0 of its output in an order that is left open"
+        "rank 0: a reduction and a reduction access element 0 of its output in an undefined order"
     )
 
 
-def test_messages_that_branches_post_in_any_order_are_found() -> None:
+def test_messages_with_undefined_order_are_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         halves = [rank.output[:1], rank.output[1:2]]
         if rank.id == 0:
@@ -177,7 +178,7 @@ def test_messages_that_branches_post_in_any_order_are_found() -> None:
             return
         gates = [rank.irecv(0, [], 1 + k) for k in range(2)]
         for half, gate in zip(halves, gates, strict=True):
-            rank.at(rank.when([gate]))
+            rank.continue_at(rank.vertex_after([gate]))
             rank.irecv(0, half)
 
     def whole(rank: _simulator.Rank) -> None:
@@ -187,12 +188,12 @@ def test_messages_that_branches_post_in_any_order_are_found() -> None:
         write(rank)
 
     assert checked("bcast", whole, 2, count=2) == (
-        "rank 1: a receive from rank 0 is posted twice in an order that is left open"
+        "rank 1: a receive from rank 0 is posted twice in an undefined order"
     )
 
 
 def waitany_reduce(rank: _simulator.Rank, *, pops: int | None = None, first: bool = False) -> None:
-    """The root combines what comes, as it comes."""
+    """The root combines data in order of arrival."""
     if rank.id != 0:
         rank.send(0, rank.input)
         return
@@ -201,7 +202,7 @@ def waitany_reduce(rank: _simulator.Rank, *, pops: int | None = None, first: boo
     arrived = []
     for peer in range(1, rank.p):
         arrived.append(rank.scratch(rank.count))
-        rank.tell(queue, rank.irecv(peer, arrived[-1]))
+        rank.enqueue(queue, rank.irecv(peer, arrived[-1]))
     for k in range(rank.p - 1 if pops is None else pops):
         if not first:
             rank.pop(queue)
@@ -210,26 +211,26 @@ def waitany_reduce(rank: _simulator.Rank, *, pops: int | None = None, first: boo
             rank.pop(queue)
 
 
-def test_what_comes_first_is_combined_first() -> None:
+def test_completion_queue_combines_in_order_of_arrival() -> None:
     assert checked("reduce", waitany_reduce, 6) == ""
 
 
-def test_what_comes_in_any_order_is_not_in_rank_order() -> None:
+def test_order_of_arrival_is_not_rank_order() -> None:
     assert checked("reduce", waitany_reduce, 6, commutative=False).endswith("which is not rank order")
     assert checked("reduce", waitany_reduce, 2, commutative=False) == ""
 
 
-def test_what_has_not_come_is_not_combined() -> None:
+def test_data_is_not_combined_before_it_arrives() -> None:
     assert "while a receive from rank" in checked("reduce", lambda rank: waitany_reduce(rank, first=True), 4)
 
 
-def test_a_queue_is_popped_as_often_as_it_is_told() -> None:
+def test_queue_has_as_many_pops_as_requests() -> None:
     assert checked("reduce", lambda rank: waitany_reduce(rank, pops=2), 4) == (
-        "rank 0: completion queue 0 is told of 3 messages and popped 2 times"
+        "rank 0: completion queue 0 gets 3 requests and is popped 2 times"
     )
 
 
-def test_only_the_last_pop_says_that_a_certain_message_is_there() -> None:
+def test_only_the_last_pop_guarantees_a_given_message() -> None:
     def write(rank: _simulator.Rank, after: int) -> None:
         """Rank 0 passes the first message on after so many pops."""
         if rank.id == rank.p - 1:
@@ -242,7 +243,7 @@ def test_only_the_last_pop_says_that_a_certain_message_is_there() -> None:
         rank.copy(block(rank.output, rank, 0), rank.input)
         queue = rank.completion_queue()
         for peer in range(1, rank.p):
-            rank.tell(queue, rank.irecv(peer, block(rank.output, rank, peer)))
+            rank.enqueue(queue, rank.irecv(peer, block(rank.output, rank, peer)))
         for k in range(1, rank.p):
             rank.pop(queue)
             if k == after:

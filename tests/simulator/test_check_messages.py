@@ -1,4 +1,4 @@
-"""Messages that don't meet, deadlocks, and pieces outside of their buffers are found."""
+"""The checker reports unmatched messages, deadlocks, and pieces outside of their buffers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from offbeat import _simulator
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 @pytest.mark.parametrize("p", [1, 2, 5, 8, 65, 130])
-def test_right_programs_pass(p: int, count: int) -> None:
+def test_correct_programs_pass(p: int, count: int) -> None:
     assert checked("alltoall", pairwise_alltoall, p, count=count) == ""
     assert checked("allgather", posted_allgather, p, count=count) == ""
     assert checked("barrier", dissemination_barrier, p, count=0) == ""
@@ -27,7 +27,7 @@ def test_right_programs_pass(p: int, count: int) -> None:
         assert checked("reduce", flat_reduce, p, root=root, count=count, commutative=False) == ""
 
 
-def test_a_send_that_nobody_receives_is_named() -> None:
+def test_unmatched_send_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         flat_bcast(rank)
         if rank.id == 2:
@@ -36,7 +36,7 @@ def test_a_send_that_nobody_receives_is_named() -> None:
     assert checked("bcast", write) == "rank 2 sends rank 3 a message with tag 7 that is never received"
 
 
-def test_a_receive_that_nobody_sends_is_named() -> None:
+def test_unmatched_receive_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         flat_bcast(rank)
         if rank.id == 2:
@@ -45,7 +45,7 @@ def test_a_receive_that_nobody_sends_is_named() -> None:
     assert checked("bcast", write) == "rank 2 receives a message with tag 0 from rank 1 that is never sent"
 
 
-def test_another_tag_is_another_message() -> None:
+def test_tags_must_match() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             rank.send(1, rank.output, tag=1)
@@ -55,7 +55,7 @@ def test_another_tag_is_another_message() -> None:
     assert "rank 0 sends rank 1 a message with tag 1" in checked("bcast", write, 2)
 
 
-def test_messages_of_the_same_tag_meet_in_the_order_of_posting() -> None:
+def test_messages_with_the_same_tag_match_in_posting_order() -> None:
     def write(rank: _simulator.Rank) -> None:
         halves = [rank.output[:1], rank.output[1:]]
         if rank.id == 0:
@@ -90,7 +90,7 @@ def test_both_ends_of_a_message_have_the_same_length() -> None:
     assert checked("bcast", write, 2) == "rank 0 sends 2 elements to rank 1, which receives 3 (tag 0)"
 
 
-def test_ranks_that_receive_before_they_send_are_in_deadlock() -> None:
+def test_receiving_before_sending_deadlocks() -> None:
     def write(rank: _simulator.Rank) -> None:
         rank.copy(block(rank.output, rank, rank.id), rank.input)
         rank.recv(1 - rank.id, block(rank.output, rank, 1 - rank.id))
@@ -102,7 +102,7 @@ def test_ranks_that_receive_before_they_send_are_in_deadlock() -> None:
     )
 
 
-def test_ranks_that_count_on_eager_sends_are_in_deadlock() -> None:
+def test_relying_on_eager_sends_deadlocks() -> None:
     def write(rank: _simulator.Rank) -> None:
         following, before = (rank.id + 1) % rank.p, (rank.id - 1) % rank.p
         rank.send(following, [], tag=1)
@@ -113,7 +113,7 @@ def test_ranks_that_count_on_eager_sends_are_in_deadlock() -> None:
     assert sentence.endswith("which waits for rank 0 (where a send waits for its receive)")
 
 
-def test_a_ring_of_sends_with_one_rank_the_other_way_round_is_none() -> None:
+def test_ring_with_one_rank_in_opposite_order_does_not_deadlock() -> None:
     def write(rank: _simulator.Rank) -> None:
         following, before = (rank.id + 1) % rank.p, (rank.id - 1) % rank.p
         if rank.id == 0:
@@ -128,7 +128,7 @@ def test_a_ring_of_sends_with_one_rank_the_other_way_round_is_none() -> None:
     assert "can leave the barrier before" in sentence  # one lap is not enough
 
 
-def test_a_deadlock_of_some_ranks_is_told_by_those_in_the_circle() -> None:
+def test_deadlock_report_names_the_cycle() -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             rank.recv(1, [])
@@ -148,15 +148,15 @@ def test_a_deadlock_of_some_ranks_is_told_by_those_in_the_circle() -> None:
 @pytest.mark.parametrize(
     ("offset", "length", "element"), [(2, 2, "element 3"), (-1, 2, "element -1"), (7, 1, "element 7")]
 )
-def test_a_piece_outside_of_its_buffer_is_named(offset: int, length: int, element: str) -> None:
+def test_piece_outside_of_its_buffer_is_reported(offset: int, length: int, element: str) -> None:
     def write(rank: _simulator.Rank) -> None:
         flat_bcast(rank)
         rank.copy(rank.scratch(length), rank.output.part(offset, length))
 
-    assert checked("bcast", write) == f"rank 0: a copy touches {element} of its output, which has 3 elements"
+    assert checked("bcast", write) == f"rank 0: a copy accesses {element} of its output, which has 3 elements"
 
 
-def test_nobody_writes_into_an_input() -> None:
+def test_writing_into_an_input_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         pairwise_alltoall(rank)
         rank.copy(rank.input[1:2], rank.output[1:2])
@@ -164,14 +164,14 @@ def test_nobody_writes_into_an_input() -> None:
     assert checked("alltoall", write) == "rank 0: a copy writes into element 1 of its input"
 
 
-def test_a_barrier_lets_nobody_go_before_everybody_came() -> None:
+def test_barrier_exit_depends_on_every_arrival() -> None:
     def write(rank: _simulator.Rank) -> None:
         rank.sendrecv((rank.id + 1) % rank.p, [], (rank.id - 1) % rank.p, [])
 
     assert checked("barrier", write, 3, count=0) == "rank 0 can leave the barrier before rank 1 arrives"
 
 
-def test_a_plain_send_brings_no_news_and_a_synchronous_one_does() -> None:
+def test_only_a_synchronous_send_depends_on_its_receiver() -> None:
     def gathered(rank: _simulator.Rank, synchronous: bool) -> None:
         if rank.id == 0:
             rank.recv(1, [])
@@ -196,7 +196,7 @@ def test_messages_are_listed_by_depth() -> None:
     assert drawn["depth"].tolist() == [1, 2, 3]
 
 
-def test_messages_of_programs_that_stand_still_are_refused() -> None:
+def test_messages_of_deadlocked_programs_are_refused() -> None:
     def write(rank: _simulator.Rank) -> None:
         rank.recv(1 - rank.id, [])
         rank.send(1 - rank.id, [])

@@ -1,4 +1,4 @@
-"""Algorithms written in Python: pieces, and mistakes that are told while they are written."""
+"""Algorithms written in Python: pieces, and errors that are reported while programs are written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_piece_is_sliced_like_a_list() -> None:
 
 
 @pytest.mark.parametrize("wanted", [slice(0, 11), slice(-11, None), slice(7, 3)])
-def test_a_piece_has_no_elements_outside_of_itself(wanted: slice) -> None:
+def test_slices_beyond_a_piece_are_errors(wanted: slice) -> None:
     with pytest.raises(IndexError, match="of a piece of 10"):
         spans(lambda span: span[wanted])
 
@@ -41,16 +41,16 @@ def test_a_piece_has_no_gaps() -> None:
     [
         (lambda rank: rank.send(4, rank.input), "rank 0: a message to a rank that does not exist"),
         (lambda rank: rank.copy(rank.output, rank.input[:1]), "rank 0: a local operation on pieces of diff"),
-        (lambda rank: rank.when([]), "rank 0: a joint that waits for nothing"),
+        (lambda rank: rank.vertex_after([]), "rank 0: a vertex that waits for nothing"),
         (lambda rank: rank.node(9), "rank 0: there is no rank 9"),
     ],
 )
-def test_a_mistake_names_the_rank(action: object, words: str) -> None:
+def test_error_message_names_the_rank(action: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         checked("allreduce", action)  # type: ignore[arg-type]
 
 
-def test_an_exception_of_the_program_comes_through() -> None:
+def test_exception_of_the_program_is_passed_on() -> None:
     def write(rank: _simulator.Rank) -> None:
         raise KeyError(rank.id)
 
@@ -58,7 +58,7 @@ def test_an_exception_of_the_program_comes_through() -> None:
         checked("allreduce", write)
 
 
-def test_a_rank_is_of_no_use_when_its_program_is_finished() -> None:
+def test_rank_is_invalid_after_its_program_is_finished() -> None:
     kept: list[_simulator.Rank] = []
     _simulator.Programs("barrier", kept.append, 1)
     with pytest.raises(ValueError, match="finished"):
@@ -76,7 +76,7 @@ def test_a_rank_is_of_no_use_when_its_program_is_finished() -> None:
         ({"p": 2, "node_of_rank": [0, -1]}, "there is no node -1"),
     ],
 )
-def test_calls_that_make_no_sense_are_refused(options: dict[str, int], words: str) -> None:
+def test_invalid_calls_are_refused(options: dict[str, int], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         _simulator.Programs("reduce", flat_reduce, **options)
     with pytest.raises(ValueError, match=words):

@@ -1,4 +1,4 @@
-"""Many calls at once: which they are, what is counted, and that promises are kept."""
+"""Ranges of calls: which calls they contain, how they are counted, and that guarantees are checked."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_calls_that_are_right_but_for_the_order_are_counted_apart() -> None:
     assert (found["proved"], found["commutative_only"], found["findings"]) == (1, 1, [])
 
 
-def test_an_order_that_is_promised_must_be_kept() -> None:
+def test_guaranteed_order_is_checked() -> None:
     found = _simulator.check_written(
         "reduce", sum_of_what_comes, [4], [0], commutative=[True, False], ordered=True
     )
@@ -85,7 +85,7 @@ def test_a_program_that_is_wrong_is_not_excused_by_its_order() -> None:
     assert (found["commutative_only"], len(found["findings"])) == (0, 2)
 
 
-def test_programs_that_promise_to_scale_do() -> None:
+def test_scaling_programs_pass() -> None:
     found = _simulator.check_written("bcast", flat_bcast, [4], [0], [0, 1, 2, 50], scales=True)
     assert (found["proved"], found["findings"]) == (4, [])
 
@@ -132,13 +132,13 @@ def more_for_many(rank: _simulator.Rank) -> None:
     ("write", "words"),
     [
         (halves, "a send to rank 1 has 0 elements for 1 element and 5 for 10"),
-        (only_large_waits, "waits otherwise for 1 element than for 10"),
+        (only_large_waits, "waits differently for 1 element than for 10"),
         (from_behind, "piece 0 begins at element 99 of its scratch buffer 0 for 1 element and at element 90"),
         (tagged, "operation 0 is a send to rank 1 with tag 1 for 1 element and a send to rank 1 with tag 10"),
         (more_for_many, "has 1 operations for 1 element and 2 for 10"),
     ],
 )
-def test_programs_that_promise_to_scale_and_do_not_are_found(write: object, words: str) -> None:
+def test_programs_that_do_not_scale_are_reported(write: object, words: str) -> None:
     asked = ("bcast", write, [2], [0], [10])
     assert _simulator.check_written(*asked)["proved"] == 1  # type: ignore[arg-type]
     (finding,) = _simulator.check_written(*asked, scales=True)["findings"]  # type: ignore[arg-type,misc]

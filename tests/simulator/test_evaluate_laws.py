@@ -1,4 +1,4 @@
-"""What holds for every algorithm on every machine."""
+"""Properties of every algorithm on every machine."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_where_no_link_is_shared_the_longest_path_is_the_answer(case: Case) -> N
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
-def test_nobody_leaves_before_the_longest_path_says(case: Case) -> None:
+def test_longest_path_is_a_lower_bound(case: Case) -> None:
     assert (case.exits("fluid") >= longest_paths(case) - ROUNDING_S).all()
 
 

@@ -1,4 +1,4 @@
-"""What one message costs, by hand."""
+"""The cost of one message, compared with manual calculations."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_header_moves_too_and_counts_for_the_steps() -> None:
     assert one_message(84, **costs) == approx([2 * LATENCY_S + 100 / BANDWIDTH] * 2)
 
 
-def test_a_flow_is_not_faster_than_it_may_be() -> None:
+def test_flow_bandwidth_limits_a_flow() -> None:
     assert one_message(1000, flow_bandwidth=BANDWIDTH / 4) == approx([transfer_s(4000)] * 2)
     assert one_message(1000, flow_bandwidth=BANDWIDTH * 4) == approx([transfer_s(1000)] * 2)
 
@@ -147,7 +147,7 @@ def test_a_synchronous_send_waits_at_any_size(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_nobody_waited_for_is_waited_for_at_the_exit(engine: str) -> None:
+def test_exit_waits_for_open_requests(engine: str) -> None:
     def write(rank: _simulator.Rank) -> None:
         if rank.id == 0:
             rank.isend(1, rank.scratch(5000))

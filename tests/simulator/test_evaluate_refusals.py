@@ -1,4 +1,4 @@
-"""What cannot be evaluated is told in a sentence."""
+"""Calls that cannot be evaluated are refused with a sentence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def send_first(rank: _simulator.Rank) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_ranks_that_wait_for_each_other_are_told(engine: str) -> None:
+def test_deadlock_is_reported(engine: str) -> None:
     of = schedule(send_first, 2)
     with pytest.raises(RuntimeError, match="wait for each other"):
         exits(of, network([0, 1]), engine=engine)
@@ -71,8 +71,8 @@ def test_one_rank_that_does_nothing_leaves_when_it_arrives(engine: str) -> None:
     assert exits(idle, network([0]), [0.25], engine) == approx([0.25])
 
 
-def test_a_network_has_a_place_for_every_rank() -> None:
-    with pytest.raises(ValueError, match="the network has no place for some rank"):
+def test_network_needs_a_node_for_every_rank() -> None:
+    with pytest.raises(ValueError, match="the network has no node for some rank"):
         exits(schedule(ring, 4), network(range(3)))
     assert exits(schedule(ring, 4), network(range(6))) == approx([LATENCY_S + 1e-8] * 4)
 
@@ -85,25 +85,25 @@ def test_networks_can_change_under_a_schedule() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [np.nan, np.inf, -1.0])
-def test_bytes_and_tolerance_are_numbers(nonsense: float) -> None:
+def test_invalid_bytes_and_tolerance_are_refused(nonsense: float) -> None:
     of, on = schedule(ring, 4), network(range(4))
     with pytest.raises(ValueError, match=r"an element has .* bytes"):
         _simulator.evaluate(of, on, np.zeros((1, 4)), nonsense)
-    with pytest.raises(ValueError, match=r"the tolerance is .*; it must be a share"):
+    with pytest.raises(ValueError, match=r"the tolerance is .*; it must be a fraction"):
         _simulator.evaluate(of, on, np.zeros((1, 4)), 1.0, "fluid", nonsense)
 
 
-def test_an_unknown_evaluation_is_told_with_those_there_are() -> None:
+def test_unknown_evaluation_is_refused() -> None:
     with pytest.raises(ValueError, match="no evaluation 'exact'; there are best, longest_path and fluid"):
         exits(schedule(ring, 4), network(range(4)), engine="exact")
 
 
-def test_messages_that_nobody_receives_are_told() -> None:
+def test_unmatched_messages_are_refused() -> None:
     with pytest.raises(RuntimeError, match="1 sends, but 0 receives"):
         schedule(lambda rank: send(rank, 1, 1) if rank.id == 0 else None, 2)
 
 
-def test_a_message_of_two_lengths_is_told() -> None:
+def test_message_with_two_lengths_is_refused() -> None:
     def write(rank: _simulator.Rank) -> None:
         send(rank, 1, 1) if rank.id == 0 else rank.recv(0, rank.scratch(2))
 

@@ -1,4 +1,4 @@
-"""Flows that share links: by hand, and against progressive filling in its plainest form."""
+"""Flows that share links, compared with manual calculations and with a simple progressive filling."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_two_flows_into_one_down_link_get_half_each() -> None:
     assert ends == approx([LATENCY_S + 2000 / BANDWIDTH] * 2)
 
 
-def test_what_one_leaves_the_other_takes() -> None:
-    """The short one has half a link for 2000 ns; then the long one goes on alone."""
+def test_remaining_bandwidth_goes_to_the_other_flow() -> None:
+    """The short message has half a link for 2000 ns; then the long one has the link alone."""
     ends = flow_ends([(0, 1, 1000), (0, 2, 3000)], switch(3))
     assert ends == approx([LATENCY_S + 2000 / BANDWIDTH, LATENCY_S + 4000 / BANDWIDTH])
 
 
-def test_who_comes_later_shares_from_then_on() -> None:
-    """Alone for 10 µs, then half a link each until the first one is through."""
+def test_later_flow_shares_from_its_start() -> None:
+    """Alone for 10 µs, then half a link each until the first one ends."""
     ends = flow_ends([(0, 1, 20_000), (0, 2, 20_000)], switch(3), [0, 1e-5])
     assert ends == approx([LATENCY_S + 3e-5, LATENCY_S + 4e-5])
 
@@ -40,13 +40,13 @@ def test_flows_in_opposite_directions_share_nothing_without_cross_traffic() -> N
     assert ends == approx([LATENCY_S + 1000 / BANDWIDTH] * 2)
 
 
-def test_a_flow_takes_five_percent_of_its_way_back() -> None:
+def test_flow_takes_five_percent_of_the_reverse_direction() -> None:
     """r + 0.05 r fills each link."""
     ends = flow_ends([(0, 1, 10_500), (1, 0, 10_500)], switch(2, 0.05))
     assert ends == approx([LATENCY_S + 1.05 * 10_500 / BANDWIDTH] * 2)
 
 
-def test_a_flow_alone_is_not_slowed_by_its_way_back() -> None:
+def test_single_flow_is_not_slowed_by_its_reverse_traffic() -> None:
     assert flow_ends([(0, 1, 1000)], switch(2, 0.05)) == approx([LATENCY_S + 1000 / BANDWIDTH])
 
 
@@ -56,7 +56,7 @@ def test_bandwidth_that_one_flow_cannot_use_goes_to_the_others() -> None:
     assert flow_ends(messages, switch(5)) == approx([LATENCY_S + 3000 / BANDWIDTH] * 4)
 
 
-def test_flows_that_may_not_be_faster_do_not_disturb_each_other() -> None:
+def test_flows_below_capacity_do_not_slow_each_other() -> None:
     ends = flow_ends([(0, 1, 1000), (0, 2, 1000)], switch(3), flow_bandwidth=BANDWIDTH / 2)
     assert ends == approx([LATENCY_S + 2000 / BANDWIDTH] * 2)
     ends = flow_ends([(0, 1, 1000), (0, 2, 1000)], switch(3), flow_bandwidth=0.8 * BANDWIDTH)
@@ -70,7 +70,7 @@ def test_a_short_message_overtakes_a_long_one_of_the_same_nodes() -> None:
         assert ends[1] == approx(1e-5 + LATENCY_S + 1000 / min(most, BANDWIDTH / 2))
 
 
-def test_sharing_is_seen_by_best_and_not_by_the_longest_path() -> None:
+def test_best_detects_sharing_and_longest_path_ignores_it() -> None:
     of, nodes = flows([(0, 1, 1000), (0, 2, 1000)])
     on = network(nodes)
     assert exits(of, on, engine="longest_path") == approx([LATENCY_S + 1000 / BANDWIDTH] * 4)
@@ -79,7 +79,7 @@ def test_sharing_is_seen_by_best_and_not_by_the_longest_path() -> None:
     assert _simulator.evaluate(of, on, one_after_the_other, 1.0)[1] == ["longest_path", "fluid"]
 
 
-def test_ways_back_alone_can_fill_a_link() -> None:
+def test_reverse_traffic_can_fill_a_link() -> None:
     """Both come back over the cable from the third leaf to the first spine, which neither passes forward:
     60% of it each."""
     tree = _simulator.fat_tree(6, [(2, 1, 1, (4e9, 1e-7)), (3, 2, 1, (1e9, 1e-7))], 0.6)
@@ -89,7 +89,7 @@ def test_ways_back_alone_can_fill_a_link() -> None:
     assert answer == approx([4e-7 + 1.2 * 6000 / 1e9] * 4)
 
 
-def test_a_flow_is_slowed_by_one_that_already_comes_back_over_its_link() -> None:
+def test_flow_is_slowed_by_reverse_traffic_on_its_link() -> None:
     """Only the cable from the third leaf to the first spine is shared: by 1 and 0.6 of two equal rates."""
     tree = _simulator.fat_tree(6, [(2, 1, 1, (4e9, 1e-7)), (3, 2, 1, (1e9, 1e-7))], 0.6)
     of, nodes = flows([(0, 4, 6000), (5, 2, 6000)])

@@ -1,4 +1,4 @@
-"""What ranks do themselves: overheads of posts, reductions, copies, and who comes first, by hand."""
+"""Local work of ranks, and completion queues, compared with manual calculations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def both(
     nodes: list[int] | None = None,
     **costs: float,
 ) -> list[float]:
-    """Exits of a program with its local work, which both evaluations agree on."""
+    """Exits of a program with local work, which are the same in both evaluations."""
     on = network(nodes or list(range(p)), **costs)
     found = [exits(schedule(write, p, local_work=True), on, arrivals_s, engine) for engine in ENGINES]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
@@ -109,7 +109,7 @@ def test_a_reduction_between_two_posts_delays_the_second_one_only() -> None:
     assert answer == approx([1e-5 + KILOBYTE_S, KILOBYTE_S, 1e-5 + KILOBYTE_S])
 
 
-def test_local_work_costs_nothing_where_it_was_left_out() -> None:
+def test_schedule_without_local_work_has_no_local_cost() -> None:
     def write(rank: _simulator.Rank) -> None:
         rank.reduce(rank.scratch(1000), rank.scratch(1000), other_first=True)
 
@@ -126,15 +126,15 @@ def test_an_element_of_eight_bytes_is_reduced_for_eight_times_as_long() -> None:
     assert _simulator.evaluate(of, on, np.ones((1, 1)), 8.0)[0][0] == approx([1 + 8e-6])
 
 
-def test_one_rank_does_one_thing_at_a_time() -> None:
+def test_local_operations_of_a_rank_are_sequential() -> None:
     """Two branches that are ready together: their reductions follow each other."""
 
     def write(rank: _simulator.Rank) -> None:
         if rank.id < 2:
             return send(rank, 2, 1000)
-        arrived = [rank.when([rank.irecv(source, rank.scratch(1000))]) for source in range(2)]
-        for joint in arrived:
-            rank.at(joint)
+        received = [rank.vertex_after([rank.irecv(source, rank.scratch(1000))]) for source in range(2)]
+        for vertex in received:
+            rank.continue_at(vertex)
             rank.reduce(rank.scratch(1000), rank.scratch(1000), other_first=True)
         return None
 
@@ -147,7 +147,7 @@ def test_one_rank_does_one_thing_at_a_time() -> None:
 
 
 def first_come_first_served(rank: _simulator.Rank) -> None:
-    """Rank 0 passes 1,000 bytes on to rank 3 as soon as it has those of either rank 1 or rank 2."""
+    """Rank 0 forwards 1,000 bytes to rank 3 for each message of rank 1 or rank 2, in order of arrival."""
     if rank.id in (1, 2):
         return send(rank, 0, 1000)
     if rank.id == 3:
@@ -156,7 +156,7 @@ def first_come_first_served(rank: _simulator.Rank) -> None:
         return None
     queue = rank.completion_queue()
     for source in (1, 2):
-        rank.tell(queue, rank.irecv(source, rank.scratch(1000)))
+        rank.enqueue(queue, rank.irecv(source, rank.scratch(1000)))
     for _ in range(2):
         rank.pop(queue)
         send(rank, 3, 1000)
@@ -164,7 +164,7 @@ def first_come_first_served(rank: _simulator.Rank) -> None:
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_who_comes_first_is_served_first(order: tuple[int, int]) -> None:
+def test_first_arrival_is_forwarded_first(order: tuple[int, int]) -> None:
     arrivals = np.zeros(4)
     first, second = order
     arrivals[second] = 1e-3
@@ -174,8 +174,8 @@ def test_who_comes_first_is_served_first(order: tuple[int, int]) -> None:
     assert answer[[0, 3]] == approx([1e-3 + 2 * KILOBYTE_S] * 2)
 
 
-def test_a_second_completion_waits_for_the_first_pop_to_be_through() -> None:
-    """Both come at once, over one down link; then one is passed on after the other."""
+def test_second_completion_waits_for_the_first_pop() -> None:
+    """Both arrive together over one down link; then they are forwarded one after the other."""
     answer = exits(schedule(first_come_first_served, 4), network(range(4)))
     both_came_s = LATENCY_S + 2000 / BANDWIDTH
     assert answer == approx(
@@ -192,7 +192,7 @@ def test_completion_queues_have_no_longest_path() -> None:
 
 @st.composite
 def chains(draw: st.DrawFn) -> tuple[Write, int]:
-    """Rounds in which every rank works, then exchanges with others by one of some ways, in step."""
+    """Rounds in which every rank does local work, then exchanges messages in one of several ways."""
     p = draw(st.integers(2, 6))
     rounds = draw(
         st.lists(
@@ -235,7 +235,7 @@ def chains(draw: st.DrawFn) -> tuple[Write, int]:
 def test_both_evaluations_agree_on_ranks_that_are_busy(
     chain: tuple[Write, int], send_s: float, receive_s: float, eager: float, data: st.DataObject
 ) -> None:
-    """On one node, where nothing is shared."""
+    """On one node, without contention."""
     write, p = chain
     costs = {"send_overhead_s": send_s, "receive_overhead_s": receive_s, "eager_below_bytes": eager}
     costs |= {"reduce_s_per_byte": 1e-9, "copy_s_per_byte": 2e-9, "detached_below_bytes": 65536.0}

@@ -1,11 +1,11 @@
-"""Gathers and scatters move every block once, by the messages of the libraries they are named after."""
+"""Gather and scatter algorithms are correct, and send the messages of the libraries they are named after."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import pytest
-from drawn import exits, sent
+from algorithm_messages import exits, sent
 
 from offbeat import _simulator
 
@@ -31,9 +31,7 @@ RECORDED = [
 
 @pytest.mark.parametrize(("collective", "family", "name"), ALGORITHMS)
 @pytest.mark.parametrize("ranks_per_node", [0, 1, 4])
-def test_every_block_comes_where_it_belongs(
-    collective: str, family: str, name: str, ranks_per_node: int
-) -> None:
+def test_gather_and_scatter_are_correct(collective: str, family: str, name: str, ranks_per_node: int) -> None:
     found = _simulator.check_range(
         collective, family, name, p=P, counts=[0, 1, 3], ranks_per_node=ranks_per_node
     )
@@ -42,7 +40,7 @@ def test_every_block_comes_where_it_belongs(
 
 
 @pytest.mark.parametrize(("collective", "family", "name"), ALGORITHMS)
-def test_ranks_may_be_dealt_out_to_nodes_in_turn(collective: str, family: str, name: str) -> None:
+def test_round_robin_placement_is_correct(collective: str, family: str, name: str) -> None:
     for root in range(10):
         nodes = [rank % 3 for rank in range(10)]
         assert _simulator.check(collective, family, name, p=10, root=root, count=2, node_of_rank=nodes) == ""
@@ -50,13 +48,13 @@ def test_ranks_may_be_dealt_out_to_nodes_in_turn(collective: str, family: str, n
 
 @pytest.mark.parametrize("k", [3, 4, 40])
 @pytest.mark.parametrize("collective", ["gather", "scatter"])
-def test_any_k_gives_the_same_result(collective: str, k: int) -> None:
+def test_task_tree_is_correct_for_any_k(collective: str, k: int) -> None:
     found = _simulator.check_range(collective, "mpich", "nb(tsp_tree)", {"k": k}, p=P, counts=[2])
     assert found["findings"] == []
 
 
 @pytest.mark.parametrize(("what", "recorded"), RECORDED, ids=[" ".join(what[:3]) for what, _ in RECORDED])
-def test_messages_are_those_that_the_library_was_seen_to_send(
+def test_messages_equal_those_observed_in_the_library(
     what: tuple[str, str, str, dict[str, int]], recorded: dict[int, str]
 ) -> None:
     collective, family, name, parameters = what
@@ -76,7 +74,7 @@ def test_open_mpi_serves_the_largest_subtree_first_and_simgrid_the_smallest() ->
     assert largest_first[1] == pytest.approx((5 + 3 + 2) * 1e-6)
 
 
-def test_a_synchronised_gather_goes_through_the_ranks_in_turn() -> None:
+def test_linear_sync_gathers_one_rank_after_the_other() -> None:
     late = [0.0, 1e-3, 0.0, 0.0]
     times = exits("gather", "openmpi", "linear_sync", late)
     assert times[3] > 1e-3
@@ -84,13 +82,13 @@ def test_a_synchronised_gather_goes_through_the_ranks_in_turn() -> None:
 
 
 @pytest.mark.parametrize("requests", [0, 1, 2, 3])
-def test_every_so_many_sends_the_root_waits(requests: int) -> None:
+def test_root_blocks_on_every_nth_send(requests: int) -> None:
     late = [0.0, 0.0, 1e-3, 0.0, 0.0, 0.0]
     times = exits("scatter", "openmpi", "linear_nb", late, parameters={"requests": requests})
     assert (times[5] > 1e-3) == (requests == 2)
 
 
-def test_blocks_of_a_node_cross_to_the_roots_node_together() -> None:
+def test_blocks_of_a_node_travel_in_one_message() -> None:
     nodes = [rank // 3 for rank in range(9)]
     gathered = sent("gather", "simgrid", "mvapich2_two_level", 9, root=4, count=2, node_of_rank=nodes)
     assert [message for message in gathered if message[2] > 4] == [(0, 3, 6), (6, 3, 6), (3, 4, 18)]

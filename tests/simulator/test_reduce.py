@@ -1,4 +1,4 @@
-"""Reduce algorithms send what the libraries they are named after send, and combine everything once."""
+"""Reduce algorithms are correct, and send the messages of the libraries they are named after."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMBINE_IN_ORDER = [
     ("simgrid", "ompi_in_order_binary"),
     ("simgrid", "rab"),
 ]
-"""The algorithms that may be used where the operation doesn't commute."""
+"""The algorithms that are correct if the operation does not commute."""
 
 
 def sent(family: str, name: str, p: int, **how: object) -> list[tuple[int, int, int]]:
@@ -82,7 +82,7 @@ def test_contributions_are_combined_in_rank_order(family: str, name: str) -> Non
         ("in_order_binary", {"segment": 8, "requests": 2}),
     ],
 )
-def test_segments_and_limits_change_no_result(name: str, parameters: dict[str, int]) -> None:
+def test_reduce_is_correct_with_segments_and_limits(name: str, parameters: dict[str, int]) -> None:
     found = _simulator.check_range(
         "reduce", "openmpi", name, parameters, p=range(1, 17), counts=[1, 5, 17], element_bytes=4
     )
@@ -92,7 +92,7 @@ def test_segments_and_limits_change_no_result(name: str, parameters: dict[str, i
 @pytest.mark.parametrize("tree_type", [0, 1, 2])
 @pytest.mark.parametrize("buffer_per_child", [0, 1])
 @pytest.mark.parametrize("chunk_size", [0, 12])
-def test_mpichs_task_trees_are_right(tree_type: int, buffer_per_child: int, chunk_size: int) -> None:
+def test_mpich_task_trees_are_correct(tree_type: int, buffer_per_child: int, chunk_size: int) -> None:
     for k in (2, 3, 5):
         parameters = {
             "tree_type": tree_type,
@@ -208,14 +208,14 @@ def test_a_leaf_with_few_open_sends_waits_for_its_parent(network: _simulator.Net
 
 @pytest.fixture
 def network() -> _simulator.Network:
-    """Two ranks on a node, 1 µs apart; small sends don't wait."""
+    """Two ranks on a node, 1 µs apart; small sends do not wait."""
     switch = _simulator.single_switch(1, (1e9, 1e-6), 0.0)
     nodes = np.zeros(2, dtype=np.int32)
     return _simulator.Network(switch, nodes, inside_latency_s=1e-6, inside_bandwidth=1e9)
 
 
 @pytest.mark.parametrize("count", [1, 7])
-def test_with_fewer_elements_than_ranks_rabenseifner_gives_way(count: int) -> None:
+def test_rabenseifner_falls_back_with_few_elements(count: int) -> None:
     assert sent("openmpi", "rabenseifner", 9, root=2, count=count) == sent(
         "openmpi", "linear", 9, root=2, count=count
     )
@@ -224,7 +224,7 @@ def test_with_fewer_elements_than_ranks_rabenseifner_gives_way(count: int) -> No
     )
 
 
-def test_halves_are_cut_as_the_library_cuts_them() -> None:
+def test_halves_equal_the_librarys() -> None:
     def first_half(family: str, name: str) -> int:
         return lengths(sent(family, name, 4, count=7), 0, 1)[0]
 
@@ -260,7 +260,7 @@ def test_simgrids_chains_are_half_as_many_as_ranks() -> None:
     assert {source for source, target in messages if target == 0} == {1, 3, 5, 7}
 
 
-def test_what_remains_of_ntsl_goes_straight_to_the_root() -> None:
+def test_remainder_of_ntsl_goes_directly_to_the_root() -> None:
     messages = sent("simgrid", "NTSL", 4, root=1, count=2 * 8192 + 100)
     assert lengths(messages, 0, 3) == lengths(messages, 3, 2) == [8192, 8192]
     assert lengths(messages, 2, 1) == [8192, 8192, 100]
@@ -286,7 +286,7 @@ def test_two_levels_meet_at_the_leaders() -> None:
     assert (4, 5) in messages
 
 
-def test_mpichs_root_node_comes_last_and_needs_no_further_message() -> None:
+def test_mpich_reduces_the_roots_node_last() -> None:
     drawn = _simulator.messages("reduce", "mpich", "smp", p=12, root=5, node_of_rank=NODES)
     listed = list(zip(drawn["source"].tolist(), drawn["target"].tolist(), strict=True))
     between = [edge for edge in listed if NODES[edge[0]] != NODES[edge[1]]]
@@ -297,7 +297,7 @@ def test_mpichs_root_node_comes_last_and_needs_no_further_message() -> None:
     assert len(listed) == 11
 
 
-def test_without_nodes_of_several_ranks_mpich_forgets_about_nodes() -> None:
+def test_mpich_ignores_nodes_with_one_rank_each() -> None:
     for count in (3, 5000):
         alone = sent("mpich", "smp", 6, root=2, count=count, node_of_rank=list(range(6)))
         flat = "binomial" if count == 3 else "reduce_scatter_gather"

@@ -1,4 +1,4 @@
-"""Scan and exscan algorithms send what the libraries they are named after send, and combine in rank order."""
+"""Scan and exscan algorithms are correct, and send the messages of the libraries they are named after."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def test_doubling_exchanges_with_all_partners_that_exist(collective: str) -> Non
 
 
 @pytest.mark.parametrize("collective", ["scan", "exscan"])
-def test_simgrids_ranks_send_to_all_behind_them(collective: str) -> None:
+def test_simgrid_sends_to_all_higher_ranks(collective: str) -> None:
     expected = {(source, target) for source in range(5) for target in range(source + 1, 5)}
     assert set(sent(collective, "simgrid", "linear", 5)) == expected
 
 
-def test_mpichs_nodes_are_crossed_by_their_leaders_only() -> None:
+def test_only_mpichs_leaders_send_between_nodes() -> None:
     nodes = [0, 0, 0, 1, 1, 1, 2, 2, 2]
     for name in ("smp", "nb(sched_smp)"):
         messages = sent("scan", "mpich", name, 9, node_of_rank=nodes)
@@ -77,7 +77,7 @@ def test_mpichs_nodes_are_crossed_by_their_leaders_only() -> None:
         assert sorted(between) == sorted(doubling + handing_on)
 
 
-def test_mpich_announces_what_follows_only_where_it_blocks() -> None:
+def test_only_blocking_mpich_announces_the_sum() -> None:
     nodes = [0, 0, 1, 1]
     blocking = sent("scan", "mpich", "smp", 4, node_of_rank=nodes)
     scheduled = sent("scan", "mpich", "nb(sched_smp)", 4, node_of_rank=nodes)
@@ -85,7 +85,7 @@ def test_mpich_announces_what_follows_only_where_it_blocks() -> None:
 
 
 @pytest.mark.parametrize("nodes", [[0, 1, 0, 1], [0, 1, 2, 3]])
-def test_nodes_of_scattered_or_single_ranks_are_ignored(nodes: list[int]) -> None:
+def test_nonconsecutive_or_single_rank_nodes_are_ignored(nodes: list[int]) -> None:
     assert sent("scan", "mpich", "smp", 4, node_of_rank=nodes) == sent(
         "scan", "mpich", "recursive_doubling", 4
     )

@@ -1,9 +1,9 @@
-"""The engine smpi: a study through SimGrid, beside the same study in the simulator."""
+"""The engine smpi: a study in SimGrid, compared with the same study in the simulator."""
 
 from __future__ import annotations
 
+import local_smpi
 import pytest
-import smpi_here
 
 from offbeat.engines.open import open_engine_of
 from offbeat.engines.progress import RunProgress
@@ -63,7 +63,7 @@ def go(loaded, directory):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    smpi_here.program()
+    local_smpi.program()
     folder = tmp_path_factory.mktemp("smpi")
     loaded = study(folder)
     go(loaded, folder / "results")
@@ -89,7 +89,7 @@ def test_a_study_runs_through_simgrid_from_the_file_to_the_cases(whole):
     assert (ranks["exit_s"] >= ranks["arrival_s"]).all()
 
 
-def test_what_simgrid_implements_wrongly_or_crashes_in_is_not_measured(whole):
+def test_wrong_or_crashing_algorithms_are_not_simulated(whole):
     _, directory = whole
     found = {(one.collective, one.algorithm): one for one in read_study(directory).verdicts}
     assert found["reduce", "binomial"].status == "proved"
@@ -101,7 +101,7 @@ def test_what_simgrid_implements_wrongly_or_crashes_in_is_not_measured(whole):
     assert found["scan", "default"].status == "proved"
 
 
-def test_the_simulator_says_the_same(whole, tmp_path):
+def test_results_equal_the_simulators(whole, tmp_path):
     _, directory = whole
     go(study(tmp_path, engine="sim"), tmp_path / "results")
     theirs, ours = last_delays(directory), last_delays(tmp_path / "results")
@@ -117,13 +117,13 @@ def test_a_finished_study_is_not_simulated_again(whole):
     assert (again.measured_now, again.done) == (0, len(read_study(directory).cases))
 
 
-def test_platform_files_and_programs_are_gone_at_the_end(whole):
+def test_platform_files_and_programs_are_removed(whole):
     _, directory = whole
     assert not (directory / "scratch").exists()
 
 
-def test_a_case_that_takes_too_long_is_given_up_with_the_key_that_says_how_long(tmp_path):
-    smpi_here.program()
+def test_case_over_the_time_limit_is_abandoned_and_the_key_is_named(tmp_path):
+    local_smpi.program()
     text = TEXT.replace('"pair"', '"mvapich2_scatter_dest"').replace("ppn = [4]", "ppn = [32]")
     text = text.replace('names = ["reduce", "allreduce"]', 'names = ["bcast"]')
     go(study(tmp_path, text + "[repetitions]\nhang_after = 0.05\n"), tmp_path / "results")
@@ -132,7 +132,7 @@ def test_a_case_that_takes_too_long_is_given_up_with_the_key_that_says_how_long(
     assert any("repetitions.hang_after says how long to wait" in reason for reason in reasons)
 
 
-def test_a_crash_in_a_case_costs_that_case_alone(tmp_path, monkeypatch):
+def test_crash_affects_only_its_case(tmp_path, monkeypatch):
     from offbeat.engines.smpi_program import SimGridProcess
 
     def crash(self, call, delays_s, *, copies=False):
@@ -140,7 +140,7 @@ def test_a_crash_in_a_case_costs_that_case_alone(tmp_path, monkeypatch):
             self._driver._process.kill()
         return run_call(self, call, delays_s, copies=copies)
 
-    smpi_here.program()
+    local_smpi.program()
     run_call = SimGridProcess.run
     monkeypatch.setattr(SimGridProcess, "run", crash)
     text = ONE.replace('["binomial"]', '["binomial", "NTSL"]').replace(
@@ -168,7 +168,7 @@ def test_a_platform_that_simgrid_cannot_express_is_refused_with_its_line(tmp_pat
         open_engine_of(study(tmp_path, ONE, platform="odd.toml"), tmp_path, None)
 
 
-def test_without_simgrid_nothing_is_begun(tmp_path, monkeypatch):
+def test_study_without_simgrid_does_not_start(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "offbeat.engines.smpi.build_program", lambda: (_ for _ in ()).throw(RunFailed("none"))
     )
@@ -177,7 +177,7 @@ def test_without_simgrid_nothing_is_begun(tmp_path, monkeypatch):
 
 
 def test_simgrid_takes_each_call_of_a_replay_once(tmp_path):
-    smpi_here.program()
+    local_smpi.program()
     calls = ["0 1e-4 0 2e-4", "3e-4 0 0 0", "0 0 0 0"]
     (tmp_path / "all.replay").write_text("\n".join(calls))
     for number, call in enumerate(calls):

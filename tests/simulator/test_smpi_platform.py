@@ -1,10 +1,10 @@
-"""Platforms in SimGrid's terms: messages cost the same there, and what has no such terms is refused."""
+"""Platforms as SimGrid files: messages have the same cost, and unsupported keys are refused."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from smpi_here import oracle, placed, platform
+from local_smpi import oracle, placed, platform
 
 from offbeat.engines import smpi_platform
 from offbeat.engines.smpi_program import Call
@@ -89,13 +89,13 @@ def test_contended_calls_take_as_long_as_in_the_simulator(name, algorithm, tmp_p
         ),
     ],
 )
-def test_what_simgrid_cannot_express_is_refused_by_its_key(changes, sentence):
+def test_unsupported_keys_are_refused(changes, sentence):
     with pytest.raises(BadInput) as refused:
         smpi_platform.refuse(platform(**changes))
     assert sentence in str(refused.value)
 
 
-def test_everything_that_cannot_be_expressed_is_told_at_once():
+def test_all_unsupported_keys_are_reported_together():
     with pytest.raises(BadInput) as refused:
         smpi_platform.refuse(platform(reverse_share=0.1, messages__header=40, messages__copy_bandwidth=1e9))
     assert len(str(refused.value).splitlines()) == 3
@@ -112,7 +112,7 @@ def test_more_nodes_than_a_file_of_routes_can_have_are_refused():
         smpi_platform.xml(machine, placed(600, 600))
 
 
-def test_where_simgrid_differs_is_said():
+def test_differences_from_simgrid_are_reported():
     assert smpi_platform.warnings(platform()) == []
     assert "shorter routes" in smpi_platform.warnings(platform("griffon"))[0]
     assert "overheads" in smpi_platform.warnings(platform(messages__send_overhead=1e-6))[0]

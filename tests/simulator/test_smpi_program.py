@@ -1,4 +1,4 @@
-"""The program that asks SimGrid: exact times whatever was asked before, sentences for what it cannot do."""
+"""The program that runs SimGrid: times independent of earlier calls, and sentences for invalid calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from smpi_here import oracle, placed, platform, program
+from local_smpi import oracle, placed, platform, program
 
 from offbeat.engines import smpi_platform, smpi_program
 from offbeat.engines.smpi_program import Call, build_program
@@ -42,7 +42,7 @@ def test_a_message_between_nodes_passes_two_cables(tmp_path):
     assert exits[0] == pytest.approx(2 * 1.9503 * LATENCY_S + 1040 / (0.341987 * BANDWIDTH), rel=1e-9)
 
 
-def test_a_late_rank_arrives_late_and_nobody_leaves_before_it_arrives(two_nodes):
+def test_no_rank_leaves_before_the_last_arrival(two_nodes):
     delays = np.linspace(0, 1e-4, P)
     exits, _ = two_nodes.run(call("reduce", "flat_tree"), delays)
     assert (exits >= delays).all()
@@ -50,7 +50,7 @@ def test_a_late_rank_arrives_late_and_nobody_leaves_before_it_arrives(two_nodes)
     assert exits[5] < exits[0]
 
 
-def test_times_do_not_depend_on_what_was_asked_before(two_nodes):
+def test_times_do_not_depend_on_earlier_calls(two_nodes):
     delays = np.random.default_rng(2).random(P) * 1e-4
     asked = [
         call("allreduce", "redbcast"),
@@ -78,7 +78,7 @@ def test_moving_the_data_changes_no_time(two_nodes, collective, algorithm):
         np.testing.assert_allclose(without, with_data, rtol=0, atol=1e-12)
 
 
-def test_a_check_tells_right_results_from_wrong_ones(two_nodes):
+def test_check_distinguishes_correct_and_wrong_results(two_nodes):
     for collective in (
         "allgather",
         "allreduce",
@@ -118,7 +118,7 @@ def test_algorithms_are_those_that_this_simgrid_has(two_nodes):
         (call("alltoall", "rdb", 2**24), "cannot count so many elements"),
     ],
 )
-def test_what_cannot_be_called_is_refused_and_the_program_goes_on(two_nodes, asked, sentence):
+def test_invalid_call_is_refused_and_the_program_continues(two_nodes, asked, sentence):
     with pytest.raises(Refused, match=sentence):
         two_nodes.run(asked, np.zeros(P))
     assert two_nodes.run(call("reduce", "binomial"), np.zeros(P))[0].max() > 0
@@ -134,7 +134,7 @@ def test_what_cannot_be_called_is_refused_and_the_program_goes_on(two_nodes, ask
         ("dance", "there is no command 'dance'"),
     ],
 )
-def test_a_bad_line_of_the_worklist_gets_a_sentence(tmp_path, line, sentence):
+def test_invalid_worklist_line_is_reported(tmp_path, line, sentence):
     (tmp_path / "p.xml").write_text(smpi_platform.xml(platform(), placed(2, 1)))
     (tmp_path / "hosts").write_text("node-0\nnode-0\n")
     done = subprocess.run(
@@ -151,7 +151,7 @@ def test_a_bad_line_of_the_worklist_gets_a_sentence(tmp_path, line, sentence):
     assert '"ok":true' in hello
 
 
-def test_a_host_that_the_platform_lacks_is_named(tmp_path):
+def test_missing_host_is_named(tmp_path):
     (tmp_path / "p.xml").write_text(smpi_platform.xml(platform(), placed(2, 1)))
     (tmp_path / "hosts").write_text("node-0\nnode-77\n")
     done = subprocess.run(
@@ -161,14 +161,14 @@ def test_a_host_that_the_platform_lacks_is_named(tmp_path):
     assert "names the host 'node-77', which the platform lacks" in done.stderr
 
 
-def test_a_crash_is_told_and_leaves_no_files_but_the_log(tmp_path):
+def test_crash_is_reported_and_leaves_only_the_log(tmp_path):
     with oracle(platform(), placed(3, 1), tmp_path) as running:
         with pytest.raises(DriverLost, match="SimGrid was killed by signal"):
             running.run(call("reduce", "arrival_pattern_aware"), np.zeros(3))
         assert [file.name for file in tmp_path.iterdir()] == ["smpi.log"]
 
 
-def test_without_simgrid_the_package_that_is_missing_is_named(tmp_path, monkeypatch):
+def test_missing_simgrid_package_is_named(tmp_path, monkeypatch):
     sources = tmp_path / "smpi"
     shutil.copytree(native_sources() / "smpi", sources)
     recipe = sources / "CMakeLists.txt"

@@ -16,6 +16,6 @@ An algorithm of your own is a function that is called once for each rank and des
 ``offbeat algorithm check my_file.py:chain --collective bcast`` checks it for many p, roots and counts.
 """
 
-from offbeat._simulator import CompletionQueue, Joint, Programs, Rank, Request, Span
+from offbeat._simulator import CompletionQueue, Programs, Rank, Request, Span, Vertex
 
-__all__ = ["CompletionQueue", "Joint", "Programs", "Rank", "Request", "Span"]
+__all__ = ["CompletionQueue", "Programs", "Rank", "Request", "Span", "Vertex"]

@@ -1,0 +1,76 @@
+#include "algorithms/exchange.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace offbeat::algorithms {
+
+using namespace schedule;
+
+void reduce_along_ring(Rank &rank, const std::function<Span(int)> &piece,
+                       const std::array<Span, 2> &incoming) {
+    const int right = neighbour(rank, 1);
+    const int left = neighbour(rank, -1);
+    const auto incoming_piece = [&](int step) { // piece r - step; the buffers alternate
+        return incoming[static_cast<size_t>(step % 2)].part(0, piece(neighbour(rank, -step)).length);
+    };
+    Request receive = rank.irecv(left, incoming_piece(1));
+    rank.send(right, piece(rank.id));
+    for (int step = 1; step < rank.p; ++step) {
+        Request next_receive = none;
+        if (step + 1 < rank.p)
+            next_receive = rank.irecv(left, incoming_piece(step + 1));
+        rank.wait(receive);
+        const Span own = piece(neighbour(rank, -step));
+        reduce_some(rank, own, incoming_piece(step));
+        if (step + 1 < rank.p)
+            rank.send(right, own);
+        receive = next_receive;
+    }
+}
+
+void exchange_blocks_by_doubling(Rank &rank, const Span &all, int64_t length) {
+    const auto half_at = [&](int first, int half) {
+        return blocks(all, first, std::min(half, rank.p - first), length);
+    };
+    for (int half = 1; half < rank.p; half *= 2) {
+        const int own = rank.id & ~(half - 1);
+        const int other = own ^ half;
+        if (other >= rank.p)
+            continue;
+        const int partner = rank.id ^ half;
+        if (partner < rank.p)
+            rank.sendrecv(partner, half_at(own, half), partner, half_at(other, half));
+        if (other + half > rank.p)
+            forward_to_unpaired(
+                rank, rank.id, [](int number) { return number; }, half_at(other, half), half, rank.p - other);
+    }
+}
+
+Mesh2d mesh_2d_shape(int p) {
+    for (int factor = static_cast<int>(std::sqrt(p)); factor <= p / 2; ++factor)
+        if (p % factor == 0)
+            return {std::min(factor, p / factor), std::max(factor, p / factor)};
+    throw std::invalid_argument(
+        std::to_string(p) + " ranks make no two-dimensional mesh: the number has no two suitable factors");
+}
+
+Mesh3d mesh_3d_shape(int p) {
+    for (int side = static_cast<int>(std::cbrt(p)); side <= p / 3; ++side)
+        if (p % (side * side) == 0)
+            return {side, p / (side * side)};
+    throw std::invalid_argument(std::to_string(p) + " ranks make no three-dimensional mesh: p needs a square "
+                                                    "factor whose root is at least p's cube root");
+}
+
+std::vector<int> peers_on_line(int first, int stride, int number, int self) {
+    std::vector<int> others;
+    for (int i = 0; i < number; ++i)
+        if (first + i * stride != self)
+            others.push_back(first + i * stride);
+    return others;
+}
+
+} // namespace offbeat::algorithms

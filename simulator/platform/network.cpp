@@ -1,0 +1,72 @@
+#include "platform/network.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace offbeat::platform {
+
+Steps::Steps(std::vector<double> from_bytes, std::vector<double> factors)
+    : from_bytes_(std::move(from_bytes)), factors_(std::move(factors)) {
+    if (from_bytes_.size() != factors_.size() || !std::is_sorted(from_bytes_.begin(), from_bytes_.end()))
+        throw std::invalid_argument("a step function needs ascending sizes and as many factors");
+}
+
+double Steps::at(double bytes) const {
+    const auto after = std::upper_bound(from_bytes_.begin(), from_bytes_.end(), bytes);
+    return after == from_bytes_.begin() ? 1.0
+                                        : factors_[static_cast<size_t>(after - from_bytes_.begin()) - 1];
+}
+
+double PathTopology::route(int from, int to, std::vector<Hop> &hops) const {
+    const double latency_s = path(from, to, hops);
+    const size_t forward = hops.size();
+    if (reverse_weight_ > 0)
+        path(to, from, hops);
+    for (size_t i = forward; i < hops.size(); i++)
+        hops[i].weight = reverse_weight_;
+    return latency_s;
+}
+
+namespace {
+
+/** Link 2n leads from node n to the switch, link 2n + 1 back. */
+class SingleSwitch : public Topology {
+  public:
+    SingleSwitch(int nodes, double bandwidth, double latency_s, double reverse_weight)
+        : nodes_(nodes), latency_s_(latency_s), reverse_weight_(reverse_weight),
+          bandwidths_(2 * static_cast<size_t>(nodes), bandwidth) {
+    }
+
+    [[nodiscard]] int nodes() const override {
+        return nodes_;
+    }
+
+    [[nodiscard]] const std::vector<double> &bandwidths() const override {
+        return bandwidths_;
+    }
+
+    double route(int from, int to, std::vector<Hop> &hops) const override {
+        hops.push_back({2U * static_cast<uint32_t>(from), 1});
+        hops.push_back({2U * static_cast<uint32_t>(to) + 1, 1});
+        if (reverse_weight_ > 0) {
+            hops.push_back({2U * static_cast<uint32_t>(from) + 1, reverse_weight_});
+            hops.push_back({2U * static_cast<uint32_t>(to), reverse_weight_});
+        }
+        return latency_s_;
+    }
+
+  private:
+    int nodes_;
+    double latency_s_;
+    double reverse_weight_;
+    std::vector<double> bandwidths_;
+};
+
+} // namespace
+
+std::unique_ptr<Topology> single_switch(int nodes, double bandwidth, double latency_s,
+                                        double reverse_weight) {
+    return std::make_unique<SingleSwitch>(nodes, bandwidth, latency_s, reverse_weight);
+}
+
+} // namespace offbeat::platform

@@ -1,0 +1,311 @@
+#include "python/bindings.hpp"
+#include "schedule/check.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+namespace nb = nanobind;
+
+namespace offbeat::python {
+
+using schedule::Rank;
+using schedule::Span;
+
+namespace {
+
+/** @name Numbers with types of their own, so that they are not mistaken for each other */
+///@{
+struct RequestHandle {
+    schedule::Request number;
+};
+struct VertexHandle {
+    schedule::Vertex number;
+};
+struct QueueHandle {
+    schedule::CompletionQueue number;
+};
+///@}
+
+using SpanOrSpans = std::variant<Span, std::vector<Span>>;
+using RequestOrRequests = std::variant<RequestHandle, std::vector<RequestHandle>>;
+
+/** A Rank for Python, which is valid while its program is being written. */
+struct OpenRank {
+    Rank *rank = nullptr;
+
+    /** Calls a function with the rank; its exceptions become sentences with the number of the rank. */
+    template <typename Action> auto with(Action action) -> decltype(action(*rank)) {
+        if (rank == nullptr)
+            throw std::invalid_argument("the program of this rank is finished");
+        try {
+            return action(*rank);
+        } catch (const std::logic_error &mistake) {
+            throw std::invalid_argument("rank " + std::to_string(rank->id) + ": " + mistake.what());
+        }
+    }
+};
+
+std::vector<Span> pieces(const SpanOrSpans &spans) {
+    if (const Span *one = std::get_if<Span>(&spans))
+        return {*one};
+    return std::get<std::vector<Span>>(spans);
+}
+
+std::vector<schedule::Request> numbers(const std::vector<RequestHandle> &requests) {
+    std::vector<schedule::Request> all;
+    for (const RequestHandle &request : requests)
+        all.push_back(request.number);
+    return all;
+}
+
+std::vector<schedule::Request> numbers(const RequestOrRequests &requests) {
+    if (const RequestHandle *one = std::get_if<RequestHandle>(&requests))
+        return {one->number};
+    return numbers(std::get<std::vector<RequestHandle>>(requests));
+}
+
+/** span[a:b]: unlike slices of Python's lists, indices beyond the piece are errors. */
+Span slice(const Span &span, const nb::slice &elements) {
+    const auto bound = [&](const char *name, int64_t default_value) {
+        const nb::object value = elements.attr(name);
+        if (value.is_none())
+            return default_value;
+        const auto number = nb::cast<int64_t>(value);
+        return number < 0 ? number + span.length : number;
+    };
+    const int64_t start = bound("start", 0);
+    const int64_t stop = bound("stop", span.length);
+    if (!elements.attr("step").is_none())
+        throw std::invalid_argument("a piece has consecutive elements: no step");
+    if (start < 0 || stop < start || stop > span.length)
+        throw nb::index_error(("elements " + std::to_string(start) + " up to " + std::to_string(stop) +
+                               " of a piece of " + std::to_string(span.length))
+                                  .c_str());
+    return span.part(start, stop - start);
+}
+
+std::string representation(const Span &span) {
+    const std::string buffer = span.buffer == schedule::input_buffer ? "input"
+                               : span.buffer == schedule::output_buffer
+                                   ? "output"
+                                   : "scratch " + std::to_string(span.buffer - 2);
+    return "<" + buffer + " " + std::to_string(span.offset) + ":" +
+           std::to_string(span.offset + span.length) + ">";
+}
+
+void bind_handles(nb::module_ &module) {
+    nb::class_<Span>(module, "Span", "A piece of a buffer, in elements: span[a:b] is a part of it.")
+        .def("__len__", [](const Span &span) { return span.length; })
+        .def("__getitem__", &slice, nb::arg("elements"))
+        .def("__repr__", &representation)
+        .def("part", &Span::part, nb::arg("offset"), nb::arg("length"),
+             "`length` elements from `offset` on, counted from the start of this piece; not checked against "
+             "its "
+             "length until the program is checked.")
+        .def_ro("buffer", &Span::buffer, "0: input, 1: output, from 2 on: scratch.")
+        .def_ro("offset", &Span::offset, "From the start of the buffer.")
+        .def_ro("length", &Span::length);
+    nb::class_<RequestHandle>(module, "Request", "A send or receive of one rank.");
+    nb::class_<VertexHandle>(module, "Vertex", "A vertex of the task graph of one rank.");
+    nb::class_<QueueHandle>(module, "CompletionQueue",
+                            "A queue of completions, in the order in which they happen.");
+}
+
+void bind_call(nb::class_<OpenRank> &rank) {
+    rank.def_prop_ro("collective",
+                     [](OpenRank &self) {
+                         return self.with([](Rank &r) { return schedule::name_of(r.call.collective); });
+                     })
+        .def_prop_ro("id", [](OpenRank &self) { return self.with([](Rank &r) { return r.id; }); })
+        .def_prop_ro("p", [](OpenRank &self) { return self.with([](Rank &r) { return r.p; }); })
+        .def_prop_ro("root", [](OpenRank &self) { return self.with([](Rank &r) { return r.call.root; }); })
+        .def_prop_ro(
+            "count", [](OpenRank &self) { return self.with([](Rank &r) { return r.call.count; }); },
+            "Elements, as the MPI call states them.")
+        .def_prop_ro("element_bytes",
+                     [](OpenRank &self) { return self.with([](Rank &r) { return r.call.element_bytes; }); })
+        .def_prop_ro("commutative",
+                     [](OpenRank &self) { return self.with([](Rank &r) { return r.call.commutative; }); })
+        .def(
+            "node",
+            [](OpenRank &self, int other) {
+                return self.with([&](Rank &r) {
+                    if (other < 0 || other >= r.p)
+                        throw std::invalid_argument("there is no rank " + std::to_string(other));
+                    return r.call.node(other);
+                });
+            },
+            nb::arg("rank"), "The node of a rank.")
+        .def_prop_ro(
+            "input", [](OpenRank &self) { return self.with([](Rank &r) { return r.input(); }); },
+            "The input; empty if this rank has none.")
+        .def_prop_ro(
+            "output", [](OpenRank &self) { return self.with([](Rank &r) { return r.output(); }); },
+            "The output; empty if this rank has none.")
+        .def(
+            "scratch",
+            [](OpenRank &self, int64_t length) {
+                return self.with([&](Rank &r) { return r.scratch(length); });
+            },
+            nb::arg("length"), "A new buffer.");
+}
+
+template <auto Method> RequestHandle post(OpenRank &self, int peer, const SpanOrSpans &data, int tag) {
+    return self.with([&](Rank &r) { return RequestHandle{(r.*Method)(peer, pieces(data), tag)}; });
+}
+
+template <auto Method> void post_and_wait(OpenRank &self, int peer, const SpanOrSpans &data, int tag) {
+    self.with([&](Rank &r) { (r.*Method)(peer, pieces(data), tag); });
+}
+
+void bind_messages(nb::class_<OpenRank> &rank) {
+    rank.def("isend", &post<&Rank::isend>, nb::arg("to"), nb::arg("data"), nb::arg("tag") = 0,
+             "Posts a send of a piece, or of several as one message.")
+        .def("issend", &post<&Rank::issend>, nb::arg("to"), nb::arg("data"), nb::arg("tag") = 0,
+             "Posts a send that is complete only when its receive is, at any size.")
+        .def("irecv", &post<&Rank::irecv>, nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0,
+             "Posts a receive.")
+        .def("send", &post_and_wait<&Rank::send>, nb::arg("to"), nb::arg("data"), nb::arg("tag") = 0)
+        .def("ssend", &post_and_wait<&Rank::ssend>, nb::arg("to"), nb::arg("data"), nb::arg("tag") = 0)
+        .def("recv", &post_and_wait<&Rank::recv>, nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0)
+        .def(
+            "sendrecv",
+            [](OpenRank &self, int to, const SpanOrSpans &data, int source, const SpanOrSpans &into,
+               int tag) {
+                self.with([&](Rank &r) { r.sendrecv(to, pieces(data), source, pieces(into), tag); });
+            },
+            nb::arg("to"), nb::arg("data"), nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0,
+            "Posts the receive, then the send, and waits for both.")
+        .def(
+            "wait",
+            [](OpenRank &self, const RequestOrRequests &requests) {
+                self.with([&](Rank &r) { r.wait(numbers(requests)); });
+            },
+            nb::arg("requests"), "Waits for a request, or for all of several.")
+        .def(
+            "wait_all", [](OpenRank &self) { self.with([](Rank &r) { r.wait_all(); }); },
+            "Waits for all requests that were not waited for yet.");
+}
+
+void bind_local_operations(nb::class_<OpenRank> &rank) {
+    rank.def(
+            "reduce",
+            [](OpenRank &self, Span into, Span other, bool other_first) {
+                const auto order = other_first ? schedule::Order::from_first : schedule::Order::into_first;
+                self.with([&](Rank &r) { r.reduce(into, other, order); });
+            },
+            nb::arg("into"), nb::arg("other"), nb::kw_only(), nb::arg("other_first"),
+            "into = other ∘ into where other_first (other holds lower ranks), else into ∘ other.")
+        .def(
+            "copy",
+            [](OpenRank &self, Span into, Span source) { self.with([&](Rank &r) { r.copy(into, source); }); },
+            nb::arg("into"), nb::arg("source"));
+}
+
+void bind_graph(nb::class_<OpenRank> &rank) {
+    rank.def(
+            "current_vertex",
+            [](OpenRank &self) {
+                return self.with([](Rank &r) { return VertexHandle{r.current_vertex()}; });
+            },
+            "The vertex to which operations are added.")
+        .def(
+            "continue_at",
+            [](OpenRank &self, VertexHandle vertex) {
+                self.with([&](Rank &r) { r.continue_at(vertex.number); });
+            },
+            nb::arg("vertex"), "Makes an earlier vertex the current one.")
+        .def(
+            "vertex_after",
+            [](OpenRank &self, const std::vector<RequestHandle> &requests,
+               const std::vector<VertexHandle> &vertices) {
+                std::vector<schedule::Vertex> earlier;
+                for (const VertexHandle &vertex : vertices)
+                    earlier.push_back(vertex.number);
+                return self.with(
+                    [&](Rank &r) { return VertexHandle{r.vertex_after(numbers(requests), earlier)}; });
+            },
+            nb::arg("requests"), nb::arg("vertices") = std::vector<VertexHandle>{},
+            "A new vertex that fires when all these requests are complete and vertices have fired; "
+            "continue_at() makes it current.")
+        .def(
+            "completion_queue",
+            [](OpenRank &self) {
+                return self.with([](Rank &r) { return QueueHandle{r.completion_queue()}; });
+            },
+            "What MPI_Waitany loops do: the k-th pop() waits until k of the enqueued requests are complete.")
+        .def(
+            "enqueue",
+            [](OpenRank &self, QueueHandle queue, RequestHandle request) {
+                self.with([&](Rank &r) { r.enqueue(queue.number, request.number); });
+            },
+            nb::arg("queue"), nb::arg("request"))
+        .def(
+            "pop",
+            [](OpenRank &self, QueueHandle queue) { self.with([&](Rank &r) { r.pop(queue.number); }); },
+            nb::arg("queue"), "Waits for the next completion.");
+}
+
+} // namespace
+
+void write_program(const nb::callable &write, const schedule::Call &call, int rank,
+                   schedule::Program &program) {
+    Rank writer(call, rank, program);
+    auto *handle = new OpenRank{&writer};
+    const nb::object argument = nb::cast(handle, nb::rv_policy::take_ownership);
+    struct Invalidation {
+        OpenRank *handle;
+        ~Invalidation() {
+            handle->rank = nullptr;
+        }
+    } const invalidation{handle};
+    write(argument);
+    writer.finish();
+}
+
+Programs::Programs(const std::string &collective, const nb::callable &write, int p, int root, int64_t count,
+                   int64_t element_bytes, std::vector<int> node_of_rank, bool commutative)
+    : owned(collective, p, root, count, element_bytes, std::move(node_of_rank), commutative) {
+    for (int rank = 0; rank < p; ++rank)
+        write_program(write, owned.call, rank, programs.emplace_back());
+}
+
+void bind_programs(nb::module_ &module) {
+    bind_handles(module);
+    nb::class_<OpenRank> rank(module, "Rank", "Writes the program of one rank; see Programs.");
+    bind_call(rank);
+    bind_messages(rank);
+    bind_local_operations(rank);
+    bind_graph(rank);
+    nb::class_<Programs>(module, "Programs",
+                         "An algorithm that is written in Python: `write` is called once with the Rank of "
+                         "each rank. Open requests are waited for at its end.")
+        .def(nb::init<const std::string &, const nb::callable &, int, int, int64_t, int64_t, std::vector<int>,
+                      bool>(),
+             nb::arg("collective"), nb::arg("write"), nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
+             nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
+             nb::arg("commutative") = true)
+        .def_prop_ro("p", [](const Programs &self) { return self.owned.call.p; })
+        .def(
+            "check",
+            [](const Programs &self, bool ordered) {
+                const nb::gil_scoped_release unlocked;
+                return schedule::check(self.programs, self.owned.call, ordered);
+            },
+            nb::arg("ordered") = false,
+            "'' if the programs compute the call, otherwise one sentence that describes the failure. "
+            "`ordered`: "
+            "contributions must be combined in rank order.")
+        .def(
+            "messages",
+            [](const Programs &self) { return messages_as_arrays(self.programs, self.owned.call); },
+            "As messages() of the module.");
+}
+
+} // namespace offbeat::python
