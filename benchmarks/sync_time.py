@@ -22,17 +22,13 @@ import numpy as np
 SOURCE = Path(__file__).with_suffix(".c")
 NATIVE = SOURCE.parents[1] / "native"
 PARTS = (
-    "fit",
-    "history",
-    "interval",
-    "lesson",
-    "method",
-    "model",
-    "network",
-    "order",
-    "polygon",
-    "quickest",
-    "virtual",
+    "clock/exchange",
+    "clock/history",
+    "clock/model",
+    "clock/pair_sync",
+    "clock/sync_schedule",
+    "clock/virtual_clock",
+    "testing/network_model",
 )
 METHODS = ("constraints", "hca3", "jk", "skampi")
 THERE_NS, BACK_NS, JITTER_NS = 1500, 1500, 200
@@ -40,7 +36,7 @@ THERE_NS, BACK_NS, JITTER_NS = 1500, 1500, 200
 
 def compiled(folder: Path) -> Path:
     program = folder / SOURCE.stem
-    sources = [SOURCE, *(NATIVE / "clock" / f"{part}.c" for part in PARTS)]
+    sources = [SOURCE, *(NATIVE / f"{part}.c" for part in PARTS)]
     subprocess.run(["cc", "-O2", *sources, "-o", program, f"-I{NATIVE}"], check=True)
     return program
 
