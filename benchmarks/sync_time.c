@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long a sync takes against the number of processes, on the model of a network: one line for each, as
- * JSON. Usage: sync_time METHOD THERE_NS BACK_NS JITTER_NS P...
+ * The duration of a sync against the number of processes, in a network model: one line of JSON for each
+ * number. Usage: sync_time METHOD THERE_NS BACK_NS JITTER_NS P...
  */
 #include "testing/network_model.h"
 

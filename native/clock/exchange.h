@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file exchange.h
- * One ping-pong exchange between a client and its reference process, and what a series of exchanges says
+ * One ping-pong exchange between a client and its reference process, and what a series of exchanges shows
  * about the clock offset: the interval that must contain it, the midpoint of the exchanges with the shortest
  * round trips, and a fitted line.
  *

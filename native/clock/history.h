@@ -6,8 +6,8 @@
  *
  * A constraint is one half of an exchange: at local time at_ns the shared clock minus the local one was at
  * most (or at least) limit_ns. Dropping a constraint never makes an error bound wrong, only wider. The older
- * a constraint is, the less it says, as the drift may have changed since; a fixed number is therefore kept
- * for each doubling of the age.
+ * a constraint is, the less it restricts, as the drift may have changed since; a fixed number is therefore
+ * kept for each doubling of the age.
  */
 #ifndef OFFBEAT_CLOCK_HISTORY_H
 #define OFFBEAT_CLOCK_HISTORY_H

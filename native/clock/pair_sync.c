@@ -70,8 +70,8 @@ static int64_t middle_of_interval_ns(const offbeat_clock_pair_sync *sync) {
     return low_ns + (high_ns - low_ns) / 2;
 }
 
-/* Moves the pending exchanges to the history. They are held back so that their uncertainty is measured from
- * an offset that is known well. */
+/* Moves the pending exchanges to the history. They are held back until the interval is narrow, as their
+ * uncertainty is measured from its middle. */
 static void flush_pending(offbeat_clock_pair_sync *sync) {
     const int64_t offset_ns = middle_of_interval_ns(sync);
     for (int i = 0; i < sync->pending_count; i++)

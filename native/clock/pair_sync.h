@@ -15,7 +15,7 @@
 #include "clock/source.h"
 #include "clock/sync_schedule.h"
 
-/** What a process knows about the shared clock, kept between synchronisations. */
+/** The estimate of the shared clock in one process, kept between synchronisations. */
 typedef struct offbeat_clock_state {
     const offbeat_sync_method *method;
     int exchanges, fit_points; /**< per synchronisation; the method's defaults, or the user's choice */

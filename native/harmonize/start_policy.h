@@ -49,7 +49,7 @@ int64_t offbeat_harmonize_slack_ns(const offbeat_harmonize_slack *slack);
 
 /*
  * A missed start does not cause a resynchronisation: the cause was a process or a message, not a clock.
- * Neither does a fixed period: the error bound tells how quickly a clock becomes uncertain.
+ * Neither does a fixed period: the error bound shows how quickly a clock becomes uncertain.
  */
 
 /**

@@ -1,4 +1,4 @@
-"""The native parts installed by plain CMake, and the programs of somebody who uses them."""
+"""The native libraries installed by plain CMake, and programs that use the installation (consumers)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -84,18 +83,6 @@ def test_fortran_parts_of_another_mpi_are_refused(plain_install: PlainInstall, t
     done = run(["cmake", "-S", SOURCES, "-B", tmp_path, *words, "-DOFFBEAT_FORTRAN=ON"])
     assert done.returncode != 0
     assert "are another MPI's; give MPI_Fortran_COMPILER" in " ".join(done.stderr.split())
-
-
-def test_the_shared_library_shows_what_its_headers_declare_and_nothing_else(
-    plain_install: PlainInstall,
-) -> None:
-    (library,) = plain_install.prefix.rglob("liboffbeat-harmonize.so")
-    shown = {line.split()[-1] for line in succeed(["nm", "-D", "--defined-only", library]).splitlines()}
-    declared: set[str] = set()
-    for header in (plain_install.prefix / "include/offbeat").glob("*.h"):
-        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
-        declared |= set(re.findall(r"\b((?:offbeat|MPIX)_\w+)\(", text))
-    assert {name for name in shown if not name.startswith("offbeat_fortran_")} == declared
 
 
 def faults(report: Path, program: Path) -> list[str]:
