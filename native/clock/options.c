@@ -7,18 +7,11 @@
 
 enum { MOST_EXCHANGES = 1000000 };
 
-/* The value of an environment variable; NULL when it is unset or empty. */
-static const char *variable(const char *name) {
-    const char *text = getenv(name);
-    return text != NULL && *text != '\0' ? text : NULL;
-}
-
-/* The option, else the environment variable, else the default. */
-static const char *text_setting(const char *option, const char *name, const char *default_text) {
+/* The option, else the value of an environment variable unless it is unset or empty, else the default. */
+static const char *text_setting(const char *option, const char *variable, const char *default_text) {
     if (option != NULL)
         return option;
-    const char *text = variable(name);
-    return text != NULL ? text : default_text;
+    return variable != NULL && *variable != '\0' ? variable : default_text;
 }
 
 static int set_method(const char *name, offbeat_clock_settings *settings, char *why, size_t bytes) {
@@ -41,7 +34,7 @@ static int parse_exchanges(const char *text) {
 }
 
 static int set_exchanges(int option, offbeat_clock_settings *settings, char *why, size_t bytes) {
-    const char *text = variable("OFFBEAT_CLOCK_EXCHANGES");
+    const char *text = text_setting(NULL, getenv("OFFBEAT_CLOCK_EXCHANGES"), NULL);
     settings->exchanges = settings->method->exchanges;
     if (option < 0 || option > MOST_EXCHANGES) {
         snprintf(why, bytes, "a sync cannot have %d exchanges; use 1 to %d, or 0 for the method's default",
@@ -85,8 +78,9 @@ static int set_fit_points(int option, offbeat_clock_settings *settings, char *wh
 
 int offbeat_clock_settings_read(const offbeat_clock_options *options, int world_rank,
                                 offbeat_clock_settings *settings, char *why, size_t bytes) {
-    const char *source = text_setting(options->source, "OFFBEAT_CLOCK_SOURCE", "CLOCK_MONOTONIC");
-    const char *method = text_setting(options->method, "OFFBEAT_CLOCK_METHOD", offbeat_clock_methods[0].name);
+    const char *source = text_setting(options->source, getenv("OFFBEAT_CLOCK_SOURCE"), "CLOCK_MONOTONIC");
+    const char *method =
+        text_setting(options->method, getenv("OFFBEAT_CLOCK_METHOD"), offbeat_clock_methods[0].name);
     if (offbeat_clock_source_parse(source, world_rank, &settings->source, why, bytes) != 0)
         return MPI_ERR_ARG;
     int rc = set_method(method, settings, why, bytes);
