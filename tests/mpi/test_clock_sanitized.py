@@ -15,9 +15,9 @@ TESTS = ("estimator_test", "bound_test")
 SANITIZERS = ("address", "thread")
 
 
-def run(*words: object) -> subprocess.CompletedProcess[str]:
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(word) for word in words],
+        [str(argument) for argument in arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -35,13 +35,13 @@ def sanitized(some_mpi_installation: Installation, tmp_path_factory: pytest.Temp
     for sanitizer in ("address,undefined", "thread"):
         if run("cc", f"-fsanitize={sanitizer}", probe, "-o", folder / "probe").returncode:
             lacking(f"the compiler's runtime for -fsanitize={sanitizer}")
-    words = build.configure_words(some_mpi_installation)
+    hints = build.configure_words(some_mpi_installation)
     options = [
         "-DOFFBEAT_BUILD_TESTING=ON",
         "-DOFFBEAT_SANITIZERS=ON",
         "-DOFFBEAT_TEST_LAUNCHER=unused;NPROCS",
     ]
-    done = run("cmake", "-S", REPOSITORY / "native", "-B", folder, *words, *options)
+    done = run("cmake", "-S", REPOSITORY / "native", "-B", folder, *hints, *options)
     assert done.returncode == 0, done.stderr
     targets = [f"{test}_with_{sanitizer}_sanitizer" for test in TESTS for sanitizer in SANITIZERS]
     done = run("cmake", "--build", folder, "--parallel", "2", "--target", *targets)

@@ -70,7 +70,7 @@ def preloaded(install: PlainInstall, folder: Path, source: str, barriers: str | 
     succeed([str(install.mpi.mpicc).replace("mpicc", wrapper), folder / source, "-o", program])
     (library,) = install.prefix.rglob("liboffbeat-preload.so")
     filtered = {} if barriers is None else {"OFFBEAT_HARMONIZE_BARRIERS": barriers}
-    done = install.launch(program, 3, before=["env", f"LD_PRELOAD={library}"], environment=filtered)
+    done = install.launch(program, 3, wrapper=["env", f"LD_PRELOAD={library}"], environment=filtered)
     assert "done" in done.stdout, done.stderr
     (report,) = re.findall(r"offbeat: (\d+) harmonised starts .*\(3 processes\).*; (\d+) calls", done.stderr)
     return int(report[0]), int(report[1])
