@@ -7,7 +7,7 @@
  * where a bound was broken.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "clock/virtual.h"
+#include "clock/virtual_clock.h"
 
 #include <offbeat/clock.h>
 
@@ -29,7 +29,7 @@ typedef struct contestant {
     int64_t synced_ns; /* physical time */
 } contestant;
 
-static offbeat_virtual bends[2];
+static offbeat_clock_distortion bends[2];
 static int64_t checks, broken;
 
 static int64_t physical_now_ns(void) {
@@ -57,8 +57,8 @@ static void read_contestant(char *text, contestant *one) {
 
 /* Compares a clock's answer at a physical time with the truth. @return its error */
 static int64_t checked_error_ns(const contestant *one, int64_t physical_ns) {
-    offbeat_instant instant = offbeat_clock_at(one->clock, offbeat_virtual_ns(&bends[1], physical_ns));
-    int64_t error_ns = instant.global_ns - offbeat_virtual_ns(&bends[0], physical_ns);
+    offbeat_instant instant = offbeat_clock_at(one->clock, offbeat_clock_virtual_ns(&bends[1], physical_ns));
+    int64_t error_ns = instant.global_ns - offbeat_clock_virtual_ns(&bends[0], physical_ns);
     checks++;
     if (llabs(error_ns) > instant.bound_ns) {
         broken++;
@@ -70,7 +70,7 @@ static int64_t checked_error_ns(const contestant *one, int64_t physical_ns) {
 
 static void print(const contestant *one, int round, int64_t physical_ns) {
     offbeat_sync_facts facts = offbeat_clock_sync_facts(one->clock);
-    int64_t local_ns = offbeat_virtual_ns(&bends[1], physical_ns);
+    int64_t local_ns = offbeat_clock_virtual_ns(&bends[1], physical_ns);
     printf(
         "{\"clock\":\"%s\",\"round\":%d,\"age_ns\":%lld,\"error_ns\":%lld,\"bound_ns\":%lld,\"exchanges\":%d,"
         "\"sync_ns\":%lld,\"round_trip_ns\":%lld,\"contradictions\":%d}\n",
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     MPI_Bcast(&epoch_ns, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
     snprintf(text, sizeof text, CLOCKS, epoch_ns);
     for (int i = 0; i < 2; i++)
-        if (offbeat_virtual_parse(text + strlen("virtual:"), i, &bends[i], why, sizeof why) != 0)
+        if (offbeat_clock_virtual_parse(text + strlen("virtual:"), i, &bends[i], why, sizeof why) != 0)
             fail(why);
     for (int i = 0; i < count; i++) {
         read_contestant(argv[4 + i], &all[i]);

@@ -29,7 +29,8 @@ KEYS = {
     "delay_ns": "how late the delayed process is, at least, in nanoseconds",
     "delays": "one delay a rank, in nanoseconds, separated by commas; a rank without one has 0",
     "duration_ns": "begin no repetition after so many nanoseconds",
-    "exchanges": "ping-pongs of one process with its teacher in a sync, at most; 0: the method's own number",
+    "exchanges": "maximum number of ping-pong exchanges of a process with its reference process in a sync;"
+    " 0: the method's own number",
     "from": "the rank that sends, or begins",
     "in_place": "1: MPI_IN_PLACE wherever the standard allows it, at the root of rooted collectives",
     "members": "ranks that take part, in this order, separated by commas; all where it is missing",

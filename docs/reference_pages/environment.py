@@ -19,13 +19,13 @@ YOURS = {
     "OFFBEAT_ALGORITHM_MEMORY": "how much memory such a call may take: `1 GiB` where it is not set",
     "OFFBEAT_JOB_END": "when the batch job ends, in seconds since 1970: `offbeat run` stops before it. What"
     " `offbeat script` writes sets it where the scheduler does not tell",
-    "OFFBEAT_CLOCK_METHOD": "how the shared clock is learned: `constraints` where it is not set;"
+    "OFFBEAT_CLOCK_METHOD": "the method of the shared clock: `constraints` where it is not set;"
     " `hierarchical`, `offset`, `hca3`, `jk`, `skampi`",
     "OFFBEAT_CLOCK_SOURCE": "the local clock behind the shared one: `CLOCK_MONOTONIC` where it is not"
     " set; `CLOCK_MONOTONIC_RAW`, `MPI_Wtime`, and for tests `virtual:` with the text that `offbeat/clock.h`"
     " explains",
-    "OFFBEAT_CLOCK_EXCHANGES": "ping-pongs of one process with its teacher in a sync, at most; where it is"
-    " not set, the method's own number",
+    "OFFBEAT_CLOCK_EXCHANGES": "maximum number of ping-pong exchanges of a process with its reference"
+    " process in a sync; default: the method's own number",
     "OFFBEAT_HARMONIZE_TOLERANCE_NS": "how late a process may leave a harmonised start and still be on time,"
     " in nanoseconds; 1000 where it is not set",
     "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: on which communicators MPI_Barrier becomes a"

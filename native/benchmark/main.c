@@ -107,14 +107,14 @@ static int open_session(offbeat_session *session, FILE *answers) {
     MPI_Comm_set_errhandler(session->test, MPI_ERRORS_RETURN);
     int error = offbeat_clock_create(session->control, &session->clock);
     if (error == MPI_SUCCESS)
-        error = offbeat_harmony_create(session->clock, session->control, OFFBEAT_YIELD_WHERE_CROWDED,
-                                       &session->harmony);
+        error = offbeat_start_context_create(session->clock, session->control,
+                                             OFFBEAT_YIELD_IF_OVERSUBSCRIBED, &session->harmony);
     return error;
 }
 
 static void close_session(offbeat_session *session) {
     offbeat_subset_free(session);
-    offbeat_harmony_free(&session->harmony);
+    offbeat_start_context_free(&session->harmony);
     offbeat_clock_free(&session->clock);
     MPI_Comm_free(&session->test);
     MPI_Comm_free(&session->control);

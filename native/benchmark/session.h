@@ -26,7 +26,7 @@ typedef struct offbeat_session {
     FILE *answers;       /**< rank 0: the front end's pipe; elsewhere NULL */
     const char *samples; /**< file that measure writes, on rank 0's node; NULL: none */
     offbeat_clock *clock;
-    offbeat_harmony *harmony;
+    offbeat_start_context *harmony;
     struct offbeat_subset *subsets; /**< communicators of some of the processes (subset.h) */
 } offbeat_session;
 

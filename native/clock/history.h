@@ -1,77 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file history.h
- * The limits that are worth remembering: the tightest few of each age, from below and from above.
+ * The constraints on a clock that are kept from one synchronisation to the next: the tightest few of each
+ * age, upper and lower ones, and the midpoint of each synchronisation.
  *
- * A limit is one half of an exchange: at local time at_ns the shared clock minus the local one was not above
- * (or not below) limit_ns. Forgetting one never makes a bound wrong, only wider. Old ones count less and
- * less, as the rate may have changed since; so the memory is shared out by age, a few to each doubling of it.
+ * A constraint is one half of an exchange: at local time at_ns the shared clock minus the local one was at
+ * most (or at least) limit_ns. Dropping a constraint never makes an error bound wrong, only wider. The older
+ * a constraint is, the less it restricts, as the drift may have changed since; a fixed number is therefore
+ * kept for each doubling of the age.
  */
 #ifndef OFFBEAT_CLOCK_HISTORY_H
 #define OFFBEAT_CLOCK_HISTORY_H
 
 #include "clock/exchange.h"
-#include "clock/polygon.h"
-#include "clock/quickest.h"
+#include "clock/model.h"
 
 #include <stdint.h>
 
-/** Limits remembered on each side; those of an age that doubled: three. */
-enum { OFFBEAT_MOST_LIMITS = 96, OFFBEAT_LIMITS_OF_AN_AGE = 3 };
+/** Constraints kept on each side, and how many of them for each doubling of the age. */
+enum { OFFBEAT_MOST_CONSTRAINTS = 96, OFFBEAT_CONSTRAINTS_PER_AGE = 3 };
 
-typedef struct offbeat_limit {
+typedef struct offbeat_clock_constraint {
     int64_t at_ns, limit_ns;
-    int64_t serial;      /**< grows from limit to limit of both sides; local time may be set back */
-    double looseness_ns; /**< distance from the line believed when it was new: small ones say more */
-} offbeat_limit;
+    int64_t serial;        /**< increases over both sides; local time does not, when a clock is set back */
+    double uncertainty_ns; /**< distance to the estimate at the time of the exchange: smaller is tighter */
+} offbeat_clock_constraint;
 
-/** Limits of one side, oldest first. */
-typedef struct offbeat_limits {
+/** Constraints of one side, oldest first. */
+typedef struct offbeat_clock_constraints {
     int count;
-    offbeat_limit limits[OFFBEAT_MOST_LIMITS];
-} offbeat_limits;
+    offbeat_clock_constraint entries[OFFBEAT_MOST_CONSTRAINTS];
+} offbeat_clock_constraints;
 
-/** Zeroed: nothing is known. */
-typedef struct offbeat_history {
-    offbeat_limits above, below;
-    offbeat_limits middles; /**< of the quickest exchanges of each sync; looseness: their round trip */
+/** Zero-initialised: empty. */
+typedef struct offbeat_clock_history {
+    offbeat_clock_constraints above, below;
+    offbeat_clock_constraints midpoints; /**< one per synchronisation; uncertainty: its mean round trip */
     int64_t next_serial;
-} offbeat_history;
+} offbeat_clock_history;
 
 /**
- * Remembers both halves of an exchange, whose error covers how far readings of both clocks can be off.
- * @param middle_ns the shared minus the local clock as it is believed to be around this exchange, which tells
- * tight limits from loose ones
+ * Adds both constraints of an exchange whose error covers the resolution of both clocks.
+ * @param offset_ns the estimated offset at the time of the exchange, from which the uncertainty is measured
  */
-void offbeat_history_add(offbeat_history *history, const offbeat_exchange *exchange, int64_t middle_ns);
+void offbeat_clock_history_add(offbeat_clock_history *history, const offbeat_clock_exchange *exchange,
+                               int64_t offset_ns);
 
-/** Remembers the middle of a sync's quickest exchanges. Call it after its limits were added. */
-void offbeat_history_add_middle(offbeat_history *history, offbeat_middle middle);
+/** Adds the midpoint of a synchronisation, after its constraints were added. */
+void offbeat_clock_history_add_midpoint(offbeat_clock_history *history, offbeat_clock_midpoint midpoint);
 
-/** Forgets all but the tightest few of each age, and the last one added. */
-void offbeat_history_thin(offbeat_history *history, int64_t now_ns);
+/** Drops all but the tightest few constraints of each age and the latest one. */
+void offbeat_clock_history_prune(offbeat_clock_history *history, int64_t now_ns);
 
 /**
- * The lines that all remembered limits allow, counted from local time @p at_ns and from @p offset_ns. Limits
- * older than one that contradicts all newer ones are forgotten, and that one too.
+ * The polygon of all lines that the constraints allow, relative to local time @p at_ns and offset
+ * @p offset_ns. A constraint that contradicts all newer ones is dropped, with everything older than it.
  * @param history holds at least one exchange
  * @param[out] polygon never empty
- * @return 1 where that happened, else 0
+ * @return 1 when constraints contradicted each other and some were dropped, else 0
  */
-int offbeat_history_lines(offbeat_history *history, int64_t at_ns, int64_t offset_ns,
-                          offbeat_polygon *polygon);
+int offbeat_clock_history_polygon(offbeat_clock_history *history, int64_t at_ns, int64_t offset_ns,
+                                  offbeat_clock_polygon *polygon);
 
 /**
- * The likeliest of the possible lines: least squares through the remembered middles, confined to the polygon.
+ * The most likely line: weighted least squares through the midpoints, confined to the polygon.
  *
- * Where the ways there and back take the same time, the middle of a quick exchange is much closer to the
- * truth than its limits tell, and closer than the polygon's centroid; where they don't, all middles are off
- * by the same, which leaves the slope right. A middle counts less the slower its exchange was, and the older
- * it is, as the rate may have changed. The slope is drawn to the centroid's as far as the polygon leaves it
- * open.
- * @param polygon what offbeat_history_lines said of the same moment and offset
+ * Where both directions take the same time, the midpoint of a fast exchange is much closer to the true offset
+ * than its constraints prove, and closer than the polygon's centroid. Where they do not, all midpoints are
+ * off by the same amount, so that the slope is still right. A midpoint has less weight the longer its round
+ * trip and the greater its age. The centroid's slope acts as a prior whose weight follows from the range of
+ * slopes in the polygon.
+ * @param polygon the result of offbeat_clock_history_polygon for the same time and offset
  */
-offbeat_line offbeat_history_line(const offbeat_history *history, int64_t at_ns, int64_t offset_ns,
-                                  const offbeat_polygon *polygon);
+offbeat_clock_line offbeat_clock_history_line(const offbeat_clock_history *history, int64_t at_ns,
+                                              int64_t offset_ns, const offbeat_clock_polygon *polygon);
 
 #endif

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file limits.h
- * What is taken for granted about clocks; every bound rests on it, and on nothing else.
+ * The two assumptions about hardware clocks on which every error bound rests. There is no third.
  */
 #ifndef OFFBEAT_CLOCK_LIMITS_H
 #define OFFBEAT_CLOCK_LIMITS_H
 
 /**
- * How fast two clocks can run apart: one part in this many. Each is within 200 ppm of true time (quartzes are
- * specified to 100 or better, ntpd slews by 500 at most and only after a disturbance), so they are within 400
- * of each other, and a little for (1 + 200e-6) / (1 - 200e-6).
+ * The largest relative drift between two clocks is 1 / OFFBEAT_DRIFT_DIVISOR. Each clock runs within 200 ppm
+ * of true time (quartz oscillators are specified to 100 ppm or better; ntpd slews by up to 500 ppm, but only
+ * after a disturbance). Two clocks are therefore within 400 ppm of each other, plus a little for
+ * (1 + 200e-6) / (1 - 200e-6).
  */
 enum { OFFBEAT_DRIFT_DIVISOR = 2490 };
 
-/** The same as a rate: seconds a second. */
+/** The same limit as a rate, in seconds per second. */
 #define OFFBEAT_DRIFT_LIMIT (1.0 / OFFBEAT_DRIFT_DIVISOR)
 
 /**
- * How fast the rate between two clocks can change: 50 ppb a second, here in 1/ns. A quartz changes its rate
- * by up to some 0.5 ppm a kelvin away from its turning point, and a node that begins to compute warms up by
- * some 0.1 K a second.
+ * The largest change of the drift between two clocks: 50 ppb per second, here in 1/ns. The rate of a quartz
+ * changes by up to about 0.5 ppm per kelvin away from its turning point, and a node that starts to compute
+ * warms up by about 0.1 K per second.
  */
 #define OFFBEAT_WANDER_LIMIT 50e-18
 

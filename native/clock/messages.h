@@ -1,32 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file messages.h
- * A communicator of our own, and a receive that gives the core away while it waits.
+ * Point-to-point communication on a private communicator: a receive that yields the core while it waits, and
+ * a broadcast and a maximum reduction along a binomial tree.
  *
- * Some MPI libraries spin in MPI_Recv. With more processes than cores the sender then waits for the
- * receiver's time slice to end, so that every message costs milliseconds.
+ * Some MPI libraries spin in MPI_Recv. With more processes than cores the sender must then wait until the
+ * receiver's time slice ends, so that every message takes milliseconds.
  */
 #ifndef OFFBEAT_CLOCK_MESSAGES_H
 #define OFFBEAT_CLOCK_MESSAGES_H
 
 #include <mpi.h>
+#include <stdint.h>
 
-/** Patience that never gives the core away: a plain MPI_Recv. */
-enum { OFFBEAT_NEVER_YIELD = -1 };
+/** For polls_before_yield: wait in a plain MPI_Recv. */
+enum { OFFBEAT_CLOCK_NEVER_YIELD = -1 };
 
 /**
  * Duplicates an intra-communicator; errors on the duplicate are returned as codes. Collective.
  * @return MPI_SUCCESS, MPI_ERR_COMM for MPI_COMM_NULL and inter-communicators, or an MPI error code
  */
-int offbeat_duplicate(MPI_Comm comm, MPI_Comm *duplicate);
+int offbeat_clock_duplicate(MPI_Comm comm, MPI_Comm *duplicate);
 
 /**
  * Receives a message.
- * @param patience after so many polls without success sched_yield is called between polls;
- * OFFBEAT_NEVER_YIELD
+ * @param polls_before_yield number of unsuccessful polls after which sched_yield is called between polls; or
+ * OFFBEAT_CLOCK_NEVER_YIELD
  * @return MPI_SUCCESS or an MPI error code
  */
-int offbeat_receive(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                    int patience);
+int offbeat_clock_receive(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                          int polls_before_yield);
+
+/** The position of this process in the binomial tree over a communicator. */
+typedef struct offbeat_clock_tree {
+    MPI_Comm comm; /**< private; not owned */
+    int rank, size;
+    int polls_before_yield;
+} offbeat_clock_tree;
+
+enum { OFFBEAT_CLOCK_MOST_TREE_VALUES = 4 };
+
+/** Initialises a tree over a private communicator. Local. @return an MPI error code */
+int offbeat_clock_tree_init(offbeat_clock_tree *tree, MPI_Comm comm, int polls_before_yield);
+
+/**
+ * Reduces each value to its maximum at rank 0, which returns after all processes have called. The values at
+ * other ranks are overwritten. Collective.
+ * @param count at most OFFBEAT_CLOCK_MOST_TREE_VALUES
+ * @return an MPI error code
+ */
+int offbeat_clock_tree_reduce_max(const offbeat_clock_tree *tree, int64_t *values, int count, int tag);
+
+/** Broadcasts rank 0's values. Collective. @return an MPI error code */
+int offbeat_clock_tree_broadcast(const offbeat_clock_tree *tree, int64_t *values, int count, int tag);
 
 #endif

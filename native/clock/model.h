@@ -1,38 +1,76 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file model.h
- * What a process believes of the shared clock, and which lines are possible beside it.
+ * The linear model of the shared clock of one process: the estimated line, and the polygon of all lines that
+ * are possible, from which the error bound follows.
  *
- * One line (estimate) converts times; the bound is the largest distance of a possible line from it, and what
- * the rate may have changed since. No pointers: a teacher hands its model to a learner that reads the same
- * physical clock.
+ * A line is the difference between the shared and the local clock as a function of the time elapsed since a
+ * reference time: offset + slope x elapsed, in nanoseconds and nanoseconds per nanosecond. Each constraint on
+ * the difference at one time forbids a half-plane of (offset, slope); the lines that remain possible form a
+ * convex polygon.
  */
 #ifndef OFFBEAT_CLOCK_MODEL_H
 #define OFFBEAT_CLOCK_MODEL_H
 
-#include "clock/polygon.h"
-
 #include <stdint.h>
 
-typedef struct offbeat_model {
-    int is_shared;            /**< the local clock is rank 0's own physical clock: the rest doesn't matter */
-    int64_t at_ns;            /**< local time from which lines count */
-    int64_t offset_ns;        /**< shared minus local clock, from which lines' offsets count */
-    int64_t resolution_ns;    /**< how far a reading of the local clock can be off */
-    offbeat_line line;        /**< the estimate */
-    offbeat_polygon possible; /**< never empty */
-} offbeat_model;
+/** A cut that would produce more corners is skipped, which only leaves the polygon larger. */
+enum { OFFBEAT_MOST_CORNERS = 24 };
 
-/** The model of rank 0, and of processes that read its physical clock. */
-offbeat_model offbeat_model_of_reference(int64_t at_ns, int64_t resolution_ns);
+typedef struct offbeat_clock_line {
+    double offset_ns, slope;
+} offbeat_clock_line;
 
-/** A local time on the shared clock. */
-int64_t offbeat_model_global_ns(const offbeat_model *model, int64_t local_ns);
+typedef struct offbeat_clock_polygon {
+    int count; /**< at least 1 */
+    offbeat_clock_line corners[OFFBEAT_MOST_CORNERS];
+} offbeat_clock_polygon;
+
+/** All lines with an offset in a range and a slope within the drift limit. */
+offbeat_clock_polygon offbeat_clock_polygon_box(double low_ns, double high_ns);
+
+/** Removes the lines whose value at @p elapsed_ns is above @p limit_ns.
+ * @return 1, or 0 when no line would remain: then the polygon stays unchanged */
+int offbeat_clock_polygon_cut_above(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns);
+
+/** Removes the lines whose value at @p elapsed_ns is below @p limit_ns.
+ * @return 1, or 0 when no line would remain: then the polygon stays unchanged */
+int offbeat_clock_polygon_cut_below(offbeat_clock_polygon *polygon, double elapsed_ns, double limit_ns);
+
+/** The centroid of the polygon's area; the mean of its corners when the area is almost zero. */
+offbeat_clock_line offbeat_clock_polygon_centroid(const offbeat_clock_polygon *polygon);
+
+/** Half of the range of slopes in the polygon. */
+double offbeat_clock_polygon_half_slope_range(const offbeat_clock_polygon *polygon);
+
+/** @p line itself when it is in the polygon; else the point of the polygon closest to it on the segment from
+ * the centroid to @p line. */
+offbeat_clock_line offbeat_clock_polygon_confine(const offbeat_clock_polygon *polygon,
+                                                 offbeat_clock_line line);
+
+/** The largest distance at @p elapsed_ns between @p line and any line of the polygon, in nanoseconds. */
+double offbeat_clock_polygon_max_distance_ns(const offbeat_clock_polygon *polygon, offbeat_clock_line line,
+                                             double elapsed_ns);
+
+typedef struct offbeat_clock_model {
+    int is_shared;           /**< the local clock is rank 0's physical clock; the other fields are unused */
+    int64_t at_ns;           /**< reference time (local) of all lines */
+    int64_t offset_ns;       /**< shared minus local clock; the lines' offsets are relative to this */
+    int64_t resolution_ns;   /**< largest error of reading the local clock */
+    offbeat_clock_line line; /**< the estimate */
+    offbeat_clock_polygon possible; /**< never empty */
+} offbeat_clock_model;
+
+/** The model of rank 0 and of processes that read rank 0's physical clock. */
+offbeat_clock_model offbeat_clock_model_of_root(int64_t at_ns, int64_t resolution_ns);
+
+/** Converts a local time to the shared clock. */
+int64_t offbeat_clock_model_global_ns(const offbeat_clock_model *model, int64_t local_ns);
 
 /** The first local time that is not before @p global_ns on the shared clock. */
-int64_t offbeat_model_local_ns(const offbeat_model *model, int64_t global_ns);
+int64_t offbeat_clock_model_local_ns(const offbeat_clock_model *model, int64_t global_ns);
 
-/** How wrong offbeat_model_global_ns can be at a local time; 0 where is_shared. */
-int64_t offbeat_model_bound_ns(const offbeat_model *model, int64_t local_ns);
+/** The error bound of offbeat_clock_model_global_ns at a local time; 0 if is_shared. */
+int64_t offbeat_clock_model_bound_ns(const offbeat_clock_model *model, int64_t local_ns);
 
 #endif

@@ -1,6 +1,5 @@
-# offbeat_exported_symbols(output header...): a linker's version script that exports what headers declare, and nothing else.
-#
-# Other functions of the library, which its rooms share with each other, are nobody else's business.
+# offbeat_exported_symbols(output header...): writes a linker version script that exports the functions that the headers
+# declare, and nothing else.
 function(offbeat_exported_symbols output)
     set(names "")
     foreach(header IN LISTS ARGN)

@@ -1,11 +1,11 @@
-# The Fortran bindings: a small library of Fortran code, which calls the C one.
+# The Fortran bindings: a small library of Fortran code that calls the C library.
 #
-# OFFBEAT_FORTRAN: ON, OFF, or AUTO: where CMake finds a Fortran compiler and Fortran parts of the same MPI.
+# OFFBEAT_FORTRAN: ON, OFF, or AUTO, which means: if CMake finds a Fortran compiler and Fortran bindings of the same MPI.
 
-set(fortran_lacks "")
+set(missing_for_fortran "")
 
-# The wrapper beside the one for C, as mpifort.mpich is beside mpicc.mpich: CMake by itself would take the first on PATH,
-# which may be another MPI's.
+# Use the Fortran wrapper in the folder of the C wrapper (mpifort.mpich for mpicc.mpich): CMake would use the first one on
+# PATH, which may belong to another MPI.
 if(MPI_C_COMPILER MATCHES "mpii?c" AND NOT MPI_Fortran_COMPILER)
     get_filename_component(wrapper_folder "${MPI_C_COMPILER}" DIRECTORY)
     get_filename_component(wrapper_name "${MPI_C_COMPILER}" NAME)
@@ -14,44 +14,44 @@ if(MPI_C_COMPILER MATCHES "mpii?c" AND NOT MPI_Fortran_COMPILER)
         list(GET names 1 name_for_fortran)
         string(REPLACE "${name_for_c}" "${name_for_fortran}" wrapper "${wrapper_folder}/${wrapper_name}")
         if(wrapper_name MATCHES "${name_for_c}" AND EXISTS "${wrapper}" AND NOT MPI_Fortran_COMPILER)
-            set(MPI_Fortran_COMPILER "${wrapper}" CACHE FILEPATH "MPI's wrapper of the Fortran compiler")
+            set(MPI_Fortran_COMPILER "${wrapper}" CACHE FILEPATH "MPI's Fortran compiler wrapper")
         endif()
     endforeach()
     if(NOT MPI_Fortran_COMPILER)
-        set(fortran_lacks "there is no wrapper of a Fortran compiler beside ${MPI_C_COMPILER}")
+        set(missing_for_fortran "there is no Fortran compiler wrapper in the folder of ${MPI_C_COMPILER}")
     endif()
 endif()
 
 include(CheckLanguage)
 if(NOT TARGET MPI::MPI_C)
-    set(fortran_lacks "MPI was given by OFFBEAT_MPI_INCLUDE and OFFBEAT_MPI_LIBRARY, which say nothing of Fortran")
-elseif(NOT fortran_lacks)
+    set(missing_for_fortran "OFFBEAT_MPI_INCLUDE and OFFBEAT_MPI_LIBRARY do not include Fortran bindings")
+elseif(NOT missing_for_fortran)
     check_language(Fortran)
     if(NOT CMAKE_Fortran_COMPILER)
-        set(fortran_lacks "there is no Fortran compiler")
+        set(missing_for_fortran "there is no Fortran compiler")
     endif()
 endif()
 
-if(NOT fortran_lacks)
+if(NOT missing_for_fortran)
     enable_language(Fortran)
     find_package(MPI COMPONENTS Fortran)
-    set(others ${MPI_C_LIBRARIES})
-    list(REMOVE_ITEM others ${MPI_Fortran_LIBRARIES})
+    set(c_only_libraries ${MPI_C_LIBRARIES})
+    list(REMOVE_ITEM c_only_libraries ${MPI_Fortran_LIBRARIES})
     if(NOT MPI_Fortran_FOUND)
-        set(fortran_lacks "this MPI has no Fortran bindings that CMake could find")
-    elseif(others)
-        set(fortran_lacks "the Fortran bindings that CMake found are another MPI's; give MPI_Fortran_COMPILER")
+        set(missing_for_fortran "CMake found no Fortran bindings of this MPI")
+    elseif(c_only_libraries)
+        set(missing_for_fortran "the Fortran bindings that CMake found are another MPI's; give MPI_Fortran_COMPILER")
     elseif(NOT MPI_Fortran_HAVE_F08_MODULE)
-        set(fortran_lacks "this compiler cannot use the module mpi_f08 of this MPI")
+        set(missing_for_fortran "this compiler cannot read this MPI's module mpi_f08")
     endif()
 endif()
 
-if(fortran_lacks)
+if(missing_for_fortran)
     if(OFFBEAT_FORTRAN STREQUAL "AUTO")
-        message(STATUS "The Fortran bindings are not built: ${fortran_lacks}")
+        message(STATUS "The Fortran bindings are not built: ${missing_for_fortran}")
         return()
     endif()
-    message(FATAL_ERROR "OFFBEAT_FORTRAN=${OFFBEAT_FORTRAN}, but ${fortran_lacks}")
+    message(FATAL_ERROR "OFFBEAT_FORTRAN=${OFFBEAT_FORTRAN}, but ${missing_for_fortran}")
 endif()
 
 add_library(harmonize_fortran STATIC fortran/harmonize_c.f90 fortran/offbeat_harmonize.f90 fortran/harmonize_mpif.f90)

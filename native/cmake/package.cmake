@@ -1,8 +1,8 @@
-# Installation: headers, libraries, and what lets other builds find them: a CMake package and pkg-config files.
+# Installs the headers and libraries, and a CMake package and pkg-config files for other builds.
 include(CMakePackageConfigHelpers)
 set(OFFBEAT_PACKAGE ${CMAKE_INSTALL_LIBDIR}/cmake/offbeat-harmonize)
 
-# Which MPI it is, by the file that its name leads to; empty where the compiler itself knows.
+# The file of the MPI library, with links resolved; empty when the compiler finds MPI by itself.
 set(OFFBEAT_MPI_NAME "${OFFBEAT_MPI_LIBRARY}")
 set(OFFBEAT_MPI_BY_CMAKE FALSE)
 if(TARGET MPI::MPI_C)
@@ -13,7 +13,7 @@ if(OFFBEAT_MPI_NAME)
     list(GET OFFBEAT_MPI_NAME 0 OFFBEAT_MPI_NAME)
     get_filename_component(OFFBEAT_MPI_NAME "${OFFBEAT_MPI_NAME}" REALPATH)
 endif()
-# The way from a pkg-config file up to the prefix, which may be chosen when it is installed.
+# The relative path from a pkg-config file to the prefix, which may be changed at installation.
 file(RELATIVE_PATH OFFBEAT_UP "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 
 install(TARGETS offbeat-driver RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -22,7 +22,7 @@ install(TARGETS harmonize harmonize_shared preload offbeat_mpi EXPORT offbeat-ha
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/offbeat/clock.h include/offbeat/harmonize.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/offbeat)
 install(EXPORT offbeat-harmonize-targets NAMESPACE offbeat:: DESTINATION ${OFFBEAT_PACKAGE})
-# For compilers whose modules ours cannot be: to be compiled with the program.
+# For Fortran compilers that cannot read our modules: users compile these sources with their program.
 install(FILES fortran/harmonize_c.f90 fortran/offbeat_harmonize.f90 fortran/harmonize_mpif.f90 fortran/offbeat_harmonize.inc
     DESTINATION ${CMAKE_INSTALL_DATADIR}/offbeat/fortran)
 

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file handles.h
- * What the Fortran bindings call: the same functions, with handles that Fortran can hold.
+ * The C functions that the Fortran bindings call: the public functions, with handles that Fortran can store.
  *
- * Only MPI's C interface translates the handle of a communicator; so this part is in the C library. Here it
- * is an int64_t, whatever Fortran's default integer is, and so is the address of a clock, 0 being none.
+ * They are part of the C library, as only MPI's C interface translates communicator handles. A communicator
+ * handle is an int64_t, whatever Fortran's default integer is; so is the address of a clock, where 0 means no
+ * clock.
  */
 #ifndef OFFBEAT_FORTRAN_HANDLES_H
 #define OFFBEAT_FORTRAN_HANDLES_H
 
 #include <offbeat/harmonize.h>
+
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 /** MPIX_Harmonize. */
 int offbeat_fortran_harmonize(int64_t comm, int *flag);
@@ -41,4 +46,7 @@ int64_t offbeat_fortran_clock_to_local_ns(int64_t clock, int64_t global_ns);
 /** offbeat_clock_is_shared. */
 int offbeat_fortran_clock_is_shared(int64_t clock);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #endif

@@ -1,16 +1,16 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-!> The functions of the C library that the bindings call (fortran/handles.h), and the structures they fill.
+!> Interfaces of the C functions in fortran/handles.h, and the structures that they fill.
 module offbeat_harmonize_c
     use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
     implicit none
 
-    !> All that is known about a start, in nanoseconds.
+    !> One start of this process; times in nanoseconds.
     type, bind(C) :: offbeat_start
         integer(c_int64_t) :: deadline_ns, planned_ns, margin_ns, overshoot_ns, bound_ns, slack_ns
         integer(c_int) :: verdict
     end type
 
-    !> A moment on the shared clock, and how wrong that can be, in nanoseconds.
+    !> A time on the shared clock and the bound of its error, in nanoseconds.
     type, bind(C) :: offbeat_instant
         integer(c_int64_t) :: global_ns, bound_ns
     end type

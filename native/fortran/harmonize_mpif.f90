@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The harmonised start and the shared clock for programs that include mpif.h or `use mpi`: subroutines outside
-! of any module. offbeat_harmonize.inc declares and explains them.
+! The harmonised start and the shared clock for programs that include mpif.h or `use mpi`: external subroutines.
+! offbeat_harmonize.inc declares and documents them.
 
 subroutine MPIX_Harmonize(comm, flag, ierror)
     use offbeat_harmonize_c, only: c_int, c_int64_t, c_harmonize

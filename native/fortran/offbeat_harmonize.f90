@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> The harmonised start and the shared clock for programs that `use mpi_f08`.
 !!
-!! The same as <offbeat/harmonize.h> and <offbeat/clock.h>, where everything is explained. Times are
-!! integer(int64), in nanoseconds; ierror is optional, as everywhere in mpi_f08.
+!! The interface of <offbeat/harmonize.h> and <offbeat/clock.h>, which document it. Times are integer(int64), in
+!! nanoseconds; ierror is optional, as in all procedures of mpi_f08.
 module offbeat_harmonize
     use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
     use mpi_f08, only: MPI_Comm
@@ -16,7 +16,7 @@ module offbeat_harmonize
     public :: offbeat_clock_now, offbeat_clock_at, offbeat_clock_local_ns, offbeat_clock_to_local_ns
     public :: offbeat_clock_is_shared, offbeat_clock_exists
 
-    !> How one start went for this process.
+    !> Verdicts: whether this process started on time, and if not, why.
     integer, parameter, public :: OFFBEAT_ON_TIME = 0, OFFBEAT_CAME_LATE = 1, OFFBEAT_LOST_CORE = 2
 
     !> A shared clock.
@@ -27,7 +27,7 @@ module offbeat_harmonize
 
 contains
 
-    !> Returns on all processes together; flag says whether this process left on time.
+    !> Returns on all processes at the same time; flag is true when this process left on time.
     subroutine MPIX_Harmonize(comm, flag, ierror)
         type(MPI_Comm), intent(in) :: comm
         logical, intent(out) :: flag
@@ -39,7 +39,7 @@ contains
         if (present(ierror)) ierror = code
     end subroutine
 
-    !> The same with a delay for each process, and all that is known about the start.
+    !> Like MPIX_Harmonize, with a delay for each process and a full record of the start.
     subroutine MPIX_Harmonize_delayed(comm, delay_ns, start, ierror)
         type(MPI_Comm), intent(in) :: comm
         integer(c_int64_t), intent(in) :: delay_ns
@@ -50,7 +50,7 @@ contains
         if (present(ierror)) ierror = code
     end subroutine
 
-    !> The clock behind MPIX_Harmonize; offbeat_clock_exists tells whether there is one. Not to be freed.
+    !> The clock that MPIX_Harmonize uses; offbeat_clock_exists is false when there is none. It must not be freed.
     function MPIX_Harmonize_clock(comm) result(clock)
         type(MPI_Comm), intent(in) :: comm
         type(offbeat_clock) :: clock
@@ -67,7 +67,7 @@ contains
         if (present(ierror)) ierror = code
     end subroutine
 
-    !> Learns the shared clock anew. Collective.
+    !> Synchronises the clock again. Collective.
     subroutine offbeat_clock_sync(clock, ierror)
         type(offbeat_clock), intent(in) :: clock
         integer, optional, intent(out) :: ierror
@@ -76,7 +76,7 @@ contains
         if (present(ierror)) ierror = code
     end subroutine
 
-    !> Frees a clock that offbeat_clock_create made. Collective.
+    !> Frees a clock that was created by offbeat_clock_create. Collective.
     subroutine offbeat_clock_free(clock, ierror)
         type(offbeat_clock), intent(inout) :: clock
         integer, optional, intent(out) :: ierror
@@ -85,14 +85,14 @@ contains
         if (present(ierror)) ierror = code
     end subroutine
 
-    !> The shared clock now.
+    !> The current shared time.
     function offbeat_clock_now(clock) result(instant)
         type(offbeat_clock), intent(in) :: clock
         type(offbeat_instant) :: instant
         call c_clock_at(clock%address, c_clock_local_ns(clock%address), instant)
     end function
 
-    !> A local time stamp, also an earlier one, on the shared clock.
+    !> Converts a local timestamp, which may be an earlier one, to the shared clock.
     function offbeat_clock_at(clock, local_ns) result(instant)
         type(offbeat_clock), intent(in) :: clock
         integer(c_int64_t), intent(in) :: local_ns
@@ -100,14 +100,14 @@ contains
         call c_clock_at(clock%address, local_ns, instant)
     end function
 
-    !> The local time stamp now.
+    !> The current local timestamp.
     function offbeat_clock_local_ns(clock) result(local_ns)
         type(offbeat_clock), intent(in) :: clock
         integer(c_int64_t) :: local_ns
         local_ns = c_clock_local_ns(clock%address)
     end function
 
-    !> A time on the shared clock, on this process's own.
+    !> Converts a time on the shared clock to this process's local clock.
     function offbeat_clock_to_local_ns(clock, global_ns) result(local_ns)
         type(offbeat_clock), intent(in) :: clock
         integer(c_int64_t), intent(in) :: global_ns
@@ -122,7 +122,7 @@ contains
         shared = c_clock_is_shared(clock%address) /= 0
     end function
 
-    !> Whether there is a clock at all.
+    !> Whether the clock exists.
     function offbeat_clock_exists(clock) result(exists)
         type(offbeat_clock), intent(in) :: clock
         logical :: exists

@@ -1,105 +1,262 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file communicator.c  MPIX_Harmonize on any communicator, with MPI's way of reporting errors. */
-#include "harmonize/attach.h"
-#include "harmonize/harmony.h"
+/*
+ * MPIX_Harmonize on any communicator: its state is an attribute of the communicator, and errors are reported
+ * as MPI's own functions report them.
+ *
+ * MPI deletes the attribute with the communicator. A duplicate of the communicator gets no copy, as its
+ * processes may synchronise independently. An attribute on MPI_COMM_SELF, which MPI_Finalize deletes first,
+ * frees the state of communicators that are never freed. Different threads may use different communicators.
+ */
+#include "harmonize/start_context.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The error handler for what is about no communicator: MPI 4.0 moved it. */
+/* The communicator whose error handler gets errors that concern no communicator: MPI 4.0 changed it. */
 #if MPI_VERSION >= 4
-#define NOBODY MPI_COMM_SELF
+#define DEFAULT_HANDLER_COMM MPI_COMM_SELF
 #else
-#define NOBODY MPI_COMM_WORLD
+#define DEFAULT_HANDLER_COMM MPI_COMM_WORLD
 #endif
 
-/* Passes an error on as MPI's own functions do: to the communicator's handler, which may not return. */
-static int raised(MPI_Comm comm, int rc) {
+/* The state of a communicator, and its place in the list of all states of this process. */
+typedef struct comm_state {
+    offbeat_clock *clock;
+    offbeat_start_context *context;
+    MPI_Comm comm; /* the user's communicator */
+    struct comm_state *previous, *next;
+} comm_state;
+
+/* keyval_lock is held while MPI is called; list_lock never is, as MPI may hold a lock of its own while it
+ * calls delete_attribute. */
+static pthread_mutex_t keyval_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static int keyval = MPI_KEYVAL_INVALID;
+static comm_state *first_state;
+
+/* Reports an error as MPI's own functions do: to the communicator's handler, which may not return. */
+static int raise_error(MPI_Comm comm, int rc) {
     if (rc != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? NOBODY : comm, rc);
+        PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? DEFAULT_HANDLER_COMM : comm, rc);
     return rc;
 }
 
-/* A communicator of our own with the same processes. Not a duplicate: no attribute of the user's is copied.
- * Errors have been raised when this returns. */
-static int same_processes(MPI_Comm comm, MPI_Comm *own) {
+/* --- the attribute --- */
+
+static void add_to_list(comm_state *state) {
+    pthread_mutex_lock(&list_lock);
+    state->previous = NULL;
+    state->next = first_state;
+    if (first_state != NULL)
+        first_state->previous = state;
+    first_state = state;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void remove_from_list(comm_state *state) {
+    pthread_mutex_lock(&list_lock);
+    if (state->previous != NULL)
+        state->previous->next = state->next;
+    else
+        first_state = state->next;
+    if (state->next != NULL)
+        state->next->previous = state->previous;
+    pthread_mutex_unlock(&list_lock);
+}
+
+static comm_state *first_in_list(void) {
+    pthread_mutex_lock(&list_lock);
+    comm_state *state = first_state;
+    pthread_mutex_unlock(&list_lock);
+    return state;
+}
+
+static int current_keyval(void) {
+    pthread_mutex_lock(&keyval_lock);
+    int current = keyval;
+    pthread_mutex_unlock(&keyval_lock);
+    return current;
+}
+
+static int free_state(comm_state *state) {
+    int context_rc = offbeat_start_context_free(&state->context);
+    int clock_rc = offbeat_clock_free(&state->clock);
+    free(state);
+    return context_rc != MPI_SUCCESS ? context_rc : clock_rc;
+}
+
+/* MPI calls this when the communicator is freed. */
+static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)extra;
+    remove_from_list(value);
+    return free_state(value);
+}
+
+/* MPI calls this at the beginning of MPI_Finalize, when communication is still possible. */
+static int free_all_states(MPI_Comm comm, int key, void *value, void *extra) {
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    int rc = MPI_SUCCESS;
+    for (comm_state *state = first_in_list(); state != NULL && rc == MPI_SUCCESS; state = first_in_list())
+        rc = PMPI_Comm_delete_attr(state->comm, current_keyval());
+    pthread_mutex_lock(&keyval_lock);
+    if (keyval != MPI_KEYVAL_INVALID)
+        PMPI_Comm_free_keyval(&keyval);
+    pthread_mutex_unlock(&keyval_lock);
+    return rc;
+}
+
+/* Makes MPI_Finalize call free_all_states. Without MPI_Init there is no MPI_COMM_SELF: the communicators of a
+ * session are freed before the session ends. */
+static int register_finalizer(void) {
+    int initialized, finalize_keyval;
+    int rc = PMPI_Initialized(&initialized);
+    if (rc != MPI_SUCCESS || !initialized)
+        return rc;
+    rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_all_states, &finalize_keyval, NULL);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = PMPI_Comm_set_attr(MPI_COMM_SELF, finalize_keyval, NULL);
+    int free_rc = PMPI_Comm_free_keyval(&finalize_keyval); /* the attribute keeps a reference */
+    return rc != MPI_SUCCESS ? rc : free_rc;
+}
+
+/* Creates the keyval at the first call of any thread. */
+static int create_keyval(int *created) {
+    int rc = MPI_SUCCESS;
+    pthread_mutex_lock(&keyval_lock);
+    if (keyval == MPI_KEYVAL_INVALID) {
+        rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &keyval, NULL);
+        if (rc == MPI_SUCCESS)
+            rc = register_finalizer();
+    }
+    *created = keyval;
+    pthread_mutex_unlock(&keyval_lock);
+    return rc;
+}
+
+/* Sets *state to the communicator's state; NULL when it has none. Local. MPI has reported an error that is
+ * returned. */
+static int get_state(MPI_Comm comm, comm_state **state) {
+    int is_set = 0, key = current_keyval();
+    void *value = NULL;
+    *state = NULL;
+    if (key == MPI_KEYVAL_INVALID)
+        return MPI_SUCCESS;
+    int rc = PMPI_Comm_get_attr(comm, key, (void *)&value, &is_set);
+    if (rc == MPI_SUCCESS && is_set)
+        *state = value;
+    return rc;
+}
+
+/* Attaches a state to the communicator, which then owns it; frees the state on failure. Local. MPI has
+ * reported an error that is returned. */
+static int set_state(MPI_Comm comm, comm_state *state) {
+    int key;
+    int rc = create_keyval(&key);
+    if (rc != MPI_SUCCESS) {
+        free_state(state);
+        return rc;
+    }
+    state->comm = comm;
+    add_to_list(state);
+    rc = PMPI_Comm_set_attr(comm, key, state);
+    if (rc != MPI_SUCCESS) {
+        remove_from_list(state);
+        free_state(state);
+    }
+    return rc;
+}
+
+/* --- creating the state --- */
+
+/* Creates a private communicator with the same processes. It is not a duplicate, so that no attribute of the
+ * user's is copied. MPI has reported an error that is returned. */
+static int create_private_comm(MPI_Comm comm, MPI_Comm *private_comm) {
     MPI_Group group;
-    *own = MPI_COMM_NULL;
+    *private_comm = MPI_COMM_NULL;
     int rc = PMPI_Comm_group(comm, &group);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = PMPI_Comm_create(comm, group, own);
+    rc = PMPI_Comm_create(comm, group, private_comm);
     PMPI_Group_free(&group);
-    return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN) : rc;
+    return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN) : rc;
 }
 
-/* Clock and harmony on a communicator of our own, which then belongs to the harmony. */
-static int fill(MPI_Comm own, offbeat_attached *attached) {
-    int rc = offbeat_clock_create(own, &attached->clock);
+/* Creates clock and start context on the private communicator, which the context then owns. */
+static int fill_state(MPI_Comm private_comm, comm_state *state) {
+    int rc = offbeat_clock_create(private_comm, &state->clock);
     if (rc == MPI_SUCCESS)
-        return offbeat_harmony_create_on(attached->clock, own, OFFBEAT_YIELD_WHERE_CROWDED,
-                                         &attached->harmony);
+        return offbeat_start_context_create_on(state->clock, private_comm, OFFBEAT_YIELD_IF_OVERSUBSCRIBED,
+                                               &state->context);
     if (rc == MPI_ERR_ARG)
         fprintf(stderr, "offbeat-harmonize: %s\n", offbeat_clock_error());
-    PMPI_Comm_free(&own);
+    PMPI_Comm_free(&private_comm);
     return rc;
 }
 
-/* Makes clock and harmony and attaches them. Errors have been raised when this returns. */
-static int equip(MPI_Comm comm, offbeat_attached **attached) {
-    MPI_Comm own;
+/* Creates a communicator's state and attaches it. An error that is returned has been reported. */
+static int create_state(MPI_Comm comm, comm_state **state) {
+    MPI_Comm private_comm;
     int is_inter;
     int rc = PMPI_Comm_test_inter(comm, &is_inter);
     if (rc != MPI_SUCCESS)
         return rc;
     if (is_inter)
-        return raised(comm, MPI_ERR_COMM);
-    rc = same_processes(comm, &own);
+        return raise_error(comm, MPI_ERR_COMM);
+    rc = create_private_comm(comm, &private_comm);
     if (rc != MPI_SUCCESS)
         return rc;
-    offbeat_attached *created = calloc(1, sizeof *created);
+    comm_state *created = calloc(1, sizeof *created);
     if (created == NULL) {
-        PMPI_Comm_free(&own);
-        return raised(comm, MPI_ERR_NO_MEM);
+        PMPI_Comm_free(&private_comm);
+        return raise_error(comm, MPI_ERR_NO_MEM);
     }
-    rc = fill(own, created);
+    rc = fill_state(private_comm, created);
     if (rc != MPI_SUCCESS) {
-        offbeat_attached_free(created);
-        return raised(comm, rc);
+        free_state(created);
+        return raise_error(comm, rc);
     }
-    rc = offbeat_attach(comm, created);
-    *attached = rc == MPI_SUCCESS ? created : NULL;
+    rc = set_state(comm, created);
+    *state = rc == MPI_SUCCESS ? created : NULL;
     return rc;
 }
 
+/* --- the public functions --- */
+
 int MPIX_Harmonize_delayed(MPI_Comm comm, int64_t delay_ns, offbeat_start *start) {
-    offbeat_attached *attached = NULL;
+    comm_state *state = NULL;
     if (comm == MPI_COMM_NULL)
-        return raised(comm, MPI_ERR_COMM);
+        return raise_error(comm, MPI_ERR_COMM);
     if (start == NULL || delay_ns < 0)
-        return raised(comm, MPI_ERR_ARG);
-    int rc = offbeat_attached_find(comm, &attached);
-    if (rc == MPI_SUCCESS && attached == NULL)
-        rc = equip(comm, &attached);
+        return raise_error(comm, MPI_ERR_ARG);
+    int rc = get_state(comm, &state);
+    if (rc == MPI_SUCCESS && state == NULL)
+        rc = create_state(comm, &state);
     if (rc != MPI_SUCCESS)
         return rc;
-    return raised(comm, offbeat_harmonize(attached->harmony, delay_ns, start));
+    return raise_error(comm, offbeat_harmonize(state->context, delay_ns, start));
 }
 
 int MPIX_Harmonize(MPI_Comm comm, int *flag) {
     offbeat_start start;
     if (comm == MPI_COMM_NULL)
-        return raised(comm, MPI_ERR_COMM);
+        return raise_error(comm, MPI_ERR_COMM);
     if (flag == NULL)
-        return raised(comm, MPI_ERR_ARG);
+        return raise_error(comm, MPI_ERR_ARG);
     int rc = MPIX_Harmonize_delayed(comm, 0, &start);
     *flag = rc == MPI_SUCCESS && start.verdict == OFFBEAT_ON_TIME;
     return rc;
 }
 
 offbeat_clock *MPIX_Harmonize_clock(MPI_Comm comm) {
-    offbeat_attached *attached = NULL;
-    if (comm == MPI_COMM_NULL || offbeat_attached_find(comm, &attached) != MPI_SUCCESS || attached == NULL)
+    comm_state *state = NULL;
+    if (comm == MPI_COMM_NULL || get_state(comm, &state) != MPI_SUCCESS || state == NULL)
         return NULL;
-    return attached->clock;
+    return state->clock;
 }

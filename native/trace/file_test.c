@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What stands in the file: after a regular end, after SIGKILL, and when there is no more room. */
 #define _POSIX_C_SOURCE 200809L
-#include "clock/promise.h"
+#include "testing/assert.h"
 #include "trace/define.h"
 #include "trace/file.h"
 #include "trace/functions.h"
@@ -30,12 +30,12 @@ typedef struct seen {
 static seen look(void) {
     struct stat status = {0};
     int descriptor = open(path, O_RDONLY);
-    promise(descriptor >= 0 && fstat(descriptor, &status) == 0, "the file cannot be opened");
-    promise(status.st_size % OFFBEAT_TRACE_PAGE_BYTES == 0, "the file has %lld bytes",
-            (long long)status.st_size);
+    test_assert(descriptor >= 0 && fstat(descriptor, &status) == 0, "the file cannot be opened");
+    test_assert(status.st_size % OFFBEAT_TRACE_PAGE_BYTES == 0, "the file has %lld bytes",
+                (long long)status.st_size);
     seen file = {mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0),
                  (size_t)status.st_size / OFFBEAT_TRACE_PAGE_BYTES};
-    promise(file.bytes != MAP_FAILED, "the file cannot be mapped");
+    test_assert(file.bytes != MAP_FAILED, "the file cannot be mapped");
     close(descriptor);
     return file;
 }
@@ -53,8 +53,8 @@ static uint64_t records_of_lane(const seen *file, uint32_t lane) {
         if (page->kind != OFFBEAT_TRACE_RECORDS || page->lane != lane)
             continue;
         for (int k = 0; k < OFFBEAT_TRACE_RECORDS_A_PAGE && records[k].function != 0; k++, next++)
-            promise(records[k].bytes == next && records[k].function == 5 && records[k].flags == 3,
-                    "record %llu of lane %u is another one", (unsigned long long)next, lane);
+            test_assert(records[k].bytes == next && records[k].function == 5 && records[k].flags == 3,
+                        "record %llu of lane %u is another one", (unsigned long long)next, lane);
     }
     return next;
 }
@@ -69,8 +69,8 @@ static int definitions(const seen *file, uint16_t kind) {
             const offbeat_trace_definition *definition = (const offbeat_trace_definition *)(page + at);
             if (definition->kind == 0)
                 break;
-            promise(definition->bytes >= 8 && definition->bytes % 8 == 0, "a definition of %u bytes",
-                    definition->bytes);
+            test_assert(definition->bytes >= 8 && definition->bytes % 8 == 0, "a definition of %u bytes",
+                        definition->bytes);
             count += definition->kind == kind;
             at += definition->bytes;
         }
@@ -92,7 +92,7 @@ static void *write_in_thread(void *unused) {
 
 static void write_all(void) {
     pthread_t threads[THREADS];
-    promise(offbeat_file_create(path, 0) == 0, "the file cannot be made");
+    test_assert(offbeat_file_create(path, 0) == 0, "the file cannot be made");
     offbeat_define_functions();
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, write_in_thread, NULL);
@@ -135,29 +135,29 @@ static void check_all(const char *how) {
             for (int k = 0; k < OFFBEAT_TRACE_RECORDS_A_PAGE; k++)
                 records += first[k].function == 5;
         }
-    promise(records == (uint64_t)THREADS * RECORDS, "%s: %llu records", how, (unsigned long long)records);
-    promise(header->lanes >= 1 && header->lanes <= THREADS, "%s: %u lanes", how, header->lanes);
-    promise(definitions(&file, OFFBEAT_TRACE_FUNCTION) == OFFBEAT_FUNCTIONS - 1, "%s: functions", how);
-    promise(definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "%s: the note", how);
-    promise(header->lost == 0 && header->pages <= file.pages, "%s: %llu pages", how,
-            (unsigned long long)header->pages);
+    test_assert(records == (uint64_t)THREADS * RECORDS, "%s: %llu records", how, (unsigned long long)records);
+    test_assert(header->lanes >= 1 && header->lanes <= THREADS, "%s: %u lanes", how, header->lanes);
+    test_assert(definitions(&file, OFFBEAT_TRACE_FUNCTION) == OFFBEAT_FUNCTIONS - 1, "%s: functions", how);
+    test_assert(definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "%s: the note", how);
+    test_assert(header->lost == 0 && header->pages <= file.pages, "%s: %llu pages", how,
+                (unsigned long long)header->pages);
 }
 
 static void test_everything_is_there_after_the_end(void) {
-    promise(in_child(write_and_close) == 0, "the writer failed");
+    test_assert(in_child(write_and_close) == 0, "the writer failed");
     check_all("closed");
     seen file = look();
-    promise(((const offbeat_trace_header *)file.bytes)->pages == file.pages, "there are pages too many");
+    test_assert(((const offbeat_trace_header *)file.bytes)->pages == file.pages, "there are pages too many");
 }
 
 static void test_everything_is_there_after_sigkill(void) {
     int status = in_child(write_and_die);
-    promise(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer was not killed");
+    test_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer was not killed");
     check_all("killed");
 }
 
 static void write_to_the_limit(void) {
-    promise(offbeat_file_create(path, UINT64_C(5) * OFFBEAT_TRACE_PAGE_BYTES) == 0, "it cannot be made");
+    test_assert(offbeat_file_create(path, UINT64_C(5) * OFFBEAT_TRACE_PAGE_BYTES) == 0, "it cannot be made");
     offbeat_define_functions();
     write_records(RECORDS + 1000);
     offbeat_define_note(1, "there is room for definitions");
@@ -165,55 +165,56 @@ static void write_to_the_limit(void) {
 }
 
 static void test_the_limit_stops_records_but_not_definitions(void) {
-    promise(in_child(write_to_the_limit) == 0, "the writer failed");
+    test_assert(in_child(write_to_the_limit) == 0, "the writer failed");
     seen file = look();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
-    promise(records_of_lane(&file, 0) == 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu records were kept",
-            (unsigned long long)records_of_lane(&file, 0));
-    promise(header->lost == RECORDS + 1000 - 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were lost",
-            (unsigned long long)header->lost);
-    promise(header->lost_because == -1, "because of %d", header->lost_because);
-    promise(definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "the note is lost");
+    test_assert(records_of_lane(&file, 0) == 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu records were kept",
+                (unsigned long long)records_of_lane(&file, 0));
+    test_assert(header->lost == RECORDS + 1000 - 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were lost",
+                (unsigned long long)header->lost);
+    test_assert(header->lost_because == -1, "because of %d", header->lost_because);
+    test_assert(definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "the note is lost");
 }
 
 static void write_without_room(void) {
     const struct rlimit small = {1 << 20, 1 << 20};
     setrlimit(RLIMIT_FSIZE, &small);
-    promise(offbeat_file_create(path, 0) == 0, "it cannot be made");
+    test_assert(offbeat_file_create(path, 0) == 0, "it cannot be made");
     offbeat_define_functions();
     write_records(UINT64_C(20) * OFFBEAT_TRACE_RECORDS_A_PAGE);
     offbeat_file_close();
 }
 
 static void test_no_room_is_counted_and_no_signal(void) {
-    promise(in_child(write_without_room) == 0, "the writer did not survive");
+    test_assert(in_child(write_without_room) == 0, "the writer did not survive");
     seen file = look();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
     uint64_t kept = records_of_lane(&file, 0);
-    promise(kept == 14 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were kept", (unsigned long long)kept);
-    promise(header->lost == 6 * OFFBEAT_TRACE_RECORDS_A_PAGE && header->lost_because == EFBIG,
-            "%llu were lost because of %d", (unsigned long long)header->lost, header->lost_because);
+    test_assert(kept == 14 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were kept", (unsigned long long)kept);
+    test_assert(header->lost == 6 * OFFBEAT_TRACE_RECORDS_A_PAGE && header->lost_because == EFBIG,
+                "%llu were lost because of %d", (unsigned long long)header->lost, header->lost_because);
 }
 
 static void write_many(void) {
-    promise(offbeat_file_create(path, 0) == 0, "it cannot be made");
+    test_assert(offbeat_file_create(path, 0) == 0, "it cannot be made");
     write_records(UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE);
     offbeat_file_close();
 }
 
 static void test_a_record_takes_at_most_64_bytes_of_the_file(void) {
-    promise(in_child(write_many) == 0, "the writer failed");
+    test_assert(in_child(write_many) == 0, "the writer failed");
     seen file = look();
     size_t bytes = file.pages * OFFBEAT_TRACE_PAGE_BYTES;
-    promise(bytes <= UINT64_C(64) * 100 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%zu bytes", bytes);
-    promise(records_of_lane(&file, 0) == UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE, "some are missing");
+    test_assert(bytes <= UINT64_C(64) * 100 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%zu bytes", bytes);
+    test_assert(records_of_lane(&file, 0) == UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE,
+                "some are missing");
 }
 
 int main(void) {
     int descriptor = mkstemp(path);
-    promise(descriptor >= 0, "no file can be made in /tmp");
+    test_assert(descriptor >= 0, "no file can be made in /tmp");
     close(descriptor);
-    promise(offbeat_file_create(path, 0) == EEXIST, "another run's file is not kept");
+    test_assert(offbeat_file_create(path, 0) == EEXIST, "another run's file is not kept");
     test_everything_is_there_after_the_end();
     test_everything_is_there_after_sigkill();
     test_the_limit_stops_records_but_not_definitions();

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "trace/stamp.h"
 
-#include "clock/promise.h"
+#include "testing/assert.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -34,7 +34,8 @@ static void look(offbeat_stamps *stamps, int64_t (*clock_ns)(void), seen *all) {
     const int64_t before_ns = clock_ns(), stamp_ns = offbeat_stamp(stamps), after_ns = clock_ns();
     const int64_t early_ns = before_ns - stamp_ns, late_ns = stamp_ns - after_ns;
     const int64_t wrong_ns = early_ns > late_ns ? early_ns : late_ns;
-    promise(stamp_ns >= all->last_ns, "a stamp went back by %lld ns", (long long)(all->last_ns - stamp_ns));
+    test_assert(stamp_ns >= all->last_ns, "a stamp went back by %lld ns",
+                (long long)(all->last_ns - stamp_ns));
     all->last_ns = stamp_ns;
     all->counted += stamps->due_ticks > 0;
     if (wrong_ns > all->worst_ns)
@@ -52,9 +53,9 @@ static void *look_for_a_while(void *given) {
         nanosleep(&rest, NULL);
     }
     offbeat_stamp_anew(&stamps); /* the last line is looked at, too */
-    promise(all.worst_ns <= offbeat_stamps_bound_ns(), "stamps were %lld ns off, and say %lld",
-            (long long)all.worst_ns, (long long)offbeat_stamps_bound_ns());
-    promise(all.counted > 0 || offbeat_stamps_bound_ns() == 0, "a bound without stamps of the counter");
+    test_assert(all.worst_ns <= offbeat_stamps_bound_ns(), "stamps were %lld ns off, and say %lld",
+                (long long)all.worst_ns, (long long)offbeat_stamps_bound_ns());
+    test_assert(all.counted > 0 || offbeat_stamps_bound_ns() == 0, "a bound without stamps of the counter");
     return NULL;
 }
 
@@ -86,7 +87,7 @@ static void test_a_clock_that_bends_a_little_is_followed(void) {
 static void is_given_up(void) {
     offbeat_stamps stamps = {0};
     offbeat_stamp(&stamps);
-    promise(stamps.due_ticks == 0, "the counter is still used");
+    test_assert(stamps.due_ticks == 0, "the counter is still used");
 }
 
 static void test_a_clock_that_gains_is_admitted_and_asked_from_then_on(void) {
@@ -102,8 +103,8 @@ static void test_a_clock_that_loses_is_admitted_and_asked_from_then_on(void) {
 static void test_other_clocks_are_always_asked(void) {
     offbeat_stamps_begin(monotonic_ns, 0);
     in_threads(monotonic_ns);
-    promise(offbeat_stamps_bound_ns() == 0, "readings are %lld ns wrong",
-            (long long)offbeat_stamps_bound_ns());
+    test_assert(offbeat_stamps_bound_ns() == 0, "readings are %lld ns wrong",
+                (long long)offbeat_stamps_bound_ns());
 }
 
 /* What is known of stamps is one a process. */
@@ -115,7 +116,7 @@ static void in_child(void (*test)(void), const char *name) {
     }
     int status;
     waitpid(child, &status, 0);
-    promise(status == 0, "%s failed", name);
+    test_assert(status == 0, "%s failed", name);
 }
 
 int main(void) {

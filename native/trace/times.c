@@ -17,10 +17,10 @@
  * readers must add between two points is 20 microseconds, where the bound itself is 80 milliseconds. */
 enum { STEPS = 64 };
 
-static void write_point(const offbeat_model *model, int64_t local_ns, int replaces_before) {
+static void write_point(const offbeat_clock_model *model, int64_t local_ns, int replaces_before) {
     offbeat_trace_clock_point point = {.local_ns = local_ns,
-                                       .shared_ns = offbeat_model_global_ns(model, local_ns),
-                                       .bound_ns = offbeat_model_bound_ns(model, local_ns),
+                                       .shared_ns = offbeat_clock_model_global_ns(model, local_ns),
+                                       .bound_ns = offbeat_clock_model_bound_ns(model, local_ns),
                                        .rate = model->is_shared ? 0 : model->line.slope,
                                        .is_shared = model->is_shared != 0,
                                        .replaces_before = (uint32_t)replaces_before};
@@ -28,30 +28,30 @@ static void write_point(const offbeat_model *model, int64_t local_ns, int replac
 }
 
 void offbeat_times_write_now(const offbeat_clock *clock) {
-    write_point(&clock->pupil.model, offbeat_clock_local_ns(clock), 0);
+    write_point(&clock->state.model, offbeat_clock_local_ns(clock), 0);
 }
 
 /* What all that is remembered says of one moment. The history is copied, as looking may forget.
  * @return 0, or -1 where it contradicts itself */
-static int model_at(const offbeat_pupil *pupil, int64_t local_ns, offbeat_history *copy,
-                    offbeat_model *model) {
-    const int64_t offset_ns = offbeat_model_global_ns(&pupil->model, local_ns) - local_ns;
-    *copy = pupil->history;
-    *model =
-        (offbeat_model){.at_ns = local_ns, .offset_ns = offset_ns, .resolution_ns = pupil->resolution_ns};
-    if (offbeat_history_lines(copy, local_ns, offset_ns, &model->possible))
+static int model_at(const offbeat_clock_state *state, int64_t local_ns, offbeat_clock_history *copy,
+                    offbeat_clock_model *model) {
+    const int64_t offset_ns = offbeat_clock_model_global_ns(&state->model, local_ns) - local_ns;
+    *copy = state->history;
+    *model = (offbeat_clock_model){
+        .at_ns = local_ns, .offset_ns = offset_ns, .resolution_ns = state->resolution_ns};
+    if (offbeat_clock_history_polygon(copy, local_ns, offset_ns, &model->possible))
         return -1;
-    model->line = offbeat_history_line(copy, local_ns, offset_ns, &model->possible);
+    model->line = offbeat_clock_history_line(copy, local_ns, offset_ns, &model->possible);
     return 0;
 }
 
-static void write_history(const offbeat_pupil *pupil, int64_t from_ns, int64_t to_ns) {
-    offbeat_history *copy = malloc(sizeof *copy);
-    offbeat_model model;
+static void write_history(const offbeat_clock_state *state, int64_t from_ns, int64_t to_ns) {
+    offbeat_clock_history *copy = malloc(sizeof *copy);
+    offbeat_clock_model model;
     /* The first one replaces what was written before; so it must be there. */
     for (int i = 0; copy != NULL && i < STEPS; i++) {
         int64_t at_ns = from_ns + (to_ns - from_ns) / STEPS * i;
-        if (model_at(pupil, at_ns, copy, &model) != 0)
+        if (model_at(state, at_ns, copy, &model) != 0)
             break;
         write_point(&model, at_ns, i == 0);
     }
@@ -59,26 +59,26 @@ static void write_history(const offbeat_pupil *pupil, int64_t from_ns, int64_t t
 }
 
 /* Whether lines at any moment can be had from the clock's memory. */
-static int remembers(const offbeat_pupil *pupil) {
-    return !pupil->model.is_shared && pupil->method->remembers && pupil->history.above.count > 0 &&
-           pupil->history.below.count > 0;
+static int remembers(const offbeat_clock_state *state) {
+    return !state->model.is_shared && state->method->has_history && state->history.above.count > 0 &&
+           state->history.below.count > 0;
 }
 
 int offbeat_times_sync(offbeat_clock *clock, int64_t began_ns) {
-    const int contradictions = clock->pupil.contradictions;
+    const int contradictions = clock->state.contradictions;
     int rc = offbeat_clock_sync(clock);
     if (rc != MPI_SUCCESS)
         return rc;
     if (offbeat_file_header() == NULL) /* this process only helps the others */
         return MPI_SUCCESS;
     const int64_t now_ns = offbeat_clock_local_ns(clock);
-    if (clock->pupil.contradictions != contradictions)
+    if (clock->state.contradictions != contradictions)
         offbeat_define_note(now_ns,
                             "The clocks contradicted what they had shown before: one was set, or runs "
                             "faster than clocks do. Times before this moment may be further off than "
                             "their bounds.");
-    else if (remembers(&clock->pupil))
-        write_history(&clock->pupil, began_ns, now_ns);
-    write_point(&clock->pupil.model, now_ns, 0);
+    else if (remembers(&clock->state))
+        write_history(&clock->state, began_ns, now_ns);
+    write_point(&clock->state.model, now_ns, 0);
     return MPI_SUCCESS;
 }

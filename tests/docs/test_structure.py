@@ -77,12 +77,11 @@ def test_a_room_of_the_front_end_imports_only_what_it_stands_on(room: str) -> No
 
 @pytest.mark.parametrize("room", sorted(rooms("Rooms of the driver")))
 def test_a_room_of_the_driver_includes_only_what_it_stands_on(room: str) -> None:
-    tests = {"clock"} if room == "harmonize" else set()  # their tests share clock/expect.h
-    allowed = rooms("Rooms of the driver")[room] | {room} | tests
+    allowed = rooms("Rooms of the driver")[room] | {room}
     strangers = {
         f"{path.relative_to(REPOSITORY)} includes {name}"
         for path in (NATIVE / room).rglob("*.[ch]")
-        for name in c_includes(path) - allowed
+        for name in c_includes(path) - allowed - ({"testing"} if path.stem.endswith("_test") else set())
     }
     assert strangers == set()
 

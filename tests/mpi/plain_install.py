@@ -1,4 +1,4 @@
-"""The native parts installed by plain CMake, and the programs of somebody who uses them."""
+"""The native libraries installed by plain CMake, and programs that use the installation (consumers)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONSUMERS = Path(__file__).parent / "consumers"
 
 
 class PlainInstall(Struct):
-    """Where the library is installed and for which MPI, and the folder of the built consumers."""
+    """The MPI library, the installation prefix, and the build folder of the consumers."""
 
     mpi: Installation
     prefix: Path
@@ -29,23 +29,23 @@ class PlainInstall(Struct):
         self,
         program: Path,
         p: int = 2,
-        words: Sequence[str] = (),
-        before: Sequence[str] = (),
+        arguments: Sequence[str] = (),
+        wrapper: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program on ``p`` processes, ``before`` being a program that runs it."""
+        """Run a program on ``p`` processes; ``wrapper`` is the command that starts it, such as valgrind."""
         launch = command(self.mpi, program, p)
         place = launch.argv.index(str(program))
-        argv = [*launch.argv[:place], *before, *launch.argv[place:], *words]
+        argv = [*launch.argv[:place], *wrapper, *launch.argv[place:], *arguments]
         return run(argv, {**launch.environment, **(environment or {})})
 
 
 def run(
-    words: Sequence[object], environment: Mapping[str, str] | None = None
+    argv: Sequence[object], environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; its output is text."""
+    """Run a command and capture its output."""
     return subprocess.run(
-        [str(word) for word in words],
+        [str(argument) for argument in argv],
         env=None if environment is None else dict(environment),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -55,15 +55,15 @@ def run(
     )
 
 
-def succeed(words: Sequence[object], environment: Mapping[str, str] | None = None) -> str:
-    """What a command says that must succeed."""
-    done = run(words, environment)
-    assert done.returncode == 0, f"{words}\n{done.stdout[-5000:]}\n{done.stderr[-5000:]}"
+def succeed(argv: Sequence[object], environment: Mapping[str, str] | None = None) -> str:
+    """The standard output of a command, which must succeed."""
+    done = run(argv, environment)
+    assert done.returncode == 0, f"{argv}\n{done.stdout[-5000:]}\n{done.stderr[-5000:]}"
     return done.stdout
 
 
 def other_than(mpi: Installation) -> Installation:
-    """A library of another family that has Fortran, too."""
+    """Another MPI implementation with Fortran bindings."""
     for name in libraries_with("USE_F08", "MPIF_H"):
         found = installed(name)
         if found and found.family != mpi.family:
@@ -72,7 +72,7 @@ def other_than(mpi: Installation) -> Installation:
 
 
 def install(name: str, folder: Path) -> PlainInstall:
-    """Build and install for one MPI library, then the consumers against what was installed."""
+    """Build and install for one MPI library, then build the consumers with that installation."""
     mpi = real_installation(name)
     for tool in ("gfortran", "pkg-config", "valgrind"):
         if not shutil.which(tool):

@@ -1,8 +1,7 @@
-"""The installed library in programs of others: C, C++ and Fortran, CMake, pkg-config, and under valgrind."""
+"""The installed library in other programs: C, C++ and Fortran, CMake, pkg-config, and with valgrind."""
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def test_a_program_in_each_language_finds_the_library_by_pkg_config(
     plain_install: PlainInstall, tmp_path: Path, wrapper: str, source: str, package: str
 ) -> None:
     (description,) = plain_install.prefix.rglob("offbeat-harmonize.pc")
-    said = succeed(
+    flags = succeed(
         ["pkg-config", "--cflags", "--libs", package],
         {"PKG_CONFIG_PATH": str(description.parent), "PATH": "/usr/bin"},
     )
@@ -45,7 +44,7 @@ def test_a_program_in_each_language_finds_the_library_by_pkg_config(
     compiler = str(plain_install.mpi.mpicc).replace("mpicc", wrapper)
     program = tmp_path / "program"
     rpath = f"-Wl,-rpath,{description.parents[1]}"
-    succeed([compiler, CONSUMERS / source, "-o", program, *said.split(), rpath])
+    succeed([compiler, CONSUMERS / source, "-o", program, *flags.split(), rpath])
     done = plain_install.launch(program)
     assert sorted(line.strip() for line in done.stdout.splitlines() if line.strip()) == EXPECTED, done.stderr
 
@@ -54,78 +53,69 @@ def test_the_prefix_may_be_moved(plain_install: PlainInstall, tmp_path: Path) ->
     moved = tmp_path / "moved"
     moved.symlink_to(plain_install.prefix)
     (description,) = plain_install.prefix.rglob("offbeat-harmonize.pc")
-    there = moved / description.parent.relative_to(plain_install.prefix)
-    said = succeed(
+    moved_folder = moved / description.parent.relative_to(plain_install.prefix)
+    flags = succeed(
         ["pkg-config", "--define-variable=prefix=/elsewhere", "--cflags", "offbeat-harmonize"],
-        {"PKG_CONFIG_PATH": str(there), "PATH": "/usr/bin"},
+        {"PKG_CONFIG_PATH": str(moved_folder), "PATH": "/usr/bin"},
     )
-    assert said.strip() == "-I/elsewhere/include"
+    assert flags.strip() == "-I/elsewhere/include"
     succeed(["cmake", "-S", CONSUMERS, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={moved}"])
 
 
-def test_another_mpi_than_the_library_was_built_for_is_refused(
+def test_a_project_with_another_mpi_than_the_library_is_refused(
     plain_install: PlainInstall, tmp_path: Path
 ) -> None:
     other = other_than(plain_install.mpi)
-    words = [f"-DCMAKE_PREFIX_PATH={plain_install.prefix}", f"-DMPI_C_COMPILER={other.mpicc}"]
-    done = run(["cmake", "-S", CONSUMERS, "-B", tmp_path, *words])
+    options = [f"-DCMAKE_PREFIX_PATH={plain_install.prefix}", f"-DMPI_C_COMPILER={other.mpicc}"]
+    done = run(["cmake", "-S", CONSUMERS, "-B", tmp_path, *options])
     assert done.returncode != 0
-    said = " ".join(done.stderr.split())
-    assert f"was built for {plain_install.mpi.library.resolve()}" in said
-    assert f"-DMPI_C_COMPILER={plain_install.mpi.mpicc}" in said
+    message = " ".join(done.stderr.split())
+    assert f"was built for {plain_install.mpi.library.resolve()}" in message
+    assert f"-DMPI_C_COMPILER={plain_install.mpi.mpicc}" in message
 
 
-def test_fortran_parts_of_another_mpi_are_refused(plain_install: PlainInstall, tmp_path: Path) -> None:
+def test_fortran_bindings_of_another_mpi_are_refused(plain_install: PlainInstall, tmp_path: Path) -> None:
     other = other_than(plain_install.mpi)
-    words = [
+    options = [
         f"-DMPI_C_COMPILER={plain_install.mpi.mpicc}",
         f"-DMPI_Fortran_COMPILER={fortran_wrapper(other)}",
     ]
-    done = run(["cmake", "-S", SOURCES, "-B", tmp_path, *words, "-DOFFBEAT_FORTRAN=ON"])
+    done = run(["cmake", "-S", SOURCES, "-B", tmp_path, *options, "-DOFFBEAT_FORTRAN=ON"])
     assert done.returncode != 0
     assert "are another MPI's; give MPI_Fortran_COMPILER" in " ".join(done.stderr.split())
 
 
-def test_the_shared_library_shows_what_its_headers_declare_and_nothing_else(
-    plain_install: PlainInstall,
-) -> None:
-    (library,) = plain_install.prefix.rglob("liboffbeat-harmonize.so")
-    shown = {line.split()[-1] for line in succeed(["nm", "-D", "--defined-only", library]).splitlines()}
-    declared: set[str] = set()
-    for header in (plain_install.prefix / "include/offbeat").glob("*.h"):
-        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
-        declared |= set(re.findall(r"\b((?:offbeat|MPIX)_\w+)\(", text))
-    assert {name for name in shown if not name.startswith("offbeat_fortran_")} == declared
+def errors_of_program(report: Path, program: Path) -> list[str]:
+    """The errors in a report of valgrind that the program caused, into which our library is linked.
 
-
-def faults(report: Path, program: Path) -> list[str]:
-    """What valgrind says of a process and is not the MPI library's own: whose innermost function, or the one
-    that asked for the memory in question, is the program's, into which our library is linked."""
-    found = []
+    In these errors the innermost function, or the function that allocated the memory, belongs to the program
+    and not to the MPI library.
+    """
+    errors = []
     for error in ElementTree.parse(report).getroot().iter("error"):
         for stack in error.iter("stack"):
             frames = [(frame.findtext("obj", ""), frame.findtext("fn", "?")) for frame in stack.iter("frame")]
             own = [(obj, fn) for obj, fn in frames if "vgpreload" not in obj]
             if own and own[0][0] == str(program):
-                found.append(f"{error.findtext('kind')} in {' < '.join(fn for _, fn in own)}")
-    return found
+                errors.append(f"{error.findtext('kind')} in {' < '.join(fn for _, fn in own)}")
+    return errors
 
 
 @pytest.mark.parametrize("leaks", [False, True])
-def test_a_whole_run_is_clean_under_valgrind_but_for_the_mpi_library_s_own(
+def test_a_complete_run_has_no_valgrind_errors_except_in_the_mpi_library(
     plain_install: PlainInstall, tmp_path: Path, leaks: bool
 ) -> None:
     program = plain_install.consumers / "whole_run"
-    before = [
+    valgrind = [
         *("valgrind", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"),
         *("--track-origins=yes", "--xml=yes", f"--xml-file={tmp_path}/%p.xml"),
     ]
-    # Clocks that are no single physical one, so that syncs are made, and a wait that doesn't need a core.
-    bent = {"OFFBEAT_CLOCK_SOURCE": "virtual:1:offset=5000000,drift=80;2:offset=-300,drift=-20"}
-    done = plain_install.launch(program, 3, ["leak"] if leaks else [], before, bent)
+    # Different virtual clocks, so that syncs take place.
+    virtual_clocks = {"OFFBEAT_CLOCK_SOURCE": "virtual:1:offset=5000000,drift=80;2:offset=-300,drift=-20"}
+    done = plain_install.launch(program, 3, ["leak"] if leaks else [], valgrind, virtual_clocks)
     assert "done" in done.stdout, done.stderr
     reports = list(tmp_path.glob("*.xml"))
     assert len(reports) == 3
-    found = [fault for report in reports for fault in faults(report, program)]
-    assert bool(found) == leaks, found
-    assert all("main" in fault for fault in found)
+    errors = [error for report in reports for error in errors_of_program(report, program)]
+    assert bool(errors) == leaks, errors
+    assert all("main" in error for error in errors)

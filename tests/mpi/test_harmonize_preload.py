@@ -1,4 +1,4 @@
-"""Barriers of programs as they are, made harmonised starts by the preload."""
+"""The preload library replaces barriers of unmodified programs by harmonised starts."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ end program
 
 
 def preloaded(install: PlainInstall, folder: Path, source: str, barriers: str | None) -> tuple[int, int]:
-    """Starts and barriers that a run of three processes reports."""
+    """The numbers of starts and of barriers in the report of a run with three processes."""
     (folder / source).write_text(PROGRAMS[source], encoding="utf-8")
     wrapper = "mpicc" if source.endswith(".c") else "mpifort"
     program = folder / "program"
     succeed([str(install.mpi.mpicc).replace("mpicc", wrapper), folder / source, "-o", program])
     (library,) = install.prefix.rglob("liboffbeat-preload.so")
-    chosen = {} if barriers is None else {"OFFBEAT_HARMONIZE_BARRIERS": barriers}
-    done = install.launch(program, 3, before=["env", f"LD_PRELOAD={library}"], environment=chosen)
+    filtered = {} if barriers is None else {"OFFBEAT_HARMONIZE_BARRIERS": barriers}
+    done = install.launch(program, 3, wrapper=["env", f"LD_PRELOAD={library}"], environment=filtered)
     assert "done" in done.stdout, done.stderr
     (report,) = re.findall(r"offbeat: (\d+) harmonised starts .*\(3 processes\).*; (\d+) calls", done.stderr)
     return int(report[0]), int(report[1])
@@ -95,7 +95,7 @@ def test_barriers_of_fortran_programs_become_starts(
         ("none", 0),
     ],
 )
-def test_barriers_become_starts_on_the_chosen_communicators(
+def test_barriers_become_starts_on_the_selected_communicators(
     plain_install: PlainInstall, tmp_path: Path, barriers: str | None, starts: int
 ) -> None:
     assert preloaded(plain_install, tmp_path, "program.c", barriers) == (starts, 333 - starts)

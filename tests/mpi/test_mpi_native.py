@@ -20,16 +20,16 @@ PROGRAM = """
 #include <stdio.h>
 int main(void) {
     offbeat_clock *clock;
-    offbeat_harmony *harmony;
+    offbeat_start_context *context;
     offbeat_start start;
     int rank;
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     offbeat_clock_create(MPI_COMM_WORLD, &clock);
-    offbeat_harmony_create(clock, MPI_COMM_WORLD, 0, &harmony);
-    offbeat_harmonize(harmony, 1000 * rank, &start);
+    offbeat_start_context_create(clock, MPI_COMM_WORLD, 0, &context);
+    offbeat_harmonize(context, 1000 * rank, &start);
     printf("rank %d waits %d ns\\n", rank, (int)(start.planned_ns - start.deadline_ns));
-    offbeat_harmony_free(&harmony);
+    offbeat_start_context_free(&context);
     offbeat_clock_free(&clock);
     MPI_Finalize();
     return 0;

@@ -1,4 +1,4 @@
-/* A start, one with delays, and the clock behind them. */
+/* A start, a start with delays, and the clock of the communicator. */
 #include <offbeat/harmonize.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// The same header in C++.
+// The C header in C++.
 #include <offbeat/harmonize.h>
 
 #include <cstdio>

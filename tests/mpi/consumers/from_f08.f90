@@ -1,4 +1,4 @@
-! The module for mpi_f08, with every procedure that it has.
+! Calls every procedure of the module for mpi_f08.
 program from_f08
     use, intrinsic :: iso_fortran_env, only: int64
     use mpi_f08

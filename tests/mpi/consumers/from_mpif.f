@@ -1,4 +1,4 @@
-C     mpif.h and fixed form, with every subroutine that there is.
+C     Calls every subroutine for mpif.h, in fixed form.
       PROGRAM FROM_MPIF
       IMPLICIT NONE
       INCLUDE 'mpif.h'

@@ -1,5 +1,5 @@
-/* A program's whole life with the library: starts on communicators that it frees and on one that it leaves to
- * MPI_Finalize, a clock of its own with each method, and a call that fails. */
+/* Uses all of the library: starts on communicators that are freed and on one that is not freed before
+ * MPI_Finalize, clocks with each method, and a call that fails. */
 #include <offbeat/harmonize.h>
 #include <stdio.h>
 #include <stdlib.h>

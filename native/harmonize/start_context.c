@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _POSIX_C_SOURCE 200809L
+#include "harmonize/start_context.h"
+
+#include "clock/messages.h"
+#include "harmonize/oversubscription.h"
+#include "harmonize/start_policy.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TAG_FAN_IN = 1, TAG_FAN_OUT = 2 };
+
+/* Rounds that measure the first slack. Those that set up connections and warm caches are not counted. */
+enum { WARM_UP_ROUNDS = 2, MEASURED_ROUNDS = 8 };
+
+/* Few polls: a process that yields shares its core for certain. */
+enum { POLLS_BEFORE_YIELD = 20 };
+
+static const int64_t SLACK_FLOOR_NS = 2 * 1000;
+static const int64_t SLACK_FLOOR_YIELDING_NS = 50 * 1000; /* a receiving process must be scheduled first */
+static const int64_t SLACK_LONG_NS = 2 * 1000 * 1000;     /* shorter than a scheduler's time slice */
+static const int64_t SLACK_CAP_NS = 50 * 1000 * 1000;
+
+/* Fanned out in place of a deadline: synchronise the clocks, then agree again. */
+static const int64_t RESYNC = INT64_MIN;
+
+/* Fanned in in place of a lateness: it was reported before, or there was no start yet. */
+static const int64_t NO_LATENESS = INT64_MIN;
+
+/* The values of the fan-in, which are reduced to their maximum at rank 0, and those of the fan-out. */
+enum { RESYNC_HELPS = 0, LATENESS = 1 };
+enum { DEADLINE = 0, SLACK = 1, VALUES = 2 };
+
+struct offbeat_start_context {
+    offbeat_clock *clock;
+    offbeat_clock_tree tree; /* over the context's own communicator */
+    int yields;
+    int64_t tolerance_ns;
+    int64_t lateness_ns; /* of the last start: how long after the deadline this process began to wait */
+    /* At rank 0: */
+    offbeat_harmonize_slack slack;
+    int64_t used_slack_ns;  /* in the last start */
+    int64_t sync_length_ns; /* of the last sync, until all processes were done */
+};
+
+const char *offbeat_verdict_text(offbeat_verdict verdict) {
+    switch (verdict) {
+    case OFFBEAT_ON_TIME:
+        return "started on time";
+    case OFFBEAT_CAME_LATE:
+        return "came after the deadline";
+    case OFFBEAT_LOST_CORE:
+        return "lost its core while it waited for the deadline";
+    }
+    return "has an unknown verdict";
+}
+
+static int64_t local_now_ns(const offbeat_start_context *context) {
+    return offbeat_clock_local_ns(context->clock);
+}
+
+static int64_t global_now_ns(const offbeat_start_context *context) {
+    return offbeat_clock_global_ns(context->clock, local_now_ns(context));
+}
+
+static int fan_in(const offbeat_start_context *context, int64_t values[VALUES]) {
+    return offbeat_clock_tree_reduce_max(&context->tree, values, VALUES, TAG_FAN_IN);
+}
+
+static int fan_out(const offbeat_start_context *context, int64_t values[VALUES]) {
+    return offbeat_clock_tree_broadcast(&context->tree, values, VALUES, TAG_FAN_OUT);
+}
+
+/* Measures the time from the beginning of a fan-out until the last process has forwarded it. The fan-in of
+ * each round carries the measurement of the previous one. */
+static int measure_needs(offbeat_start_context *context) {
+    int64_t need_ns = 0;
+    for (int round = 0; round <= WARM_UP_ROUNDS + MEASURED_ROUNDS; round++) {
+        int64_t needs_ns[VALUES] = {need_ns, 0}, began_ns[VALUES] = {0, 0};
+        int rc = fan_in(context, needs_ns);
+        if (rc != MPI_SUCCESS)
+            return rc;
+        if (context->tree.rank == 0 && round > WARM_UP_ROUNDS)
+            offbeat_harmonize_slack_add(&context->slack, needs_ns[0]);
+        began_ns[0] = global_now_ns(context);
+        rc = fan_out(context, began_ns);
+        if (rc != MPI_SUCCESS)
+            return rc;
+        need_ns = global_now_ns(context) - began_ns[0];
+    }
+    return MPI_SUCCESS;
+}
+
+/* Waits until all processes have arrived. Rank 0 receives the largest lateness of the last start and adjusts
+ * the slack.
+ * @param[in,out] resync_helps for this process's clock; at rank 0, on return, for any clock */
+static int gather(offbeat_start_context *context, int *resync_helps) {
+    int64_t values[VALUES] = {[RESYNC_HELPS] = *resync_helps, [LATENESS] = context->lateness_ns};
+    context->lateness_ns = NO_LATENESS;
+    int rc = fan_in(context, values);
+    if (rc != MPI_SUCCESS || context->tree.rank != 0)
+        return rc;
+    *resync_helps = values[RESYNC_HELPS] != 0;
+    if (values[LATENESS] != NO_LATENESS)
+        offbeat_harmonize_slack_add(&context->slack, context->used_slack_ns + values[LATENESS]);
+    return MPI_SUCCESS;
+}
+
+/* Sends rank 0's deadline, or RESYNC, to all processes. */
+static int distribute(offbeat_start_context *context, int resync, int64_t decision[VALUES]) {
+    decision[DEADLINE] = decision[SLACK] = RESYNC;
+    if (context->tree.rank == 0 && !resync) {
+        decision[SLACK] = context->used_slack_ns = offbeat_harmonize_slack_ns(&context->slack);
+        decision[DEADLINE] = global_now_ns(context) + decision[SLACK];
+    }
+    return fan_out(context, decision);
+}
+
+/* Synchronises all clocks and measures the duration at rank 0 until all processes are done. */
+static int synchronise(offbeat_start_context *context) {
+    int64_t began_ns = local_now_ns(context);
+    int unused = 0;
+    int rc = offbeat_clock_sync(context->clock);
+    if (rc == MPI_SUCCESS)
+        rc = gather(context, &unused);
+    context->sync_length_ns = local_now_ns(context) - began_ns;
+    return rc;
+}
+
+/* Agrees on a deadline after all processes have arrived; synchronises the clocks first, at most once. */
+static int agree(offbeat_start_context *context, int64_t decision[VALUES]) {
+    const offbeat_clock *clock = context->clock;
+    int resync_helps = offbeat_harmonize_resync_helps(offbeat_clock_sync_facts(clock).bound_ns,
+                                                      offbeat_clock_bound_ns(clock, local_now_ns(context)));
+    int rc = gather(context, &resync_helps);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    int resync = resync_helps &&
+                 offbeat_harmonize_resync_is_affordable(offbeat_clock_age_ns(clock), context->sync_length_ns);
+    rc = distribute(context, resync, decision);
+    if (rc != MPI_SUCCESS || decision[DEADLINE] != RESYNC)
+        return rc;
+    rc = synchronise(context);
+    return rc == MPI_SUCCESS ? distribute(context, 0, decision) : rc;
+}
+
+/* Busy-waits until a local time.
+ * @return the local time on leaving, which is later than requested when the process lost its core */
+static int64_t wait_until(const offbeat_start_context *context, int64_t local_ns) {
+    for (;;) {
+        int64_t now_ns = local_now_ns(context);
+        if (now_ns >= local_ns)
+            return now_ns;
+        if (context->yields)
+            sched_yield();
+    }
+}
+
+int offbeat_harmonize(offbeat_start_context *context, int64_t delay_ns, offbeat_start *start) {
+    if (context == NULL || start == NULL || delay_ns < 0)
+        return MPI_ERR_ARG;
+    int64_t decision[VALUES];
+    int rc = agree(context, decision);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    /* Everything is computed before the wait, so that the return follows the deadline immediately. */
+    const int64_t deadline_ns = decision[DEADLINE];
+    const int64_t target_ns = offbeat_clock_to_local_ns(context->clock, deadline_ns + delay_ns);
+    start->deadline_ns = deadline_ns;
+    start->planned_ns = deadline_ns + delay_ns;
+    start->slack_ns = decision[SLACK];
+    start->bound_ns = offbeat_clock_bound_ns(context->clock, target_ns);
+    start->margin_ns = target_ns - delay_ns - local_now_ns(context);
+    context->lateness_ns = -start->margin_ns;
+    const offbeat_verdict late_verdict =
+        start->margin_ns + delay_ns < 0 ? OFFBEAT_CAME_LATE : OFFBEAT_LOST_CORE;
+    start->overshoot_ns = wait_until(context, target_ns) - target_ns;
+    start->verdict = start->overshoot_ns <= context->tolerance_ns ? OFFBEAT_ON_TIME : late_verdict;
+    return MPI_SUCCESS;
+}
+
+int64_t offbeat_start_context_slack_ns(const offbeat_start_context *context) {
+    return context->tree.rank == 0 ? offbeat_harmonize_slack_ns(&context->slack) : 0;
+}
+
+int64_t offbeat_start_context_tolerance_ns(const offbeat_start_context *context) {
+    return context->tolerance_ns;
+}
+
+/* Checks that the communicator has exactly the clock's processes, as a sync would wait for all of them. */
+static int check_processes(const offbeat_clock *clock, MPI_Comm comm) {
+    int is_inter, relation;
+    if (comm == MPI_COMM_NULL)
+        return MPI_ERR_COMM;
+    int rc = PMPI_Comm_test_inter(comm, &is_inter);
+    if (rc == MPI_SUCCESS && is_inter)
+        return MPI_ERR_COMM;
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_clock_compare(clock, comm, &relation);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    return relation == MPI_UNEQUAL ? MPI_ERR_COMM : MPI_SUCCESS;
+}
+
+/* Reads the environment. Fails at all processes when one process's environment is invalid; that process
+ * prints the reason. */
+static int read_settings(offbeat_start_context *context, int *yield) {
+    char why[256];
+    offbeat_harmonize_settings settings;
+    int64_t failed[VALUES] = {offbeat_harmonize_settings_read(&settings, why, sizeof why) != 0, 0};
+    if (failed[0])
+        fprintf(stderr, "offbeat-harmonize: %s\n", why);
+    int rc = fan_in(context, failed);
+    if (rc == MPI_SUCCESS)
+        rc = fan_out(context, failed);
+    if (rc != MPI_SUCCESS || failed[0])
+        return rc != MPI_SUCCESS ? rc : MPI_ERR_ARG;
+    context->tolerance_ns = settings.tolerance_ns;
+    if (*yield == OFFBEAT_YIELD_IF_OVERSUBSCRIBED)
+        *yield = settings.yield;
+    return MPI_SUCCESS;
+}
+
+static void set_yield(offbeat_start_context *context, int yields) {
+    context->yields = yields;
+    if (yields) {
+        context->tree.polls_before_yield = POLLS_BEFORE_YIELD;
+        offbeat_harmonize_slack_init(&context->slack, SLACK_FLOOR_YIELDING_NS, SLACK_CAP_NS, SLACK_CAP_NS);
+    } else {
+        offbeat_harmonize_slack_init(&context->slack, SLACK_FLOOR_NS, SLACK_LONG_NS, SLACK_CAP_NS);
+    }
+}
+
+/* Sets up a context that has a clock and a communicator. */
+static int set_up(offbeat_start_context *context, int yield) {
+    int rc = offbeat_clock_tree_init(&context->tree, context->tree.comm, OFFBEAT_CLOCK_NEVER_YIELD);
+    if (rc == MPI_SUCCESS)
+        rc = read_settings(context, &yield);
+    if (rc == MPI_SUCCESS && yield == OFFBEAT_YIELD_IF_OVERSUBSCRIBED)
+        rc = offbeat_harmonize_node_is_oversubscribed(context->tree.comm, &yield);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    set_yield(context, yield);
+    rc = measure_needs(context);
+    context->lateness_ns = NO_LATENESS;
+    context->sync_length_ns = offbeat_clock_sync_facts(context->clock).duration_ns;
+    return rc;
+}
+
+int offbeat_start_context_create_on(offbeat_clock *clock, MPI_Comm private_comm, int yield,
+                                    offbeat_start_context **context) {
+    *context = NULL;
+    offbeat_start_context *created = calloc(1, sizeof *created);
+    if (created == NULL) {
+        PMPI_Comm_free(&private_comm);
+        return MPI_ERR_NO_MEM;
+    }
+    created->clock = clock;
+    created->tree.comm = private_comm;
+    int rc = set_up(created, yield);
+    if (rc == MPI_SUCCESS)
+        *context = created;
+    else
+        offbeat_start_context_free(&created);
+    return rc;
+}
+
+int offbeat_start_context_create(offbeat_clock *clock, MPI_Comm comm, int yield,
+                                 offbeat_start_context **context) {
+    MPI_Comm private_comm;
+    if (context != NULL)
+        *context = NULL;
+    if (clock == NULL || context == NULL || yield < OFFBEAT_YIELD_IF_OVERSUBSCRIBED || yield > 1)
+        return MPI_ERR_ARG;
+    int rc = check_processes(clock, comm);
+    if (rc == MPI_SUCCESS)
+        rc = offbeat_clock_duplicate(comm, &private_comm);
+    return rc == MPI_SUCCESS ? offbeat_start_context_create_on(clock, private_comm, yield, context) : rc;
+}
+
+int offbeat_start_context_free(offbeat_start_context **context) {
+    if (context == NULL || *context == NULL)
+        return MPI_SUCCESS;
+    int rc = PMPI_Comm_free(&(*context)->tree.comm);
+    free(*context);
+    *context = NULL;
+    return rc;
+}

@@ -1,0 +1,89 @@
+"""The symbols of the native libraries: each exports only its public functions, and no two define one name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from plain_install import PlainInstall, succeed
+
+HARMONIZE = re.compile(r"MPIX_Harmonize|offbeat_(clock|harmonize|start_context|verdict_text|fortran)(_|$)")
+"""How every external name of liboffbeat-harmonize begins, public or not."""
+
+PRELOAD = {
+    *("MPI_Barrier", "mpi_barrier_", "mpi_barrier_f08_"),
+    *("MPI_Finalize", "mpi_finalize_", "mpi_finalize_f08_"),
+}
+LINKED_TOGETHER = [
+    ("harmonize_objects", "offbeat_collectives", "offbeat-driver"),
+    ("harmonize_objects", "preload"),
+    ("harmonize_objects", "tracer"),
+]
+"""Targets of native/CMakeLists.txt whose objects are linked into one program or library."""
+
+
+def declared(install: PlainInstall) -> set[str]:
+    """The functions that the installed headers declare."""
+    names: set[str] = set()
+    for header in (install.prefix / "include/offbeat").glob("*.h"):
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+        names |= set(re.findall(r"\b((?:offbeat|MPIX)_\w+)\(", text))
+    return names
+
+
+def library(install: PlainInstall, name: str) -> Path:
+    (path,) = install.prefix.rglob(name)
+    return path
+
+
+def exported(path: Path) -> set[str]:
+    """The functions and data that a shared library exports."""
+    lines = succeed(["nm", "--dynamic", "--defined-only", "--portability", path]).splitlines()
+    return {line.split()[0].partition("@")[0] for line in lines}
+
+
+def visible(path: Path) -> set[str]:
+    """The external names in an archive that a shared library linked from it would export."""
+    table = succeed(["readelf", "--symbols", "--wide", path])
+    entry = re.compile(r"^ *\d+: \w+ +\w+ (?:FUNC|OBJECT) +GLOBAL DEFAULT +\d+ (\S+)$", re.MULTILINE)
+    return set(entry.findall(table))
+
+
+def external(install: PlainInstall, target: str) -> list[str]:
+    """The external names that the objects of a target define, each as often as it is defined."""
+    objects = sorted((install.prefix.with_name("build") / f"CMakeFiles/{target}.dir").rglob("*.o"))
+    lines = succeed(["nm", "--extern-only", "--defined-only", "--portability", *objects]).splitlines()
+    return [line.split()[0] for line in lines if " " in line]
+
+
+def without_fortran(names: set[str]) -> set[str]:
+    """Without the functions that only the Fortran bindings call, which no header for users declares."""
+    return {name for name in names if not name.startswith("offbeat_fortran_")}
+
+
+def test_the_harmonize_libraries_export_what_their_headers_declare(plain_install: PlainInstall) -> None:
+    shared = exported(library(plain_install, "liboffbeat-harmonize.so"))
+    archive = visible(library(plain_install, "liboffbeat-harmonize.a"))
+    assert without_fortran(shared) == declared(plain_install)
+    assert archive == shared
+
+
+def test_every_name_of_the_harmonize_library_has_its_prefix(plain_install: PlainInstall) -> None:
+    names = external(plain_install, "harmonize_objects")
+    assert [name for name in names if not HARMONIZE.match(name)] == []
+
+
+def test_the_preload_library_exports_the_functions_that_it_replaces(plain_install: PlainInstall) -> None:
+    assert exported(library(plain_install, "liboffbeat-preload.so")) == PRELOAD
+
+
+@pytest.mark.parametrize("targets", LINKED_TOGETHER, ids="-".join)
+def test_no_two_objects_that_are_linked_together_define_one_name(
+    plain_install: PlainInstall, targets: tuple[str, ...]
+) -> None:
+    names = {target: external(plain_install, target) for target in targets}
+    assert all(names.values()), "a target of native/CMakeLists.txt was renamed"
+    counts = Counter(name for defined in names.values() for name in defined)
+    assert [name for name, count in counts.items() if count > 1] == []
