@@ -43,7 +43,7 @@ or ''."""
 
 
 def read_samples(path: Path, p: int) -> Samples:
-    """The driver's sample file (see ``save`` in ``native/benchmark/measure.c``).
+    """The driver's sample file (see ``save_samples`` in ``native/benchmark/measure.c``).
 
     Raises ValueError where the file does not hold whole repetitions.
     """
