@@ -29,8 +29,8 @@ KEYS = {
     "delay_ns": "minimum delay of the delayed process, in nanoseconds",
     "delays": "one delay per rank, in nanoseconds, separated by commas; missing delays are 0",
     "duration_ns": "start no repetition after this time, in nanoseconds",
-    "exchanges": "maximum number of ping-pongs of a process with its reference process in a synchronisation; 0: the"
-    " number of the method",
+    "exchanges": "maximum number of ping-pongs of a process with its reference process in a synchronisation;"
+    " 0: the number of the method",
     "from": "the rank that sends, or begins",
     "in_place": "1: MPI_IN_PLACE wherever the standard allows it, at the root of rooted collectives",
     "members": "ranks of the communicator, in this order, separated by commas",
@@ -48,12 +48,12 @@ KEYS = {
     "root": "root of a rooted collective",
     "rounds": "how often clocks are synchronised and compared at every age",
     "senders": "the ranks that send, separated by commas",
-    "sequence": "file on rank 0's node with one line per call: one delay per rank, in nanoseconds, separated by"
-    " blanks; replaces `delays`. A relative path is relative to the directory of the sample file",
+    "sequence": "file on rank 0's node with one line per call: one delay per rank, in nanoseconds, separated"
+    " by blanks; replaces `delays`. A relative path is relative to the directory of the sample file",
     "source": "time source of the clocks, such as `MPI_Wtime`",
     "to": "the rank that receives, or answers",
-    "tolerance_bounds": "the tolerance in error bounds of the worst clock at its last synchronisation; the larger"
-    " of the two tolerances holds",
+    "tolerance_bounds": "the tolerance in error bounds of the worst clock at its last synchronisation; the"
+    " larger of the two tolerances holds",
     "tolerance_ns": "tolerance for the lateness of a process plus the error bound of its clock, in"
     " nanoseconds",
     "warmups": "calls or repetitions before the measurement",
