@@ -130,7 +130,7 @@ static int resolve_size(const offbeat_request *request, offbeat_call *call, cons
                               request->collective, extent);
     if (request->bytes % extent != 0)
         return offbeat_refuse(MPI_ERR_ARG, why,
-                              "%s: %zu bytes are no whole number of %s elements; give a multiple of %zu",
+                              "%s: %zu bytes are not a whole number of %s elements; give a multiple of %zu",
                               request->collective, request->bytes, datatype, extent);
     size_t count = request->bytes / extent;
     size_t max_count = (size_t)INT_MAX / max_block_count(call);

@@ -39,12 +39,12 @@ typedef struct offbeat_request {
     const char *datatype;   /**< byte (MPI_UNSIGNED_CHAR) int long float double; "affine" (a pair of long) for
                                the non-commutative check; the derived "odd" (3 bytes), "wide" (129 long) and
                                "gapped" (a pair of long with gaps); barrier ignores it */
-    const char
-        *op;       /**< sum prod max min, for integer types band bor bxor, or "affine": composition of affine
-                        maps mod a prime, associative and not commutative, only with the datatype "affine";
-                      "user_sum": a user-defined sum of double or gapped; ignored unless the       collective reduces */
-    int root;      /**< ignored unless the collective has a root */
-    MPI_Comm comm; /**< an intra-communicator; not duplicated: it must live as long as the call uses it */
+    const char *op; /**< sum prod max min, for integer types band bor bxor, or "affine": composition of affine
+                         maps mod a prime, associative and not commutative, only with the datatype "affine";
+                       "user_sum": a user-defined sum of double or gapped; ignored unless the       collective
+                       reduces */
+    int root;       /**< ignored unless the collective has a root */
+    MPI_Comm comm;  /**< an intra-communicator; not duplicated: it must live as long as the call uses it */
 } offbeat_request;
 
 /** The counts of a call, with their names. */
@@ -70,9 +70,6 @@ offbeat_counts offbeat_counts_find(const char *name);
 /** The number of collectives in the table, and the i-th name; NULL if i is outside the table. */
 int offbeat_collective_count(void);
 const char *offbeat_collective_name(int i);
-
-/** Whether the collective has an operation argument; 0 for an unknown name. */
-int offbeat_collective_reduces(const char *name);
 
 /**
  * Allocates and fills the buffers of a call. Local.

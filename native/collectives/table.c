@@ -175,8 +175,3 @@ int offbeat_collective_is_reduction(const offbeat_collective *collective) {
     return collective->result == OFFBEAT_REDUCE_ALL || collective->result == OFFBEAT_REDUCE_UPTO ||
            collective->result == OFFBEAT_REDUCE_BEFORE;
 }
-
-int offbeat_collective_reduces(const char *name) {
-    const offbeat_collective *collective = offbeat_collective_find(name);
-    return collective != NULL && offbeat_collective_is_reduction(collective);
-}

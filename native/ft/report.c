@@ -31,7 +31,8 @@ static double sum_of_repetitions(const ft_result *result,
     return sum_s;
 }
 
-int ft_checked_iterations(const ft_options *options) {
+/* Number of iterations that have a published sum. */
+static int checked_iterations(const ft_options *options) {
     int published = options->problem->iterations;
     return options->iterations < published ? options->iterations : published;
 }
@@ -75,7 +76,7 @@ void ft_report_text(FILE *out, const ft_result *result) {
     report_calls(out, result->job);
     if (ft_verified(result))
         fprintf(out, "Verified: %d checksums agree with the published ones.\n",
-                ft_checked_iterations(options) * options->repeat);
+                checked_iterations(options) * options->repeat);
     fflush(out);
 }
 
@@ -153,7 +154,7 @@ void ft_report_json(FILE *out, const ft_result *result) {
         fputs(repetition > 0 ? ", " : "", out);
         write_repetition(out, result, repetition);
     }
-    fprintf(out, "], \"checked\": %d, \"verified\": %s}\n", ft_checked_iterations(options),
+    fprintf(out, "], \"checked\": %d, \"verified\": %s}\n", checked_iterations(options),
             ft_verified(result) ? "true" : "false");
     fflush(out);
 }

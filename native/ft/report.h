@@ -24,9 +24,6 @@ typedef struct {
     const ft_repetition *repetitions;
 } ft_result;
 
-/** Number of iterations that have a published sum. */
-int ft_checked_iterations(const ft_options *options);
-
 /** Whether all sums of all repetitions agree with the published ones, where there are any. */
 int ft_verified(const ft_result *result);
 

@@ -67,7 +67,8 @@ static void on_trap(int signal, siginfo_t *info, void *raw) {
     ucontext_t *context = raw;
     uintptr_t address = (uintptr_t)PROGRAM_COUNTER(context) - AFTER_TRAP;
     long i = info->si_code > 0 ? offbeat_symbols_at(&functions, address) : -1;
-    if (i < 0) { /* not a breakpoint of ours: the previous handler gets the signal when this one returns */
+    if (i <
+        0) { /* not a breakpoint of this file: the previous handler gets the signal when this one returns */
         sigaction(signal, &previous, NULL);
         raise(signal);
         return;
@@ -107,11 +108,6 @@ static void remove_breakpoints(size_t count) {
         protect(functions.items[i].address, PROT_READ | PROT_EXEC);
 }
 
-int offbeat_functions_count(void) {
-    initialize_once();
-    return (int)functions.count;
-}
-
 int offbeat_functions_begin(void) {
     initialize_once();
     names[0] = '\0';
@@ -147,10 +143,6 @@ const char *offbeat_functions_end(void) {
 }
 
 #else
-
-int offbeat_functions_count(void) {
-    return 0;
-}
 
 int offbeat_functions_begin(void) {
     return -1;

@@ -10,9 +10,6 @@
 #ifndef OFFBEAT_FUNCTIONS_H
 #define OFFBEAT_FUNCTIONS_H
 
-/** The number of algorithm functions that can be observed. Local. */
-int offbeat_functions_count(void);
-
 /** Sets the breakpoints. Local. @return 0, or -1 if there are no functions or the system forbids breakpoints
  */
 int offbeat_functions_begin(void);

