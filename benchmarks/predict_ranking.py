@@ -40,6 +40,7 @@ from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.find import choose
 from offbeat.mpi.launch import command
 from offbeat.mpi.libraries import library_of
+from offbeat.pattern import file
 from offbeat.pattern.file import shape_pattern
 from offbeat.platform.machine import load
 from offbeat.simulation.catalogue import algorithms
@@ -170,7 +171,8 @@ def real(folder: Path, mpi: str) -> None:
     installation = choose(mpi)
     build_native(installation)
     ft = [str(driver_path(installation).with_name("offbeat-ft")), "--class", "S", "--repeat", "5"]
-    ft += ["--imbalance", "last_delayed:2ms", "--json"]
+    file.write(folder / "injected.txt", make("last_delayed", 2, 2e-3))
+    ft += ["--imbalance", str(folder / "injected.txt"), "--json"]
     where = ("--mpi", str(installation.mpirun))
     launch = command(installation, ft, 2, steerable=False)
     os.environ.update(launch.environment)

@@ -40,9 +40,10 @@ step "9. Draw the report" report "$measured"
 driver=$(.venv/bin/offbeat doctor --mpi .venv | sed -nE 's/^ *driver (.*)$/\1/p')
 ft=(.venv/bin/mpirun)
 [[ $(id -u) != 0 ]] || ft+=(--allow-run-as-root)
-ft+=(-n 2 "${driver%offbeat-driver}offbeat-ft" --class S --repeat 3 --imbalance "last_delayed:2ms")
+ft+=(-n 2 "${driver%offbeat-driver}offbeat-ft" --class S --repeat 3 --imbalance "$PWD/$application/injected.txt")
 trace=$application/trace results=$application/results
 mkdir -p "$application"
+.venv/bin/offbeat pattern make last_delayed --p 2 --skew "2 ms" --output "$application/injected.txt"
 cp examples/application.toml "$application/study.toml"
 
 [[ -d $trace ]] || step "10. Trace an application whose second process is late" \

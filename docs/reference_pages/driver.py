@@ -1,6 +1,6 @@
 """The page of the driver's commands, from its C sources.
 
-Verbs come from the table in main.c, their descriptions from the comments in session.h, and keys from the
+Verbs come from the table in main.c, their descriptions from the comments in verbs.h, and keys from the
 calls that read them, in a verb's function and in the functions that it calls.
 """
 
@@ -16,49 +16,48 @@ SOURCE = "native/benchmark"
 NATIVE = Path(__file__).resolve().parents[2] / "native" / "benchmark"
 
 KEYS = {
-    "ages": "ages of the sync at which clocks are compared, beside right after it: nanoseconds, separated by"
-    " commas",
-    "attempts": "repetitions at most, those that missed their start included",
+    "ages": "times since the synchronisation at which clocks are compared, besides immediately after it:"
+    " nanoseconds, separated by commas",
+    "attempts": "maximum number of repetitions, including invalid ones",
     "by": "`harmonize`, or `barrier`: MPI_Barrier, by the algorithm that is forced",
     "bytes": "message size: bytes per process as the MPI call states it, or of one message",
-    "call": "the call of the sequence to begin with, from 0",
+    "call": "the first call of the sequence, from 0",
     "collective": "the collective, by its MPI name in lower case; for `start` also `none`, its default",
     "counts": "`even`, `uneven` (0, 1 or 2 times the size, of irregular collectives), `reversed` (blocks in"
     " descending order with gaps between them, where there are displacements) or `none` (0 for all)",
     "datatype": "element type; `odd`, `wide` and `gapped` are derived ones: for the check",
-    "delay_ns": "how late the delayed process is, at least, in nanoseconds",
-    "delays": "one delay a rank, in nanoseconds, separated by commas; a rank without one has 0",
-    "duration_ns": "begin no repetition after so many nanoseconds",
-    "exchanges": "maximum number of ping-pong exchanges of a process with its reference process in a sync;"
-    " 0: the method's own number",
+    "delay_ns": "minimum delay of the delayed process, in nanoseconds",
+    "delays": "one delay per rank, in nanoseconds, separated by commas; missing delays are 0",
+    "duration_ns": "start no repetition after this time, in nanoseconds",
+    "exchanges": "maximum number of ping-pongs of a process with its reference process in a synchronisation;"
+    " 0: the number of the method",
     "from": "the rank that sends, or begins",
     "in_place": "1: MPI_IN_PLACE wherever the standard allows it, at the root of rooted collectives",
-    "members": "ranks that take part, in this order, separated by commas; all where it is missing",
+    "members": "ranks of the communicator, in this order, separated by commas",
     "messages": "messages, round trips or pieces of work in a repetition",
     "method": "clock method",
     "methods": "clock methods, separated by commas",
-    "most": "at most so many processes are delayed in turn, evenly spread",
-    "null_ignored": "1: what MPI ignores on a process is NULL, 0 and MPI_DATATYPE_NULL there",
+    "most": "maximum number of processes that are delayed in turn, evenly spread",
+    "null_ignored": "1: arguments that MPI ignores on a process are NULL, 0 and MPI_DATATYPE_NULL",
     "op": "reduction operation; `affine`, with the datatype of that name, does not commute, and `user_sum`"
     " is a user-defined sum of `double` or `gapped`: for the check",
-    "processes": "so many processes, the first ones, have the clock",
+    "processes": "number of processes that have the clock, from rank 0",
     "receivers": "the ranks that receive, one for each sender, separated by commas",
-    "regex": "extended regular expression that the variables' names match",
-    "repetitions": "valid repetitions that are wanted, or starts, or syncs",
+    "regex": "extended regular expression for the names of variables",
+    "repetitions": "number of valid repetitions, of starts or of synchronisations",
     "root": "root of a rooted collective",
-    "rounds": "so many times clocks are synchronised and compared at every age",
+    "rounds": "how often clocks are synchronised and compared at every age",
     "senders": "the ranks that send, separated by commas",
-    "sequence": "file on rank 0's node with a line a call: one delay a rank, in nanoseconds, separated by"
-    " blanks; takes the place of `delays`. A name that does not begin with `/` is looked for beside the"
-    " sample file",
+    "sequence": "file on rank 0's node with one line per call: one delay per rank, in nanoseconds, separated"
+    " by blanks; replaces `delays`. A relative path is relative to the directory of the sample file",
     "source": "time source of the clocks, such as `MPI_Wtime`",
     "to": "the rank that receives, or answers",
-    "tolerance_bounds": "a tolerance of so many error bounds that the worst clock had after its last sync,"
-    " if that is more",
-    "tolerance_ns": "a process that may have arrived further from its plan than this invalidates the"
-    " repetition, in nanoseconds",
-    "warmups": "calls or repetitions that come first and do not count",
-    "unrecorded": "repetitions that come first, with start and delays as all others, and are not recorded",
+    "tolerance_bounds": "the tolerance in error bounds of the worst clock at its last synchronisation; the"
+    " larger of the two tolerances holds",
+    "tolerance_ns": "tolerance for the lateness of a process plus the error bound of its clock, in"
+    " nanoseconds",
+    "warmups": "calls or repetitions before the measurement",
+    "unrecorded": "repetitions before the recorded ones, with the same start and delays",
     "work": "`reduce` or `copy`",
 }
 """What the keys mean."""
@@ -75,10 +74,10 @@ it can also be used by hand or by other programs:
 $ mpirun -n 4 offbeat-driver --samples samples.bin
 ```
 
-It reads a worklist on rank 0's standard input, one command a line: a verb and words of the form `key=value`,
-separated by blanks. It answers each with one line that begins with `@offbeat ` and goes on as a JSON object.
-`"ok": false` comes with `"why"`. Everything that the MPI library prints goes to standard error, so that it
-cannot break an answer. `offbeat-driver --check` answers `hello` and ends.
+It reads a worklist from rank 0's standard input, one command per line: a verb and arguments of the form
+`key=value`, separated by blanks. It answers each command with one line: `@offbeat ` and a JSON object. `"ok":
+false` comes with `"why"`. All output of the MPI library goes to standard error, so that it cannot corrupt an
+answer. `offbeat-driver --check` answers `hello` and exits.
 
 ```text
 force coll_tuned_reduce_algorithm=5
@@ -90,7 +89,7 @@ quit
 
 
 def verbs() -> dict[str, str]:
-    """Every verb and the function that obeys it; empty for the verbs that main.c obeys itself."""
+    """Every verb and the function that executes it; empty for the verbs that main.c executes itself."""
     main = (NATIVE / "main.c").read_text(encoding="utf-8")
     listed = dict(re.findall(r'\{"(\w+)",\s*(offbeat_\w+)\}', main))
     inline = re.findall(r'strcmp\(command(?:->|\.)verb, "(\w+)"\)', main)
@@ -98,7 +97,7 @@ def verbs() -> dict[str, str]:
 
 
 def functions() -> dict[str, str]:
-    """The text of every function of the driver, its comment left out."""
+    """The text of every function of the driver without comments."""
     found: dict[str, str] = {}
     for path in sorted(NATIVE.glob("*.c")):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -126,13 +125,13 @@ def keys_of(function: str) -> dict[str, str]:
     for text in reached(function):
         read = r'offbeat_command_(?:text|number)\(command, "(\w+)", ([^)]+)\)'
         keys |= dict(re.findall(read, text))
-        keys |= dict.fromkeys(re.findall(r'offbeat_command_listed\(command, "(\w+)"', text), "0")
+        keys |= dict.fromkeys(re.findall(r'offbeat_command_list_item\(command, "(\w+)"', text), "0")
     return keys
 
 
 def described() -> dict[str, str]:
-    """The comment on each function in session.h."""
-    header = (NATIVE / "session.h").read_text(encoding="utf-8")
+    """The comment on each function in verbs.h."""
+    header = (NATIVE / "verbs.h").read_text(encoding="utf-8")
     comments = re.findall(r"/\*\*((?:(?!\*/).)*)\*/\s*void (offbeat_\w+)\(", header, flags=re.DOTALL)
     texts = {function: sentence(re.sub(r"\n\s*\*", " ", comment)) for comment, function in comments}
     return {function: re.sub(r'^"(.*?)"', r"`\1`", text) for function, text in texts.items()}

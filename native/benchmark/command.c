@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file command.c  Parsing a line of the worklist. */
 #define _GNU_SOURCE
 #include "benchmark/command.h"
 
@@ -11,9 +10,10 @@
 
 #define BLANKS " \t\r\n"
 
+/* The keys whose values are numbers, with their ranges. */
 static const struct {
     const char *key;
-    int64_t least, most;
+    int64_t minimum, maximum;
     int is_list;
 } numbers[] = {
     {"bytes", 0, INT64_MAX, 0},
@@ -23,9 +23,9 @@ static const struct {
     {"warmups", 0, INT_MAX, 0},
     {"duration_ns", 0, INT64_MAX, 0},
     {"tolerance_ns", 0, INT64_MAX, 0},
-    {"delay_ns", 1, OFFBEAT_LONGEST_NS, 0},
+    {"delay_ns", 1, OFFBEAT_MAX_NS, 0},
     {"most", 1, INT_MAX, 0},
-    {"delays", 0, OFFBEAT_LONGEST_NS, 1},
+    {"delays", 0, OFFBEAT_MAX_NS, 1},
     {"from", 0, INT_MAX, 0},
     {"to", 0, INT_MAX, 0},
     {"messages", 1, INT_MAX, 0},
@@ -34,7 +34,7 @@ static const struct {
     {"processes", 1, INT_MAX, 0},
     {"exchanges", 0, INT_MAX, 0},
     {"rounds", 1, INT_MAX, 0},
-    {"ages", 0, OFFBEAT_LONGEST_NS, 1},
+    {"ages", 0, OFFBEAT_MAX_NS, 1},
     {"tolerance_bounds", 0, 1000000, 0},
     {"call", 0, INT_MAX, 0},
     {"members", 0, INT_MAX, 1},
@@ -44,61 +44,61 @@ static const struct {
 
 int offbeat_command_parse(char *line, offbeat_command *command) {
     *command = (offbeat_command){.verb = ""};
-    command->words = malloc((strlen(line) / 2 + 1) * sizeof *command->words);
-    if (!command->words)
+    command->arguments = malloc((strlen(line) / 2 + 1) * sizeof *command->arguments);
+    if (!command->arguments)
         return -1;
     char *rest = NULL;
     const char *verb = strtok_r(line, BLANKS, &rest);
     if (verb)
         command->verb = verb;
-    for (char *word; (word = strtok_r(NULL, BLANKS, &rest));)
-        command->words[command->count++] = word;
+    for (char *argument; (argument = strtok_r(NULL, BLANKS, &rest));)
+        command->arguments[command->count++] = argument;
     return 0;
 }
 
-const char *offbeat_command_text(const offbeat_command *command, const char *key, const char *otherwise) {
+const char *offbeat_command_text(const offbeat_command *command, const char *key, const char *default_value) {
     size_t length = strlen(key);
     for (int i = 0; i < command->count; i++)
-        if (strncmp(command->words[i], key, length) == 0 && command->words[i][length] == '=')
-            return command->words[i] + length + 1;
-    return otherwise;
+        if (strncmp(command->arguments[i], key, length) == 0 && command->arguments[i][length] == '=')
+            return command->arguments[i] + length + 1;
+    return default_value;
 }
 
-/* Reads one number and moves behind it. @return 0, or -1 where there is none in the range */
-static int take_number(const char **text, int64_t least, int64_t most) {
+/* Parses one number and advances @p text. @return 0, or -1 if it is not a number in the range */
+static int parse_number(const char **text, int64_t minimum, int64_t maximum) {
     char *end;
     errno = 0;
     long long number = strtoll(*text, &end, 10);
-    int is_one = end != *text && errno == 0 && number >= least && number <= most;
+    int is_valid = end != *text && errno == 0 && number >= minimum && number <= maximum;
     *text = end;
-    return is_one ? 0 : -1;
+    return is_valid ? 0 : -1;
 }
 
-const char *offbeat_command_fault(const offbeat_command *command) {
+const char *offbeat_command_error(const offbeat_command *command) {
     static char why[160];
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const char *text = offbeat_command_text(command, numbers[i].key, NULL);
-        int is_sound = !text || take_number(&text, numbers[i].least, numbers[i].most) == 0;
-        while (is_sound && text && *text == ',' && numbers[i].is_list) {
+        int is_valid = !text || parse_number(&text, numbers[i].minimum, numbers[i].maximum) == 0;
+        while (is_valid && text && *text == ',' && numbers[i].is_list) {
             text++;
-            is_sound = take_number(&text, numbers[i].least, numbers[i].most) == 0;
+            is_valid = parse_number(&text, numbers[i].minimum, numbers[i].maximum) == 0;
         }
-        if (is_sound && (!text || !*text))
+        if (is_valid && (!text || !*text))
             continue;
         snprintf(why, sizeof why, "%s must be %s from %lld to %lld", numbers[i].key,
                  numbers[i].is_list ? "whole numbers, separated by commas, each" : "a whole number",
-                 (long long)numbers[i].least, (long long)numbers[i].most);
+                 (long long)numbers[i].minimum, (long long)numbers[i].maximum);
         return why;
     }
     return NULL;
 }
 
-int64_t offbeat_command_number(const offbeat_command *command, const char *key, int64_t otherwise) {
+int64_t offbeat_command_number(const offbeat_command *command, const char *key, int64_t default_value) {
     const char *text = offbeat_command_text(command, key, NULL);
-    return text ? strtoll(text, NULL, 10) : otherwise;
+    return text ? strtoll(text, NULL, 10) : default_value;
 }
 
-int64_t offbeat_command_listed(const offbeat_command *command, const char *key, int index) {
+int64_t offbeat_command_list_item(const offbeat_command *command, const char *key, int index) {
     const char *text = offbeat_command_text(command, key, NULL);
     for (; text && index > 0; index--) {
         text = strchr(text, ',');
@@ -108,15 +108,15 @@ int64_t offbeat_command_listed(const offbeat_command *command, const char *key, 
     return text ? strtoll(text, NULL, 10) : 0;
 }
 
-int offbeat_command_entries(const offbeat_command *command, const char *key) {
+int offbeat_command_list_length(const offbeat_command *command, const char *key) {
     const char *text = offbeat_command_text(command, key, NULL);
-    int entries = text && *text ? 1 : 0;
-    for (; entries && *text; text++)
-        entries += *text == ',';
-    return entries;
+    int length = text && *text ? 1 : 0;
+    for (; length && *text; text++)
+        length += *text == ',';
+    return length;
 }
 
 void offbeat_command_free(offbeat_command *command) {
-    free(command->words);
+    free(command->arguments);
     *command = (offbeat_command){.verb = ""};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file command.h
- * One line of the worklist: a verb and words of the form key=value, separated by blanks.
+ * One line of the worklist: a verb and arguments of the form key=value, separated by blanks.
  *
  *     force coll_tuned_reduce_algorithm=5
  *     measure collective=reduce bytes=8 datatype=double op=sum root=0 repetitions=20 delays=0,1000,2000
@@ -12,37 +12,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Times of this size can be added to a clock and multiplied by a few. */
-#define OFFBEAT_LONGEST_NS (INT64_MAX / 16)
+/** The largest time in a command; leaves a margin against overflow in computations with clocks. */
+#define OFFBEAT_MAX_NS (INT64_MAX / 16)
 
-/** A parsed line; the texts point into the line, which the parser cuts up. */
+/** A parsed line; its strings point into the line, which the parser modifies. */
 typedef struct offbeat_command {
-    const char *verb;
-    char **words;
-    int count;
+    const char *verb; /**< "" for an empty line */
+    char **arguments;
+    int count; /**< number of arguments */
 } offbeat_command;
 
-/** Cuts up @p line. Free the words with offbeat_command_free. @return 0, or -1 without memory */
+/** Parses @p line; free the command with offbeat_command_free. @return 0, or -1 without memory */
 int offbeat_command_parse(char *line, offbeat_command *command);
 
 /**
- * Whether every known number of the command is one and in its range; what reads them relies on it. Local, and
- * the same on all processes.
- * @return NULL, or a sentence that names the word (static storage)
+ * Checks the numbers of all known keys: the functions below assume that they are valid. Local, with the same
+ * result on all processes.
+ * @return NULL, or an error message that names the key (static storage)
  */
-const char *offbeat_command_fault(const offbeat_command *command);
+const char *offbeat_command_error(const offbeat_command *command);
 
-/** The value of a key; @p otherwise where the key is missing. */
-const char *offbeat_command_text(const offbeat_command *command, const char *key, const char *otherwise);
+/** The value of a key; @p default_value if the key is missing. */
+const char *offbeat_command_text(const offbeat_command *command, const char *key, const char *default_value);
 
-/** The same as a whole number. */
-int64_t offbeat_command_number(const offbeat_command *command, const char *key, int64_t otherwise);
+/** The same for a number. */
+int64_t offbeat_command_number(const offbeat_command *command, const char *key, int64_t default_value);
 
-/** The @p index-th number of a comma-separated list; 0 where the list is missing or shorter. */
-int64_t offbeat_command_listed(const offbeat_command *command, const char *key, int index);
+/** The @p index-th number of a comma-separated list; 0 if the list is missing or shorter. */
+int64_t offbeat_command_list_item(const offbeat_command *command, const char *key, int index);
 
-/** How many numbers a comma-separated list has; 0 where it is missing. */
-int offbeat_command_entries(const offbeat_command *command, const char *key);
+/** The length of a comma-separated list of numbers; 0 if it is missing. */
+int offbeat_command_list_length(const offbeat_command *command, const char *key);
 
 void offbeat_command_free(offbeat_command *command);
 

@@ -1,62 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file measure.c
- * The measurement loop: a harmonised start plus this process's delay, the collective, and two time stamps.
+ * The measurement loop: a harmonised start plus this process's delay, the collective, and two timestamps.
  *
  * Salimi Beni, Cosenza and Hunold, "MPI Collective Algorithm Selection in the Presence of Process Arrival
- * Patterns", Listing 1. A repetition in which any process may have arrived further from its planned start
- * than the tolerance allows is invalid: how late it was and the error bound of its clock count together. It
- * is written with its flag, counted, and repeated.
+ * Patterns", Listing 1. A repetition is invalid if any process may have missed its planned start by more than
+ * the tolerance, where its lateness and the error bound of its clock add up. An invalid repetition is
+ * recorded with its flag and repeated.
  *
- * With a sequence (sequence.h) each repetition has the delays of one recorded call: a valid one moves on to
- * the next, an invalid one repeats its own, and behind the last call comes the first again.
+ * With a sequence (sequence.h) each repetition has the delays of one call. The next repetition has those of
+ * the next call if this one is valid, and of the same call otherwise; the first call follows the last.
  */
 #define _GNU_SOURCE
-#include "benchmark/session.h"
+#include "benchmark/verbs.h"
 
 #include "benchmark/sequence.h"
-#include "control/abandon.h"
-#include "control/tree.h"
+#include "control/p2p_collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NO_SEQUENCE ""
 
-/** What one process knows of one repetition; times in ns since the deadline on the shared clock. */
+/** One repetition on one process; times in ns since the deadline on the shared clock. */
 typedef struct repetition {
     int64_t arrival, exit;
     int64_t overshoot; /* arrival after the planned start */
     int64_t bound;     /* error bound of the shared clock */
 } repetition;
 
-/** All repetitions of a case, and whether each is valid on all processes (known at rank 0 alone). */
+/** All repetitions of a block. Rank 0 alone knows which are valid on all processes. */
 typedef struct record {
-    repetition *seen;
-    int64_t *valid, valids;
-    size_t tried, room;
-    int64_t began_ns;
+    repetition *repetitions;
+    int64_t *is_valid, valid;
+    size_t tried, capacity;
+    int64_t start_ns;
     int failed; /* the collective returned an error */
 } record;
 
 typedef struct limits {
     int64_t repetitions, attempts, duration_ns, tolerance_ns;
-    int64_t unrecorded; /* repetitions that come first: the first ones after other work take longer */
+    int64_t unrecorded; /* discarded first repetitions, which take longer after other work */
 } limits;
 
-/** With which delays a case is measured: always the same, or those of one call after another. */
-typedef struct plan {
+/** The delays of this process: constant, or those of a sequence. */
+typedef struct delay_plan {
     int64_t delay_ns;
-    offbeat_sequence sequence; /* without calls: none */
-    int64_t first;             /* the call to begin with */
-} plan;
+    offbeat_sequence sequence; /* of 0 calls: the delay is constant */
+    int64_t first_call;
+} delay_plan;
 
-/* The larger of a time, and so many times what the last sync left of error in the worst clock. Collective. */
+/* The tolerance in ns, or in error bounds of the worst clock at its last synchronisation; the larger of the
+ * two. Collective. */
 static int64_t read_tolerance(const offbeat_session *session, const offbeat_command *command) {
     int64_t tolerance_ns = offbeat_command_number(command, "tolerance_ns", INT64_MAX);
     int64_t bounds = offbeat_command_number(command, "tolerance_bounds", 0);
     int64_t bound_ns = offbeat_clock_sync_facts(session->clock).bound_ns;
-    offbeat_tree_allreduce(&bound_ns, 1, OFFBEAT_MAX, session->control);
+    offbeat_p2p_allreduce(&bound_ns, 1, OFFBEAT_MAX, session->control);
     if (bounds > 0 && bound_ns > tolerance_ns / bounds)
         return bound_ns < INT64_MAX / bounds ? bound_ns * bounds : INT64_MAX;
     return tolerance_ns;
@@ -72,155 +72,159 @@ static limits read_limits(const offbeat_session *session, const offbeat_command 
     };
 }
 
-/* Collective. @return 0, or -1 on all processes after answering why not */
-static int read_plan(offbeat_session *session, const offbeat_command *command, plan *planned) {
-    *planned = (plan){.delay_ns = offbeat_command_listed(command, "delays", session->rank)};
-    const char *file = offbeat_command_text(command, "sequence", NO_SEQUENCE);
-    if (!*file)
+/* Collective. @return 0, or -1 on all processes after answering with the error */
+static int read_delays(offbeat_session *session, const offbeat_command *command, delay_plan *plan) {
+    *plan = (delay_plan){.delay_ns = offbeat_command_list_item(command, "delays", session->rank)};
+    const char *path = offbeat_command_text(command, "sequence", NO_SEQUENCE);
+    if (!*path)
         return 0;
-    planned->first = offbeat_command_number(command, "call", 0);
-    return offbeat_sequence_read(session, file, &planned->sequence);
+    plan->first_call = offbeat_command_number(command, "call", 0);
+    return offbeat_sequence_read(session, path, &plan->sequence);
 }
 
-/* The call that comes after so many valid repetitions; 0 where there is no sequence. */
-static int64_t call_after(const plan *planned, int64_t valid) {
-    return planned->sequence.calls ? (planned->first + valid) % planned->sequence.calls : 0;
+/* The call of the sequence after @p valid valid repetitions; 0 without a sequence. */
+static int64_t call_after(const delay_plan *plan, int64_t valid) {
+    return plan->sequence.calls ? (plan->first_call + valid) % plan->sequence.calls : 0;
 }
 
-/* Whether a process may have arrived further from its plan than the tolerance allows: as late as it says,
- * and as wrong as its clock can be. Written so that nothing overflows where there is no tolerance. */
-static int is_off(const repetition *seen, int64_t tolerance_ns) {
-    return seen->overshoot > tolerance_ns - seen->bound;
+static int64_t delay_of_call(const delay_plan *plan, int64_t call) {
+    return plan->sequence.calls ? plan->sequence.delays_ns[call] : plan->delay_ns;
 }
 
-/* One repetition. @return the collective's own error code */
-static int repeat_once(offbeat_session *session, offbeat_call *call, int64_t delay_ns, int64_t tolerance_ns,
-                       repetition *seen, int *valid) {
+/* Whether the lateness of this process plus the error bound of its clock exceeds the tolerance; cannot
+ * overflow with the tolerance INT64_MAX. */
+static int exceeds_tolerance(const repetition *r, int64_t tolerance_ns) {
+    return r->overshoot > tolerance_ns - r->bound;
+}
+
+/* Runs one repetition. @param[out] is_valid correct on rank 0 alone
+ * @return whether the collective failed: on rank 0, on any process; elsewhere, on this process */
+static int run_repetition(offbeat_session *session, offbeat_call *call, int64_t delay_ns,
+                          int64_t tolerance_ns, repetition *r, int *is_valid) {
     offbeat_start start;
     offbeat_session_start(session, delay_ns, &start);
     int64_t arrival = offbeat_clock_local_ns(session->clock);
     int error = offbeat_call_run(call);
     int64_t exit = offbeat_clock_local_ns(session->clock);
-    *seen = (repetition){
+    *r = (repetition){
         .arrival = offbeat_clock_global_ns(session->clock, arrival) - start.deadline_ns,
         .exit = offbeat_clock_global_ns(session->clock, exit) - start.deadline_ns,
         .bound = start.bound_ns,
     };
-    seen->overshoot = seen->arrival - delay_ns;
-    int64_t worst[2] = {is_off(seen, tolerance_ns), error != MPI_SUCCESS};
-    offbeat_tree_reduce(worst, 2, OFFBEAT_MAX, session->control);
-    *valid = !worst[0];
+    r->overshoot = r->arrival - delay_ns;
+    int64_t worst[2] = {exceeds_tolerance(r, tolerance_ns), error != MPI_SUCCESS};
+    offbeat_p2p_reduce(worst, 2, OFFBEAT_MAX, session->control);
+    *is_valid = !worst[0];
     return session->rank == 0 ? worst[1] != 0 : error != MPI_SUCCESS;
 }
 
-/* Rank 0 decides, alone, whether the next repetition takes place, and with which call of the sequence: it
- * alone knows how many were valid. */
-static int goes_on(offbeat_session *session, const limits *limit, const plan *planned, const record *taken,
-                   int64_t *call) {
+/* Rank 0, which counts valid repetitions, decides whether there is another one, and with which call of the
+ * sequence. Collective. */
+static int should_continue(offbeat_session *session, const limits *limit, const delay_plan *plan,
+                           const record *samples, int64_t *call) {
     int64_t decision[2] = {0};
     if (session->rank == 0) {
-        int64_t spent_ns = offbeat_clock_local_ns(session->clock) - taken->began_ns;
-        decision[0] = !taken->failed && taken->valids < limit->repetitions &&
-                      (int64_t)taken->tried < limit->attempts &&
-                      (taken->tried == 0 || spent_ns < limit->duration_ns);
-        decision[1] = call_after(planned, taken->valids);
+        int64_t elapsed_ns = offbeat_clock_local_ns(session->clock) - samples->start_ns;
+        decision[0] = !samples->failed && samples->valid < limit->repetitions &&
+                      (int64_t)samples->tried < limit->attempts &&
+                      (samples->tried == 0 || elapsed_ns < limit->duration_ns);
+        decision[1] = call_after(plan, samples->valid);
     }
-    offbeat_tree_broadcast(decision, sizeof decision, session->control);
+    offbeat_p2p_broadcast(decision, sizeof decision, session->control);
     *call = decision[1];
     return (int)decision[0];
 }
 
-static int64_t delay_in(const plan *planned, int64_t call) {
-    return planned->sequence.calls ? planned->sequence.delays_ns[call] : planned->delay_ns;
-}
-
-static void write_samples(int rank, const void *data, size_t bytes, void *to) {
+static void write_samples(int rank, const void *data, size_t bytes, void *file) {
     (void)rank;
-    if (to)
-        fwrite(data, 1, bytes, to);
+    if (file)
+        fwrite(data, 1, bytes, file);
 }
 
 /*
  * The sample file: for each rank in order, for each repetition in order, four int64 (arrival, exit,
- * overshoot, bound) in the machine's byte order; then one int64 (1 valid, 0 not) a repetition. Written anew
- * at each measure.
+ * overshoot, bound) in the machine's byte order; then one int64 per repetition (1 valid, 0 not). Each measure
+ * overwrites the file.
  */
-static int save(offbeat_session *session, const record *taken) {
+static int save_samples(offbeat_session *session, const record *samples) {
     FILE *file = NULL;
     if (session->rank == 0 && session->samples)
         file = fopen(session->samples, "wb");
-    offbeat_gather(taken->seen, taken->tried * sizeof *taken->seen, write_samples, file, session->control);
+    offbeat_p2p_gather(samples->repetitions, samples->tried * sizeof *samples->repetitions, write_samples,
+                       file, session->control);
     if (session->rank != 0)
         return 0;
     if (!file)
         return -1;
-    size_t written = fwrite(taken->valid, sizeof *taken->valid, taken->tried, file);
-    int failed = ferror(file) || written != taken->tried;
+    size_t written = fwrite(samples->is_valid, sizeof *samples->is_valid, samples->tried, file);
+    int failed = ferror(file) || written != samples->tried;
     return fclose(file) == 0 && !failed ? 0 : -1;
 }
 
-/* Room for one more repetition: memory is taken as it is needed, as many attempts may be allowed. */
-static void make_room(record *taken) {
-    if (taken->tried < taken->room)
+/* Allocates memory for one more repetition. The number of attempts may be too large to allocate in advance.
+ */
+static void reserve(record *samples) {
+    if (samples->tried < samples->capacity)
         return;
-    taken->room = taken->room ? 2 * taken->room : 256;
-    repetition *seen = realloc(taken->seen, taken->room * sizeof *seen);
-    int64_t *valid = seen ? realloc(taken->valid, taken->room * sizeof *valid) : NULL;
-    if (!valid)
-        offbeat_abandon("no memory for more repetitions");
-    taken->seen = seen;
-    taken->valid = valid;
+    samples->capacity = samples->capacity ? 2 * samples->capacity : 256;
+    repetition *repetitions = realloc(samples->repetitions, samples->capacity * sizeof *repetitions);
+    int64_t *is_valid = repetitions ? realloc(samples->is_valid, samples->capacity * sizeof *is_valid) : NULL;
+    if (!is_valid)
+        offbeat_fatal("no memory for more repetitions");
+    samples->repetitions = repetitions;
+    samples->is_valid = is_valid;
 }
 
-static void answer(offbeat_session *session, const record *taken, const plan *planned) {
+static void answer_measure(offbeat_session *session, const record *samples, const delay_plan *plan) {
     if (!session->answers)
         return;
-    fprintf(session->answers, "@offbeat {\"ok\":true,\"tried\":%lld,\"valid\":%lld", (long long)taken->tried,
-            (long long)taken->valids);
-    if (planned->sequence.calls)
-        fprintf(session->answers, ",\"calls\":%lld,\"next\":%lld", (long long)planned->sequence.calls,
-                (long long)call_after(planned, taken->valids));
+    fprintf(session->answers, "@offbeat {\"ok\":true,\"tried\":%lld,\"valid\":%lld",
+            (long long)samples->tried, (long long)samples->valid);
+    if (plan->sequence.calls)
+        fprintf(session->answers, ",\"calls\":%lld,\"next\":%lld", (long long)plan->sequence.calls,
+                (long long)call_after(plan, samples->valid));
     fputs("}\n", session->answers);
 }
 
 static void measure_call(offbeat_session *session, offbeat_call *call, const limits *limit,
-                         const plan *planned) {
-    repetition seen;
-    int was_valid;
+                         const delay_plan *plan) {
+    repetition discarded;
+    int is_valid;
     for (int64_t i = 0; i < limit->unrecorded; i++)
-        repeat_once(session, call, delay_in(planned, planned->first), limit->tolerance_ns, &seen, &was_valid);
-    record taken = {.began_ns = offbeat_clock_local_ns(session->clock)};
-    int64_t number;
-    while (goes_on(session, limit, planned, &taken, &number)) {
-        make_room(&taken);
-        taken.failed = repeat_once(session, call, delay_in(planned, number), limit->tolerance_ns,
-                                   &taken.seen[taken.tried], &was_valid);
-        taken.valid[taken.tried++] = was_valid;
-        taken.valids += was_valid;
+        run_repetition(session, call, delay_of_call(plan, plan->first_call), limit->tolerance_ns, &discarded,
+                       &is_valid);
+    record samples = {.start_ns = offbeat_clock_local_ns(session->clock)};
+    int64_t next_call;
+    while (should_continue(session, limit, plan, &samples, &next_call)) {
+        reserve(&samples);
+        samples.failed = run_repetition(session, call, delay_of_call(plan, next_call), limit->tolerance_ns,
+                                        &samples.repetitions[samples.tried], &is_valid);
+        samples.is_valid[samples.tried++] = is_valid;
+        samples.valid += is_valid;
     }
-    int saved = save(session, &taken);
-    if (taken.failed)
+    int save_status = save_samples(session, &samples);
+    if (samples.failed)
         offbeat_answer_failure(session, "the collective returned an error while it was measured");
-    else if (saved != 0)
+    else if (save_status != 0)
         offbeat_answer_failure(session, "the sample file could not be written");
     else
-        answer(session, &taken, planned);
-    free(taken.seen);
-    free(taken.valid);
+        answer_measure(session, &samples, plan);
+    free(samples.repetitions);
+    free(samples.is_valid);
 }
 
 void offbeat_measure(offbeat_session *session, const offbeat_command *command) {
     offbeat_call *call = offbeat_session_call(session, command);
     if (!call)
         return;
-    plan planned;
+    delay_plan plan;
     limits limit = read_limits(session, command);
-    if (read_plan(session, command, &planned) == 0) {
+    if (read_delays(session, command, &plan) == 0) {
         int64_t warmups = offbeat_command_number(command, "warmups", 1);
         for (int64_t i = 0; i < warmups; i++)
             offbeat_call_run(call);
-        measure_call(session, call, &limit, &planned);
-        offbeat_sequence_free(&planned.sequence);
+        measure_call(session, call, &limit, &plan);
+        offbeat_sequence_free(&plan.sequence);
     }
     offbeat_call_free(&call);
 }

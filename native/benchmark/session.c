@@ -1,27 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file session.c  Requests, forcing, and the answers that need little else. */
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
-#include "benchmark/subset.h"
-#include "control/abandon.h"
 #include "control/json.h"
-#include "control/tree.h"
-#include "library/family.h"
-#include "library/variables.h"
+#include "control/p2p_collectives.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-void offbeat_answer_failure(offbeat_session *session, const char *why) {
-    if (!session->answers)
-        return;
-    fputs("@offbeat {\"ok\":false,\"why\":", session->answers);
-    offbeat_json_text(why, session->answers);
-    fputs("}\n", session->answers);
-    fflush(session->answers);
+static void create_test_comm(offbeat_session *session) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &session->test);
+    MPI_Comm_set_errhandler(session->test, MPI_ERRORS_RETURN);
+}
+
+void offbeat_session_open(offbeat_session *session, FILE *answers) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &session->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &session->p);
+    session->answers = session->rank == 0 ? answers : NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &session->control);
+    create_test_comm(session);
+    int error = offbeat_clock_create(session->control, &session->clock);
+    if (error == MPI_SUCCESS)
+        error = offbeat_start_context_create(session->clock, session->control, OFFBEAT_YIELD_IF_OVERSUBSCRIBED,
+                                       &session->harmony);
+    if (error != MPI_SUCCESS)
+        offbeat_fatal(*offbeat_clock_error()
+                          ? offbeat_clock_error()
+                          : "the shared clock or the harmonised start could not be created");
+    if (session->rank == 0 && !answers)
+        offbeat_fatal("standard output is closed, but answers are written to it");
+}
+
+static void free_subsets(offbeat_session *session);
+
+void offbeat_session_close(offbeat_session *session) {
+    free_subsets(session);
+    offbeat_start_context_free(&session->harmony);
+    offbeat_clock_free(&session->clock);
+    MPI_Comm_free(&session->test);
+    MPI_Comm_free(&session->control);
+}
+
+void offbeat_session_renew_comms(offbeat_session *session) {
+    free_subsets(session);
+    MPI_Comm_free(&session->test);
+    create_test_comm(session);
 }
 
 offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm comm) {
@@ -35,18 +58,12 @@ offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm
     };
 }
 
-/* Whether this process can make the call; the reason is static storage. */
-static int create_call(offbeat_session *session, const offbeat_command *command, offbeat_call **call,
-                       const char **why) {
-    offbeat_request request = offbeat_session_request(command, session->test);
-    return offbeat_call_create(&request, call, why) == MPI_SUCCESS;
-}
-
 offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_command *command) {
     offbeat_call *call = NULL;
     const char *why = "";
-    int64_t failed = !create_call(session, command, &call, &why);
-    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    offbeat_request request = offbeat_session_request(command, session->test);
+    int64_t failed = offbeat_call_create(&request, &call, &why) != MPI_SUCCESS;
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
     if (failed) {
         offbeat_answer_failure(session, *why ? why : "another process could not prepare the call");
         offbeat_call_free(&call);
@@ -56,120 +73,152 @@ offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_comma
 
 void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_start *start) {
     if (offbeat_harmonize(session->harmony, delay_ns, start) != MPI_SUCCESS)
-        offbeat_abandon("MPI could not pass on the messages of a harmonised start");
+        offbeat_fatal("an MPI error in a harmonised start");
 }
 
-/* Sets one variable everywhere; the first process that fails says why. */
-static int force_one(offbeat_session *session, char *word, const char **why) {
-    char *value = strchr(word, '=');
-    if (!value)
-        return *why = "a setting without '='", -1;
-    *value++ = '\0';
-    int64_t failed = offbeat_variable_set(word, value, why) != 0;
-    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
-    if (failed && !*why)
-        *why = "another process could not set the variable";
-    return failed ? -1 : 0;
+offbeat_clock_options offbeat_session_clock_options(const offbeat_command *command) {
+    return (offbeat_clock_options){
+        .source = offbeat_command_text(command, "source", NULL),
+        .exchanges = (int)offbeat_command_number(command, "exchanges", 0),
+    };
 }
 
-static void renew_test(offbeat_session *session) {
-    offbeat_subset_free(session);
-    MPI_Comm_free(&session->test);
-    MPI_Comm_dup(MPI_COMM_WORLD, &session->test);
-    MPI_Comm_set_errhandler(session->test, MPI_ERRORS_RETURN);
+static const char *members_of(const offbeat_command *command) {
+    return offbeat_command_text(command, "members", NULL);
 }
 
-/*
- * Where a variable acts at once, it acts on MPI_Comm_dup's own messages too: nothing must be forced then.
- * Where it acts on new communicators alone, the communicator comes last.
- */
-void offbeat_force(offbeat_session *session, const offbeat_command *command) {
-    const char *why = NULL;
-    int64_t failed = offbeat_variables_reset() != 0;
-    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
-    if (failed)
-        why = "a variable that was set before did not take its first value again";
-    for (int i = 0; i < command->count && !failed; i++)
-        failed = force_one(session, command->words[i], &why);
-    if (offbeat_family_needs_new_communicator())
-        renew_test(session);
-    if (failed)
-        offbeat_answer_failure(session, why);
-    else if (session->answers)
-        fputs("@offbeat {\"ok\":true}\n", session->answers);
+/* Parses the list of members. @return the ranks, which the caller frees
+ * @param[out] why an error message if the list is invalid; else unchanged */
+static int *parse_members(const offbeat_session *session, const offbeat_command *command, const char **why) {
+    int count = offbeat_command_list_length(command, "members");
+    int *ranks = calloc((size_t)count + 1, sizeof *ranks);
+    char *is_listed = calloc((size_t)session->p, 1);
+    if (!ranks || !is_listed)
+        offbeat_fatal("no memory for a list of members");
+    for (int i = 0; i < count && !*why; i++) {
+        int64_t rank = offbeat_command_list_item(command, "members", i);
+        if (rank >= session->p)
+            *why = "members must be ranks of the launch";
+        else if (is_listed[rank]++)
+            *why = "members must be different ranks";
+        else
+            ranks[i] = (int)rank;
+    }
+    free(is_listed);
+    return ranks;
 }
 
-void offbeat_list_variables(offbeat_session *session, const offbeat_command *command) {
-    if (!session->answers)
-        return;
-    char *list = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&list, &length);
-    if (!out)
-        offbeat_abandon("no memory for the list of variables");
-    int listed = offbeat_variables_list(offbeat_command_text(command, "regex", "."), out);
-    if (fclose(out) != 0 || listed < 0)
-        offbeat_answer_failure(session, "regex is no extended regular expression, or its answer is too long");
-    else
-        fprintf(session->answers, "@offbeat {\"ok\":true,\"variables\":%s}\n", list);
-    free(list);
+static MPI_Comm create_subset_comm(const int *ranks, int count) {
+    enum { TAG = 7 };
+    MPI_Group world, group;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, count, ranks, &group);
+    MPI_Group_rank(group, &rank);
+    if (rank != MPI_UNDEFINED)
+        MPI_Comm_create_group(MPI_COMM_WORLD, group, TAG, &comm);
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    return comm;
 }
 
-static void write_place(int rank, const void *data, size_t bytes, void *to) {
-    (void)bytes;
-    if (rank)
-        fputc(',', to);
-    offbeat_json_text(data, to);
+const char *offbeat_subset_comm(offbeat_session *session, const offbeat_command *command, MPI_Comm *comm) {
+    const char *members = members_of(command), *why = NULL;
+    *comm = session->test;
+    if (!members)
+        return NULL;
+    for (offbeat_subset *subset = session->subsets; subset; subset = subset->next)
+        if (strcmp(subset->ranks, members) == 0)
+            return *comm = subset->comm, NULL;
+    int *ranks = parse_members(session, command, &why);
+    if (!why) {
+        offbeat_subset *subset = malloc(sizeof *subset);
+        char *copy = strdup(members);
+        if (!subset || !copy)
+            offbeat_fatal("no memory for a communicator");
+        *comm = create_subset_comm(ranks, offbeat_command_list_length(command, "members"));
+        *subset = (offbeat_subset){copy, *comm, session->subsets};
+        session->subsets = subset;
+    }
+    free(ranks);
+    return why;
 }
 
-/* "host core,core": where a process may run. */
-static void describe_place(char *text, size_t room) {
-    char host[256] = "";
-    cpu_set_t cores;
-    gethostname(host, sizeof host - 1);
-    int used = snprintf(text, room, "%s", host);
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0)
-        return;
-    for (int core = 0, first = 1; core < CPU_SETSIZE && used + 16 < (int)room; core++)
-        if (CPU_ISSET(core, &cores)) {
-            used += snprintf(text + used, room - (size_t)used, "%c%d", first ? ' ' : ',', core);
-            first = 0;
+/* Removes a subset from the list and frees it. */
+static void free_subset(offbeat_subset **link) {
+    offbeat_subset *subset = *link;
+    *link = subset->next;
+    if (subset->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&subset->comm);
+    free(subset->ranks);
+    free(subset);
+}
+
+static void free_subsets(offbeat_session *session) {
+    while (session->subsets)
+        free_subset(&session->subsets);
+}
+
+void offbeat_subset_discard(offbeat_session *session, const offbeat_command *command) {
+    const char *members = members_of(command);
+    for (offbeat_subset **link = &session->subsets; members && *link; link = &(*link)->next)
+        if (strcmp((*link)->ranks, members) == 0) {
+            free_subset(link);
+            return;
         }
 }
 
-static void write_library(FILE *out) {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(version, &length);
-    offbeat_json_text(version, out);
+void offbeat_answer_failure(offbeat_session *session, const char *why) {
+    if (!session->answers)
+        return;
+    fputs("@offbeat {\"ok\":false,\"why\":", session->answers);
+    offbeat_json_text(why, session->answers);
+    fputs("}\n", session->answers);
+    fflush(session->answers);
 }
 
-void offbeat_hello(offbeat_session *session) {
-    enum { ROUNDS = 20 };
-    int64_t worst[3] = {0, offbeat_clock_bound_ns(session->clock, offbeat_clock_local_ns(session->clock)),
-                        !offbeat_clock_is_shared(session->clock)};
-    offbeat_start start;
-    for (int i = 0; i < ROUNDS; i++) {
-        offbeat_session_start(session, 0, &start);
-        worst[0] = start.overshoot_ns > worst[0] ? start.overshoot_ns : worst[0];
-    }
-    offbeat_tree_reduce(worst, 3, OFFBEAT_MAX, session->control);
-    char place[4096];
-    describe_place(place, sizeof place);
-    FILE *out = session->answers;
-    if (out) {
-        fprintf(out, "@offbeat {\"ok\":true,\"p\":%d,\"family\":\"%s\",\"library\":", session->p,
-                offbeat_family_name());
-        write_library(out);
-        fprintf(out, ",\"clock_source\":\"%s\"", offbeat_clock_source(session->clock));
-        fprintf(out, ",\"clock_resolution_ns\":%lld", (long long)offbeat_clock_resolution_ns(session->clock));
-        fprintf(out, ",\"clock_shared\":%s", worst[2] ? "false" : "true");
-        fprintf(out, ",\"clock_bound_ns\":%lld", (long long)worst[1]);
-        fprintf(out, ",\"overshoot_ns\":%lld", (long long)worst[0]);
-        fprintf(out, ",\"switches\":%s", offbeat_family_switches_while_running() ? "true" : "false");
-        fputs(",\"places\":[", out);
-    }
-    offbeat_gather(place, strlen(place) + 1, write_place, out, session->control);
-    if (out)
-        fputs("]}\n", out);
+void offbeat_answer_begin(const offbeat_session *session) {
+    if (session->answers)
+        fputs("@offbeat {\"ok\":true", session->answers);
+}
+
+typedef struct number_list {
+    FILE *out;
+    size_t count; /* numbers written so far */
+} number_list;
+
+static void write_numbers(int rank, const void *data, size_t bytes, void *context) {
+    (void)rank;
+    const int64_t *values = data;
+    number_list *list = context;
+    for (size_t i = 0; list->out && i < bytes / sizeof *values; i++)
+        fprintf(list->out, "%s%lld", list->count++ ? "," : "", (long long)values[i]);
+}
+
+void offbeat_answer_list(const offbeat_session *session, const char *key, const int64_t *values,
+                         size_t count) {
+    number_list list = {.out = session->answers};
+    if (!list.out)
+        return;
+    fprintf(list.out, "%s[", key);
+    write_numbers(0, values, count * sizeof *values, &list);
+    fputc(']', list.out);
+}
+
+void offbeat_answer_gathered(const offbeat_session *session, const char *key, const int64_t *values,
+                             size_t count) {
+    number_list list = {.out = session->answers};
+    if (list.out)
+        fprintf(list.out, "%s[", key);
+    offbeat_p2p_gather(values, count * sizeof *values, write_numbers, &list, session->control);
+    if (list.out)
+        fputc(']', list.out);
+}
+
+void offbeat_answer_end(const offbeat_session *session) {
+    if (session->answers)
+        fputs("}\n", session->answers);
 }

@@ -1,104 +1,103 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file start.c
- * How processes leave a start, by a barrier or harmonised, and how long the collective behind it seems to
- * take.
+ * The skew of starts, by a barrier or harmonised, and the apparent duration of the collective that follows.
  *
  * Schuchart, Hunold and Bosilca, "MPI Process Synchronization in Space and Time", EuroMPI 2023: the loop of
- * section 2 (start, time stamp, collective, time stamp) and the skew of section 2.2. As there, nothing comes
- * between the collective of one repetition and the start of the next; what was seen is combined afterwards.
+ * section 2 (start, timestamp, collective, timestamp) and the skew of section 2.2. As there, nothing happens
+ * between the collective of one repetition and the start of the next; results are combined afterwards.
  */
-#include "benchmark/answer.h"
-#include "benchmark/session.h"
+#include "benchmark/verbs.h"
 
-#include "control/abandon.h"
-#include "control/tree.h"
+#include "control/p2p_collectives.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** What is kept of a repetition. Each becomes a list of the answer, combined over all processes; times are on
- * the shared clock, and `least` and `most` are what the clock's error leaves possible. */
+/** The values recorded for each repetition. Each column becomes a list of the answer, combined over all
+ * processes. Times are on the shared clock; MIN and MAX are the ends of the range that its error bound
+ * allows. */
 enum column {
-    FIRST_LEFT,      /* the first process left the start */
-    LAST_LEFT,       /* the last one did */
-    FIRST_LEFT_MOST, /* the first one left at the latest then */
-    LAST_LEFT_LEAST, /* the last one left at the earliest then */
-    FIRST_LEFT_LEAST,
-    LAST_LEFT_MOST,
-    TAKEN,   /* what the collective took, summed over the processes */
-    LONGEST, /* what it took the process that it took longest */
-    ENDED,   /* the last process left the collective */
-    VERDICT, /* the worst verdict on a harmonised start */
+    FIRST_LEFT,     /* when the first process left the start */
+    LAST_LEFT,      /* when the last process left the start */
+    FIRST_LEFT_MAX, /* the latest possible time of FIRST_LEFT */
+    LAST_LEFT_MIN,  /* the earliest possible time of LAST_LEFT */
+    FIRST_LEFT_MIN,
+    LAST_LEFT_MAX,
+    DURATION,         /* duration of the collective, summed over the processes */
+    LONGEST_DURATION, /* maximum over the processes */
+    LAST_EXIT,        /* when the last process left the collective */
+    VERDICT,          /* the worst verdict on a harmonised start */
     COLUMNS
 };
 
-static const offbeat_combine combined_by[COLUMNS] = {
-    [FIRST_LEFT] = OFFBEAT_MIN,      [LAST_LEFT] = OFFBEAT_MAX,        [FIRST_LEFT_MOST] = OFFBEAT_MIN,
-    [LAST_LEFT_LEAST] = OFFBEAT_MAX, [FIRST_LEFT_LEAST] = OFFBEAT_MIN, [LAST_LEFT_MOST] = OFFBEAT_MAX,
-    [TAKEN] = OFFBEAT_SUM,           [LONGEST] = OFFBEAT_MAX,          [ENDED] = OFFBEAT_MAX,
+static const offbeat_reduction reductions[COLUMNS] = {
+    [FIRST_LEFT] = OFFBEAT_MIN,    [LAST_LEFT] = OFFBEAT_MAX,        [FIRST_LEFT_MAX] = OFFBEAT_MIN,
+    [LAST_LEFT_MIN] = OFFBEAT_MAX, [FIRST_LEFT_MIN] = OFFBEAT_MIN,   [LAST_LEFT_MAX] = OFFBEAT_MAX,
+    [DURATION] = OFFBEAT_SUM,      [LONGEST_DURATION] = OFFBEAT_MAX, [LAST_EXIT] = OFFBEAT_MAX,
     [VERDICT] = OFFBEAT_MAX,
 };
 
-/** All repetitions as this process sees them, and later as all do. */
-typedef struct record {
+/** All repetitions: the values of this process, later those combined over all processes. */
+typedef struct start_record {
     int repetitions;
-    int64_t *columns[COLUMNS]; /**< a number a repetition each */
+    int64_t *columns[COLUMNS]; /**< one value per repetition each */
     int64_t *own_left;         /**< when this process left each start */
-} record;
+} start_record;
 
-static record new_record(int repetitions) {
-    record taken = {.repetitions = repetitions};
+static start_record new_record(int repetitions) {
+    start_record record = {.repetitions = repetitions};
     size_t bytes = (size_t)repetitions * sizeof(int64_t);
     int64_t *memory = malloc((COLUMNS + 1) * bytes);
     if (!memory)
-        offbeat_abandon("no memory for what the starts were like");
+        offbeat_fatal("no memory for the results of the starts");
     for (int i = 0; i < COLUMNS; i++)
-        taken.columns[i] = memory + (size_t)i * (size_t)repetitions;
-    taken.own_left = memory + (size_t)COLUMNS * (size_t)repetitions;
-    return taken;
+        record.columns[i] = memory + (size_t)i * (size_t)repetitions;
+    record.own_left = memory + (size_t)COLUMNS * (size_t)repetitions;
+    return record;
 }
 
-static void free_record(record *taken) {
-    free(taken->columns[0]);
+static void free_record(start_record *record) {
+    free(record->columns[0]);
 }
 
 /* One repetition. @return the MPI error of the barrier or the collective */
-static int start_once(offbeat_session *session, int harmonized, offbeat_call *call, record *taken, int i) {
+static int run_start(offbeat_session *session, int is_harmonized, offbeat_call *call, start_record *record,
+                     int i) {
     offbeat_start start = {.verdict = OFFBEAT_ON_TIME};
     int error = MPI_SUCCESS;
-    if (harmonized)
+    if (is_harmonized)
         offbeat_session_start(session, 0, &start);
     else
         error = MPI_Barrier(session->test);
-    int64_t left = offbeat_clock_local_ns(session->clock);
+    int64_t left_ns = offbeat_clock_local_ns(session->clock);
     if (call && error == MPI_SUCCESS)
         error = offbeat_call_run(call);
-    int64_t ended = offbeat_clock_local_ns(session->clock);
+    int64_t exit_ns = offbeat_clock_local_ns(session->clock);
     if (i < 0)
         return error;
-    offbeat_instant at = offbeat_clock_at(session->clock, left);
-    int64_t **columns = taken->columns;
-    taken->own_left[i] = columns[FIRST_LEFT][i] = columns[LAST_LEFT][i] = at.global_ns;
-    columns[FIRST_LEFT_LEAST][i] = columns[LAST_LEFT_LEAST][i] = at.global_ns - at.bound_ns;
-    columns[FIRST_LEFT_MOST][i] = columns[LAST_LEFT_MOST][i] = at.global_ns + at.bound_ns;
-    columns[TAKEN][i] = columns[LONGEST][i] = ended - left;
-    columns[ENDED][i] = offbeat_clock_global_ns(session->clock, ended);
+    offbeat_instant at = offbeat_clock_at(session->clock, left_ns);
+    int64_t **columns = record->columns;
+    record->own_left[i] = columns[FIRST_LEFT][i] = columns[LAST_LEFT][i] = at.global_ns;
+    columns[FIRST_LEFT_MIN][i] = columns[LAST_LEFT_MIN][i] = at.global_ns - at.bound_ns;
+    columns[FIRST_LEFT_MAX][i] = columns[LAST_LEFT_MAX][i] = at.global_ns + at.bound_ns;
+    columns[DURATION][i] = columns[LONGEST_DURATION][i] = exit_ns - left_ns;
+    columns[LAST_EXIT][i] = offbeat_clock_global_ns(session->clock, exit_ns);
     columns[VERDICT][i] = start.verdict;
     return error;
 }
 
-static void combine(const offbeat_session *session, record *taken) {
+static void combine(const offbeat_session *session, start_record *record) {
     for (int i = 0; i < COLUMNS; i++)
-        offbeat_tree_allreduce(taken->columns[i], taken->repetitions, combined_by[i], session->control);
+        offbeat_p2p_allreduce(record->columns[i], record->repetitions, reductions[i], session->control);
 }
 
-/* Replaces `from` by its distance from `to`, never negative. */
-static void subtract(record *taken, enum column from, enum column to) {
-    for (int i = 0; i < taken->repetitions; i++) {
-        int64_t distance = taken->columns[from][i] - taken->columns[to][i];
-        taken->columns[from][i] = distance > 0 ? distance : 0;
+/* Replaces column `from` by `from` - `to`, or 0 where that is negative. */
+static void subtract(start_record *record, enum column from, enum column to) {
+    for (int i = 0; i < record->repetitions; i++) {
+        int64_t difference = record->columns[from][i] - record->columns[to][i];
+        record->columns[from][i] = difference > 0 ? difference : 0;
     }
 }
 
@@ -107,50 +106,51 @@ static int compare_times(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median time by which this process left after the first one; starts that were not on time don't count,
- * unless none was. */
-static int64_t typical_lag(record *taken) {
+/* The median lag of this process after the first one, over the starts that were on time; over all starts if
+ * none was. */
+static int64_t median_lag(start_record *record) {
     int count = 0;
     for (int on_time = 1; count == 0 && on_time >= 0; on_time--)
-        for (int i = 0; i < taken->repetitions; i++)
-            if (!on_time || taken->columns[VERDICT][i] == OFFBEAT_ON_TIME)
-                taken->own_left[count++] = taken->own_left[i] - taken->columns[FIRST_LEFT][i];
-    qsort(taken->own_left, (size_t)count, sizeof *taken->own_left, compare_times);
-    return taken->own_left[count / 2];
+        for (int i = 0; i < record->repetitions; i++)
+            if (!on_time || record->columns[VERDICT][i] == OFFBEAT_ON_TIME)
+                record->own_left[count++] = record->own_left[i] - record->columns[FIRST_LEFT][i];
+    qsort(record->own_left, (size_t)count, sizeof *record->own_left, compare_times);
+    return record->own_left[count / 2];
 }
 
-static void answer_starts(offbeat_session *session, record *taken) {
-    size_t count = (size_t)taken->repetitions;
-    combine(session, taken);
-    int64_t lag_ns = typical_lag(taken);
-    subtract(taken, ENDED, LAST_LEFT);
-    subtract(taken, LAST_LEFT, FIRST_LEFT);
-    subtract(taken, LAST_LEFT_LEAST, FIRST_LEFT_MOST);
-    subtract(taken, LAST_LEFT_MOST, FIRST_LEFT_LEAST);
+static void answer_starts(offbeat_session *session, start_record *record) {
+    size_t count = (size_t)record->repetitions;
+    combine(session, record);
+    int64_t lag_ns = median_lag(record);
+    subtract(record, LAST_EXIT, LAST_LEFT);
+    subtract(record, LAST_LEFT, FIRST_LEFT);
+    subtract(record, LAST_LEFT_MIN, FIRST_LEFT_MAX);
+    subtract(record, LAST_LEFT_MAX, FIRST_LEFT_MIN);
     offbeat_answer_begin(session);
-    offbeat_answer_list(session, ",\"skew_ns\":", taken->columns[LAST_LEFT], count);
-    offbeat_answer_list(session, ",\"least_skew_ns\":", taken->columns[LAST_LEFT_LEAST], count);
-    offbeat_answer_list(session, ",\"most_skew_ns\":", taken->columns[LAST_LEFT_MOST], count);
-    offbeat_answer_list(session, ",\"taken_ns\":", taken->columns[TAKEN], count);
-    offbeat_answer_list(session, ",\"longest_ns\":", taken->columns[LONGEST], count);
-    offbeat_answer_list(session, ",\"last_delay_ns\":", taken->columns[ENDED], count);
-    offbeat_answer_list(session, ",\"verdicts\":", taken->columns[VERDICT], count);
+    offbeat_answer_list(session, ",\"skew_ns\":", record->columns[LAST_LEFT], count);
+    offbeat_answer_list(session, ",\"least_skew_ns\":", record->columns[LAST_LEFT_MIN], count);
+    offbeat_answer_list(session, ",\"most_skew_ns\":", record->columns[LAST_LEFT_MAX], count);
+    offbeat_answer_list(session, ",\"taken_ns\":", record->columns[DURATION], count);
+    offbeat_answer_list(session, ",\"longest_ns\":", record->columns[LONGEST_DURATION], count);
+    offbeat_answer_list(session, ",\"last_delay_ns\":", record->columns[LAST_EXIT], count);
+    offbeat_answer_list(session, ",\"verdicts\":", record->columns[VERDICT], count);
     offbeat_answer_gathered(session, ",\"lags_ns\":", &lag_ns, 1);
     offbeat_answer_end(session);
 }
 
-/* @return 0, or -1 on all processes after answering why not */
-static int prepare_start(offbeat_session *session, const offbeat_command *command, int *harmonized,
+/* @return 0, or -1 on all processes after answering with the error */
+static int prepare_start(offbeat_session *session, const offbeat_command *command, int *is_harmonized,
                          offbeat_call **call) {
     const char *by = offbeat_command_text(command, "by", "harmonize");
-    *harmonized = strcmp(by, "harmonize") == 0;
+    *is_harmonized = strcmp(by, "harmonize") == 0;
     *call = NULL;
-    if (!*harmonized && strcmp(by, "barrier") != 0) {
+    if (!*is_harmonized && strcmp(by, "barrier") != 0) {
         offbeat_answer_failure(session, "by must be barrier or harmonize");
         return -1;
     }
     if (offbeat_command_number(command, "repetitions", 1) > INT_MAX / (int)sizeof(int64_t)) {
-        offbeat_answer_failure(session, "so many repetitions cannot be kept; ask for fewer, several times");
+        offbeat_answer_failure(session,
+                               "too many repetitions for one command; split them over several commands");
         return -1;
     }
     if (strcmp(offbeat_command_text(command, "collective", "none"), "none") == 0)
@@ -160,22 +160,22 @@ static int prepare_start(offbeat_session *session, const offbeat_command *comman
 }
 
 void offbeat_start_by(offbeat_session *session, const offbeat_command *command) {
-    int harmonized;
+    int is_harmonized;
     offbeat_call *call;
-    if (prepare_start(session, command, &harmonized, &call) != 0)
+    if (prepare_start(session, command, &is_harmonized, &call) != 0)
         return;
-    record taken = new_record((int)offbeat_command_number(command, "repetitions", 1));
-    /* Barriers don't look after the clock; it is as good for them as for harmonised starts. */
+    start_record record = new_record((int)offbeat_command_number(command, "repetitions", 1));
+    /* Harmonised starts keep the clock synchronised; barriers do not. */
     if (offbeat_clock_sync(session->clock) != MPI_SUCCESS)
-        offbeat_abandon("the clocks could not be synchronised before the starts");
+        offbeat_fatal("an MPI error while the clocks were synchronised before the starts");
     int64_t failed = 0;
-    for (int i = -(int)offbeat_command_number(command, "warmups", 1); i < taken.repetitions; i++)
-        failed |= start_once(session, harmonized, call, &taken, i) != MPI_SUCCESS;
-    offbeat_tree_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    for (int i = -(int)offbeat_command_number(command, "warmups", 1); i < record.repetitions; i++)
+        failed |= run_start(session, is_harmonized, call, &record, i) != MPI_SUCCESS;
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
     if (failed)
         offbeat_answer_failure(session, "the barrier or the collective returned an error");
     else
-        answer_starts(session, &taken);
-    free_record(&taken);
+        answer_starts(session, &record);
+    free_record(&record);
     offbeat_call_free(&call);
 }

@@ -1,39 +1,77 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file call.h
- * What a call consists of; only this directory looks inside.
+ * The table of collectives and the internals of a call, for this directory only.
+ *
+ * A row of the table describes the buffers of a collective, its expected result and its MPI function. All
+ * other code here reads rows and does not depend on names of collectives.
  */
 #ifndef OFFBEAT_CALL_H
 #define OFFBEAT_CALL_H
 
 #include "collectives.h"
 #include "element.h"
-#include "table.h"
-#include "tile.h"
 
-/** What MPI is given: buffers, counts and types, or what stands in their place. */
+/** The length of a buffer in blocks of count elements. */
+typedef enum offbeat_blocks {
+    OFFBEAT_NO_BLOCK,
+    OFFBEAT_ONE_BLOCK,
+    OFFBEAT_BLOCK_PER_RANK,
+} offbeat_blocks;
+
+/** The expected content of a receive buffer. */
+typedef enum offbeat_result {
+    OFFBEAT_NOTHING,       /**< no buffer */
+    OFFBEAT_FROM_ROOT,     /**< the data of the root */
+    OFFBEAT_FROM_EACH,     /**< block s has the data of rank s */
+    OFFBEAT_REDUCE_ALL,    /**< the reduction over all ranks */
+    OFFBEAT_REDUCE_UPTO,   /**< the reduction over ranks 0 to this one */
+    OFFBEAT_REDUCE_BEFORE, /**< the reduction over ranks 0 to the one before this; undefined on rank 0 */
+} offbeat_result;
+
+/** A row of the table. */
+typedef struct offbeat_collective {
+    const char *name;
+    offbeat_blocks send;        /**< the send buffer; index 0 is its first element */
+    offbeat_blocks receive;     /**< the receive buffer */
+    offbeat_result result;      /**< the expected content of the receive buffer */
+    int has_root;               /**< has a root argument */
+    int sends_at_root;          /**< only the root's send buffer is significant */
+    int receives_at_root;       /**< only the root's receive buffer is significant */
+    int takes_own_block;        /**< rank r receives what begins at index r * count of the senders' buffers */
+    int is_irregular;           /**< has a count for each rank */
+    int (*run)(offbeat_call *); /**< the MPI call */
+} offbeat_collective;
+
+/** @return the row of that name, or NULL */
+const offbeat_collective *offbeat_collective_find(const char *name);
+
+/** Whether the collective has an operation argument. */
+int offbeat_collective_is_reduction(const offbeat_collective *collective);
+
+/** The arguments of the MPI function: buffers, counts and types, or MPI_IN_PLACE and null values. */
 typedef struct offbeat_arguments {
     const void *send;
     void *receive;
     int send_count, receive_count;
     MPI_Datatype send_type, receive_type;
-    const int *send_counts, *send_displacements; /**< of collectives that take them */
+    const int *send_counts, *send_displacements; /**< only of collectives with these arguments */
 } offbeat_arguments;
 
-/** A block's place in a buffer, in elements. */
+/** The position of a block in a buffer, in elements. */
 typedef struct offbeat_span {
     size_t first;
     size_t elements;
 } offbeat_span;
 
 struct offbeat_call {
-    int (*run)(offbeat_call *); /**< the row's, first: it is what is timed */
-    offbeat_arguments with;
-    void *send;         /**< NULL where there is none */
-    void *receive;      /**< NULL where there is none; of bcast, the only buffer */
+    int (*run)(offbeat_call *); /**< of the row; the first member, as it is timed */
+    offbeat_arguments arguments;
+    void *send;         /**< NULL: no buffer */
+    void *receive;      /**< NULL: no buffer; the only buffer of bcast */
     int *counts;        /**< p counts, of irregular collectives */
     int *displacements; /**< p displacements in elements, of irregular collectives */
-    int count;          /**< elements of a block of regular collectives and even counts */
+    int count;          /**< elements of a block, for even counts */
     int root;
     MPI_Comm comm;
     MPI_Datatype type;
@@ -45,61 +83,35 @@ struct offbeat_call {
     int p;
     int rank;
     offbeat_variant variant;
-    int is_in_place;       /**< this process's input lies in its receive buffer */
-    int keeps_own_block;   /**< this process is the root of a scatter in place, and receives nothing */
-    size_t send_blocks;    /**< blocks that this process sends */
-    size_t receive_blocks; /**< blocks that this process receives */
-    offbeat_tile result;   /**< of reductions: the right result */
+    int is_in_place;          /**< the input of this process is in its receive buffer */
+    int keeps_own_block;      /**< this process is the root of a scatter in place, and receives nothing */
+    size_t send_blocks;       /**< blocks that this process sends */
+    size_t receive_blocks;    /**< blocks that this process receives */
+    offbeat_content expected; /**< of reductions */
 };
 
-/**
- * Checks a request and fills in what follows from it: everything but buffers, handles and the result. Local.
- * @param[out] why a sentence when the result is not MPI_SUCCESS (static storage)
- * @return MPI_SUCCESS, MPI_ERR_ARG or MPI_ERR_NO_MEM, the same as offbeat_call_create
- */
-int offbeat_request_resolve(const offbeat_request *request, const offbeat_variant *variant,
-                            offbeat_call *call, const char **why);
-
-/** Writes a sentence, as printf does, to where @p why points to afterwards (static storage). @return @p code
- */
+/** Formats an error message as printf does, and lets @p why point to it (static storage). @return @p code */
 int offbeat_refuse(int code, const char **why, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /** Creates the MPI handles of the call's datatype and operation. Local. @return MPI_SUCCESS or an MPI error
  * code */
 int offbeat_handles_create(offbeat_call *call);
 
-/** Frees those handles that are not predefined. Local. */
+/** Frees the handles that are not predefined. Local. */
 void offbeat_handles_free(offbeat_call *call);
 
-/** Makes the counts and displacements of an irregular collective. Local. @return MPI_SUCCESS or
+/** Allocates the buffers, computes the expected result, and fills the buffers. Local. @return MPI_SUCCESS or
  * MPI_ERR_NO_MEM */
-int offbeat_layout_create(offbeat_call *call);
+int offbeat_buffers_create(offbeat_call *call);
 
-/** Where block @p block lies in the send buffer, in the receive buffer, and, in place, in the latter as
- * input. */
-offbeat_span offbeat_send_span(const offbeat_call *call, size_t block);
-offbeat_span offbeat_receive_span(const offbeat_call *call, size_t block);
-offbeat_span offbeat_input_span(const offbeat_call *call, size_t block);
+/** Frees the buffers. Local. */
+void offbeat_buffers_free(offbeat_call *call);
 
-/** How long the buffers of this process must be, in elements. */
-size_t offbeat_send_elements(const offbeat_call *call);
-size_t offbeat_receive_elements(const offbeat_call *call);
-
-/** Lays this process's input into its send buffer; in place, into its receive buffer. Local. */
-void offbeat_expected_send(const offbeat_call *call);
-
-/** Computes the right result of a reduction, once per call: (number of ranks) * min(count, OFFBEAT_PERIOD)
- * folds. */
-void offbeat_expected_prepare(offbeat_call *call);
-
-/** @return how many blocks of the receive buffer have a right content: all, or none where MPI leaves it
- * undefined */
+/** @return the number of blocks of the receive buffer that have an expected content: all, or none if MPI
+ * leaves the buffer undefined */
 size_t offbeat_expected_blocks(const offbeat_call *call);
 
-/** What is right in block @p block of the receive buffer. */
-void offbeat_expected_block(const offbeat_call *call, size_t block, offbeat_tile *tile);
-
 /** Whether this process's receive buffer is the source of the data: the root of bcast. */
-int offbeat_expected_is_source(const offbeat_call *call);
+int offbeat_receive_is_source(const offbeat_call *call);
 
 #endif

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-/** What a datatype can hold: magnitudes below 2^bits exactly, without using a sign bit. */
+/** Properties of a datatype: it represents magnitudes below 2^bits exactly, without its sign bit. */
 typedef struct offbeat_traits {
     const char *name;
     size_t extent;
@@ -31,8 +31,8 @@ static const char *const op_names[OFFBEAT_OPS] = {
 };
 
 /**
- * How many ranks at each residue have a factor of 2 or 3 in a product, or, of bytes, a part in a sum.
- * 3^15 < 2^24, so that floats stay exact; 3^5 and 15 * 17 < 2^8.
+ * The number of ranks per residue that contribute a factor of 2 or 3 to a product, or, for bytes, a summand
+ * other than 0. 3^15 < 2^24, so that floats are exact; 3^5 and 15 * 17 < 2^8.
  */
 enum { FACTORS = 15, BYTE_FACTORS = 5, BYTE_SUMMANDS = 15 };
 
@@ -82,12 +82,12 @@ static uint64_t spread(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/** 64 bits that depend on rank and residue alone. */
+/** 64 pseudo-random bits, a function of rank and residue. */
 static uint64_t noise(int rank, size_t residue) {
     return spread((uint64_t)rank * OFFBEAT_PERIOD + residue);
 }
 
-/** The largest number a datatype holds exactly. */
+/** The largest number that a datatype represents exactly. */
 static uint64_t largest(offbeat_datatype datatype) {
     return (UINT64_C(1) << traits[datatype].bits) - 1;
 }
@@ -98,37 +98,37 @@ static int64_t positive(uint64_t bits, uint64_t limit) {
 }
 
 offbeat_value offbeat_label(offbeat_datatype datatype, int rank, size_t index) {
-    /* An odd multiple of the rank is a different number for each rank, modulo any power of two. */
+    /* Odd multiples of different ranks differ modulo any larger power of two. */
     uint64_t label = (uint64_t)rank * UINT64_C(0x9e3779b97f4a7c15) + spread(index % OFFBEAT_PERIOD);
     return (offbeat_value){(int64_t)(label & largest(datatype)),
                            (int64_t)(spread(label) & largest(datatype))};
 }
 
 /**
- * Chooses at most @p most of p ranks at each residue, spread evenly, other ones at other residues.
- * @return the rank's place among the chosen ones, counted from anywhere; -1 when it isn't chosen
+ * Selects at most @p limit of p ranks, evenly spread, and different ones at other residues.
+ * @return the rank's index among the selected ones, from an arbitrary origin; -1 if it is not selected
  */
-static int64_t chosen(int most, int p, int rank, size_t residue) {
-    int64_t stride = ((int64_t)p + most - 1) / most;
+static int64_t selected_index(int limit, int p, int rank, size_t residue) {
+    int64_t stride = ((int64_t)p + limit - 1) / limit;
     int64_t shifted = rank + (int64_t)(spread(residue) % (uint64_t)p);
     return shifted % stride == 0 ? shifted / stride : -1;
 }
 
-/** From 1 to whatever p ranks can add up exactly; of many ranks' bytes, most are 0. */
+/** From 1 to the largest number of which p are added exactly; with many ranks most bytes are 0. */
 static int64_t summand(offbeat_datatype datatype, int p, int rank, size_t residue) {
-    int64_t parts = p;
+    int64_t summands = p;
     if (datatype == OFFBEAT_BYTE && p > BYTE_SUMMANDS) {
-        if (chosen(BYTE_SUMMANDS, p, rank, residue) < 0)
+        if (selected_index(BYTE_SUMMANDS, p, rank, residue) < 0)
             return 0;
-        parts = BYTE_SUMMANDS;
+        summands = BYTE_SUMMANDS;
     }
-    return positive(noise(rank, residue), largest(datatype) / (uint64_t)parts);
+    return positive(noise(rank, residue), largest(datatype) / (uint64_t)summands);
 }
 
 static int64_t factor(offbeat_datatype datatype, int p, int rank, size_t residue) {
     uint64_t bits = noise(rank, residue);
     int is_byte = datatype == OFFBEAT_BYTE;
-    int is_large = chosen(is_byte ? BYTE_FACTORS : FACTORS, p, rank, residue) >= 0;
+    int is_large = selected_index(is_byte ? BYTE_FACTORS : FACTORS, p, rank, residue) >= 0;
     int64_t magnitude = is_large ? 2 + (int64_t)(bits >> 63) : 1;
     return !is_byte && (bits & 1) ? -magnitude : magnitude;
 }
@@ -142,9 +142,9 @@ static int64_t extreme(offbeat_datatype datatype, int rank, size_t residue) {
 
 static int64_t single_bit(offbeat_datatype datatype, int p, int rank, size_t residue) {
     int bits = traits[datatype].bits;
-    int64_t place = chosen(bits / 2, p, rank, residue);
-    return place < 0 ? 0
-                     : INT64_C(1) << (((uint64_t)place + spread(~residue) % (uint64_t)bits) % (uint64_t)bits);
+    int64_t index = selected_index(bits / 2, p, rank, residue);
+    return index < 0 ? 0
+                     : INT64_C(1) << (((uint64_t)index + spread(~residue) % (uint64_t)bits) % (uint64_t)bits);
 }
 
 static offbeat_value affine_map(int rank, size_t residue) {
@@ -185,13 +185,13 @@ offbeat_value offbeat_term(offbeat_datatype datatype, offbeat_op op, int p, int 
     return (offbeat_value){number, 0};
 }
 
-/** left after right: x -> left(right(x)), modulo the prime. */
+/** The composition x -> left(right(x)), modulo the prime. */
 static offbeat_value compose(offbeat_value left, offbeat_value right) {
     return (offbeat_value){left.first * right.first % OFFBEAT_PRIME,
                            (left.first * right.second + left.second) % OFFBEAT_PRIME};
 }
 
-offbeat_value offbeat_fold(offbeat_op op, offbeat_value left, offbeat_value right) {
+offbeat_value offbeat_reduce_values(offbeat_op op, offbeat_value left, offbeat_value right) {
     int64_t a = left.first, b = right.first;
     switch (op) {
     case OFFBEAT_SUM:
@@ -257,4 +257,67 @@ void offbeat_fill_gaps(offbeat_datatype datatype, unsigned char byte, void *elem
         memset(&numbers[4 * i + 1], byte, sizeof *numbers);
         memset(&numbers[4 * i + 3], byte, sizeof *numbers);
     }
+}
+
+static void initialize(offbeat_content *content, offbeat_datatype datatype, size_t count) {
+    content->datatype = datatype;
+    content->elements = count < OFFBEAT_PERIOD ? count : OFFBEAT_PERIOD;
+}
+
+void offbeat_content_of_rank(offbeat_content *content, offbeat_datatype datatype, int rank, size_t first,
+                             size_t count) {
+    size_t extent = offbeat_datatype_extent(datatype);
+    initialize(content, datatype, count);
+    for (size_t i = 0; i < content->elements; i++)
+        offbeat_store(datatype, offbeat_label(datatype, rank, first + i), content->bytes + i * extent);
+}
+
+void offbeat_content_of_reduction(offbeat_content *content, offbeat_datatype datatype, offbeat_op op, int p,
+                                  int low, int high, size_t first, size_t count) {
+    size_t extent = offbeat_datatype_extent(datatype);
+    initialize(content, datatype, count);
+    for (size_t i = 0; i < content->elements; i++) {
+        offbeat_value result = offbeat_term(datatype, op, p, low, first + i);
+        for (int rank = low + 1; rank < high; rank++)
+            result = offbeat_reduce_values(op, result, offbeat_term(datatype, op, p, rank, first + i));
+        offbeat_store(datatype, result, content->bytes + i * extent);
+    }
+}
+
+void offbeat_content_copy(const offbeat_content *from, offbeat_content *to) {
+    initialize(to, from->datatype, from->elements);
+    memcpy(to->bytes, from->bytes, from->elements * offbeat_datatype_extent(from->datatype));
+}
+
+void offbeat_content_invert(offbeat_content *content) {
+    size_t bytes = content->elements * offbeat_datatype_extent(content->datatype);
+    for (size_t i = 0; i < bytes; i++)
+        content->bytes[i] = (unsigned char)~content->bytes[i];
+    offbeat_fill_gaps(content->datatype, OFFBEAT_GAP_RECEIVED, content->bytes, content->elements);
+}
+
+/** Number of elements to write or compare when @p remaining elements of a buffer are left. */
+static size_t chunk(const offbeat_content *content, size_t remaining) {
+    return remaining < content->elements ? remaining : content->elements;
+}
+
+void offbeat_content_write(const offbeat_content *content, void *buffer, size_t count) {
+    size_t extent = offbeat_datatype_extent(content->datatype);
+    for (size_t done = 0; done < count; done += content->elements)
+        memcpy((unsigned char *)buffer + done * extent, content->bytes,
+               chunk(content, count - done) * extent);
+}
+
+size_t offbeat_content_count_wrong(const offbeat_content *content, const void *buffer, size_t count) {
+    size_t extent = offbeat_datatype_extent(content->datatype);
+    size_t wrong = 0;
+    for (size_t done = 0; done < count; done += content->elements) {
+        const unsigned char *actual = (const unsigned char *)buffer + done * extent;
+        size_t elements = chunk(content, count - done);
+        if (memcmp(actual, content->bytes, elements * extent) == 0)
+            continue;
+        for (size_t i = 0; i < elements; i++)
+            wrong += memcmp(actual + i * extent, content->bytes + i * extent, extent) != 0;
+    }
+    return wrong;
 }

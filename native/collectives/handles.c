@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "call.h"
 
-/** The user-defined operation "affine": inout = in after inout. */
+/** The user-defined operation "affine": inout = in composed with inout. */
 static void compose_affine(void *in, void *inout, int *count, MPI_Datatype *type) {
     (void)type;
     const long *left = in;
     long *right = inout;
     for (int i = 0; i < *count; i++, left += 2, right += 2) {
-        offbeat_value value = offbeat_fold(OFFBEAT_COMPOSE, (offbeat_value){left[0], left[1]},
-                                           (offbeat_value){right[0], right[1]});
+        offbeat_value value = offbeat_reduce_values(OFFBEAT_COMPOSE, (offbeat_value){left[0], left[1]},
+                                                    (offbeat_value){right[0], right[1]});
         offbeat_store(OFFBEAT_AFFINE, value, right);
     }
 }
@@ -33,7 +33,7 @@ static void add_gapped(void *in, void *inout, int *count, MPI_Datatype *type) {
     }
 }
 
-/** Two long integers, a gap of one behind each. */
+/** Two long integers, with a gap of one after each. */
 static int create_gapped(MPI_Datatype *type) {
     MPI_Datatype without_end;
     int code = MPI_Type_vector(2, 1, 2, MPI_LONG, &without_end);
@@ -108,7 +108,7 @@ static int create_operation(offbeat_op op, offbeat_datatype datatype, MPI_Op *op
         return MPI_Op_create(compose_affine, 0, operation);
     case OFFBEAT_USER_SUM:
         return MPI_Op_create(datatype == OFFBEAT_GAPPED ? add_gapped : add_doubles, 1, operation);
-    default: /* the collective takes none */
+    default: /* the collective has no operation */
         return MPI_SUCCESS;
     }
 }

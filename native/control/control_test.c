@@ -1,93 +1,96 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file control_test.c  Broadcast, reduction and gathering reach everybody; text survives as JSON. */
+/** @file control_test.c  Tests of the collectives over point-to-point messages and of JSON strings. */
 #define _GNU_SOURCE
 #include "control/json.h"
-#include "control/tree.h"
+#include "control/p2p_collectives.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_BYTES = 2 << 24 };
+/* Exactly two chunks of a gather, so that an empty third chunk must end it. */
+enum { TWO_CHUNKS = 2 << 24 };
 
 static int failures;
 
-static void expect(int holds, const char *sentence, int rank, int p) {
-    if (holds)
+static void expect(int condition, const char *claim, int rank, int p) {
+    if (condition)
         return;
-    fprintf(stderr, "control_test: rank %d of %d: not true: %s\n", rank, p, sentence);
+    fprintf(stderr, "control_test: rank %d of %d: failed: %s\n", rank, p, claim);
     failures++;
 }
 
-static void broadcast_reaches_everybody(int rank, int p) {
-    int64_t words[3] = {0};
+static void broadcasts_reach_all_ranks(int rank, int p) {
+    int64_t values[3] = {0};
     if (rank == 0)
-        memcpy(words, (int64_t[]){p, 7, -1}, sizeof words);
-    offbeat_tree_broadcast(words, sizeof words, MPI_COMM_WORLD);
-    expect(words[0] == p && words[1] == 7 && words[2] == -1, "a broadcast reaches everybody", rank, p);
-    int64_t patient = rank == 0 ? 42 : 0;
-    offbeat_tree_broadcast_patiently(&patient, sizeof patient, MPI_COMM_WORLD);
-    expect(patient == 42, "a patient broadcast reaches everybody", rank, p);
+        memcpy(values, (int64_t[]){p, 7, -1}, sizeof values);
+    offbeat_p2p_broadcast(values, sizeof values, MPI_COMM_WORLD);
+    expect(values[0] == p && values[1] == 7 && values[2] == -1, "a broadcast reaches all ranks", rank, p);
+    int64_t value = rank == 0 ? 42 : 0;
+    offbeat_p2p_broadcast_idle_wait(&value, sizeof value, MPI_COMM_WORLD);
+    expect(value == 42, "a broadcast with idle waiting reaches all ranks", rank, p);
 }
 
-static void reductions_combine_all(int rank, int p) {
-    int64_t sum[2] = {rank, 1}, least = -rank, most = rank;
-    offbeat_tree_reduce(sum, 2, OFFBEAT_SUM, MPI_COMM_WORLD);
+static void reductions_include_all_ranks(int rank, int p) {
+    int64_t sum[2] = {rank, 1}, smallest = -rank, largest = rank;
+    offbeat_p2p_reduce(sum, 2, OFFBEAT_SUM, MPI_COMM_WORLD);
     if (rank == 0)
-        expect(sum[0] == (int64_t)p * (p - 1) / 2 && sum[1] == p, "a sum has every process once", rank, p);
-    offbeat_tree_allreduce(&least, 1, OFFBEAT_MIN, MPI_COMM_WORLD);
-    offbeat_tree_allreduce(&most, 1, OFFBEAT_MAX, MPI_COMM_WORLD);
-    expect(least == -(p - 1) && most == p - 1, "everybody learns the smallest and the largest", rank, p);
+        expect(sum[0] == (int64_t)p * (p - 1) / 2 && sum[1] == p, "a sum includes every rank once", rank, p);
+    offbeat_p2p_allreduce(&smallest, 1, OFFBEAT_MIN, MPI_COMM_WORLD);
+    offbeat_p2p_allreduce(&largest, 1, OFFBEAT_MAX, MPI_COMM_WORLD);
+    expect(smallest == -(p - 1) && largest == p - 1, "all ranks receive the smallest and the largest value",
+           rank, p);
 }
 
-typedef struct gathered {
-    int next, whole;
-} gathered;
+typedef struct progress {
+    int next_rank, is_correct;
+} progress;
 
-/* Rank r sends r bytes that all hold r. */
-static void take(int rank, const void *data, size_t bytes, void *to) {
-    gathered *so_far = to;
-    const unsigned char *bytes_of_rank = data;
-    so_far->whole = so_far->whole && rank == so_far->next && bytes == (size_t)rank;
-    for (size_t i = 0; i < bytes; i++)
-        so_far->whole = so_far->whole && bytes_of_rank[i] == rank;
-    so_far->next++;
-}
-
-static void gathering_keeps_the_order(int rank, int p) {
-    unsigned char mine[256];
-    memset(mine, rank, sizeof mine);
-    gathered result = {.whole = 1};
-    offbeat_gather(mine, (size_t)rank, take, &result, MPI_COMM_WORLD);
-    if (rank == 0)
-        expect(result.whole && result.next == p, "rank 0 gets the bytes of every rank, in order", rank, p);
-}
-
-static void count_right(int rank, const void *data, size_t bytes, void *to) {
+/* Rank r sends r bytes of the value r. */
+static void check_bytes(int rank, const void *data, size_t bytes, void *context) {
+    progress *gathered = context;
     const unsigned char *values = data;
-    size_t *right = to;
-    if (bytes != (rank == 1 ? LONG_BYTES : 0))
+    gathered->is_correct &= rank == gathered->next_rank && bytes == (size_t)rank;
+    for (size_t i = 0; i < bytes; i++)
+        gathered->is_correct &= values[i] == rank;
+    gathered->next_rank++;
+}
+
+static void gather_keeps_the_order_of_ranks(int rank, int p) {
+    unsigned char data[256];
+    memset(data, rank, sizeof data);
+    progress gathered = {.is_correct = 1};
+    offbeat_p2p_gather(data, (size_t)rank, check_bytes, &gathered, MPI_COMM_WORLD);
+    if (rank == 0)
+        expect(gathered.is_correct && gathered.next_rank == p,
+               "rank 0 gets the bytes of every rank, in order", rank, p);
+}
+
+static void count_correct_ranks(int rank, const void *data, size_t bytes, void *context) {
+    const unsigned char *values = data;
+    size_t *correct = context;
+    if (bytes != (rank == 1 ? TWO_CHUNKS : 0))
         return;
-    *right += 1;
+    *correct += 1;
     for (size_t i = 0; i < bytes; i++)
         if (values[i] != (unsigned char)(i % 251))
-            *right = 0;
+            *correct = 0;
 }
 
-/* Just as long as two pieces of a message, so that an empty one must end them. */
-static void gathering_takes_any_length(int rank, int p) {
-    unsigned char *mine = malloc(LONG_BYTES);
-    size_t right = 0;
-    if (!mine)
-        return expect(0, "there is memory for the test", rank, p);
-    for (size_t i = 0; i < LONG_BYTES; i++)
-        mine[i] = (unsigned char)(i % 251);
-    offbeat_gather(mine, rank == 1 ? LONG_BYTES : 0, count_right, &right, MPI_COMM_WORLD);
+static void gather_accepts_several_chunks(int rank, int p) {
+    unsigned char *data = malloc(TWO_CHUNKS);
+    size_t correct = 0;
+    if (!data)
+        return expect(0, "the test can allocate memory", rank, p);
+    for (size_t i = 0; i < TWO_CHUNKS; i++)
+        data[i] = (unsigned char)(i % 251);
+    offbeat_p2p_gather(data, rank == 1 ? TWO_CHUNKS : 0, count_correct_ranks, &correct, MPI_COMM_WORLD);
     if (rank == 0)
-        expect(right == (size_t)p, "more bytes than a message takes arrive whole", rank, p);
-    free(mine);
+        expect(correct == (size_t)p, "data of more than one chunk arrive completely", rank, p);
+    free(data);
 }
 
-static void text_survives_as_json(int rank, int p) {
+static void json_strings_are_escaped(int rank, int p) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -103,13 +106,13 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
-    broadcast_reaches_everybody(rank, p);
-    reductions_combine_all(rank, p);
-    gathering_keeps_the_order(rank, p);
-    gathering_takes_any_length(rank, p);
-    text_survives_as_json(rank, p);
-    int64_t all = failures;
-    offbeat_tree_allreduce(&all, 1, OFFBEAT_SUM, MPI_COMM_WORLD);
+    broadcasts_reach_all_ranks(rank, p);
+    reductions_include_all_ranks(rank, p);
+    gather_keeps_the_order_of_ranks(rank, p);
+    gather_accepts_several_chunks(rank, p);
+    json_strings_are_escaped(rank, p);
+    int64_t all_failures = failures;
+    offbeat_p2p_allreduce(&all_failures, 1, OFFBEAT_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
-    return all ? 1 : 0;
+    return all_failures ? 1 : 0;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file json.c  Writing text as JSON. */
 #include "control/json.h"
 
 void offbeat_json_text(const char *text, FILE *out) {

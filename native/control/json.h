@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file json.h  Writing text as JSON. */
+/** @file json.h  JSON strings. */
 #ifndef OFFBEAT_JSON_H
 #define OFFBEAT_JSON_H
 
 #include <stdio.h>
 
-/** Writes @p text as a JSON string with its quotes; bytes that are not ASCII become '?'. */
+/** Writes @p text as a quoted JSON string; bytes that are not ASCII become '?'. */
 void offbeat_json_text(const char *text, FILE *out);
 
 #endif

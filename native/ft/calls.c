@@ -40,7 +40,7 @@ void ft_barrier(ft_job *job, ft_site site) {
     MPI_Barrier(job->comm);
 }
 
-/* A complex number travels as two doubles: C has no type of MPI-2 for it. */
+/* A complex number is sent as two doubles: MPI-2 has no complex type for C. */
 void ft_alltoall(ft_job *job, ft_site site, ft_complex *send, ft_complex *receive, size_t elements) {
     int count = (int)(2 * elements);
     count_call(job, site, elements * sizeof *send);

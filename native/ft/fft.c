@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file fft.c
- * Stockham's radix-2 transform: it sorts itself by going to and fro between two arrays, so that there is no
- * bit reversal. A strip of lines goes through together, interleaved: the innermost loop then runs over
- * neighbours in memory in every pass, whichever way the lines lie in the array.
+ * Stockham's radix-2 transform: alternating between two arrays, it needs no bit reversal. A strip of several
+ * interleaved lines is transformed at once, so that the innermost loop of every pass has unit stride,
+ * whatever the stride of the lines in the array.
  */
 #include "ft/fft.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Lines that go through together: two cache lines of 64 bytes, and a strip of 1,024 points stays in most L2
- * caches. */
+/* Lines per strip: two cache lines of 64 bytes; a strip of 1,024 points fits into most L2 caches. */
 enum { STRIP = 8 };
 
 struct ft_plan {
@@ -64,7 +63,7 @@ static void butterflies(size_t count, ft_complex root, const ft_complex *restric
  * Transforms one strip; the arrays change roles after every pass.
  *
  * Before a pass, `from` holds `stride` interleaved sequences of `length` points. The pass splits each into
- * the sequence of its even and the sequence of its odd frequencies: twice as many, of half the length.
+ * two sequences of half the length, one of the even and one of the odd frequencies.
  *
  * @return the array that holds the result
  */

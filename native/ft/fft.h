@@ -18,10 +18,10 @@ typedef struct {
 /** The sign of the exponent in exp(± 2 pi i j k / n). */
 typedef enum { FT_FORWARD = -1, FT_BACKWARD = 1 } ft_direction;
 
-/** Roots of unity and room to work in, for lines of one length. */
+/** Roots of unity and work arrays, for lines of one length. */
 typedef struct ft_plan ft_plan;
 
-/** @param n a power of two, 1 or more; NULL when memory is short */
+/** @param n a power of two, 1 or more @return NULL without memory */
 ft_plan *ft_plan_create(size_t n);
 
 /** Frees a plan; NULL is allowed. */

@@ -1,42 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file imbalance.h
- * The imbalance that is added on purpose: each rank is late by a delay of its own before every transpose.
+ * Injected imbalance: a pattern file gives each rank a delay, which the rank adds before every transpose.
+ *
+ * A pattern file holds one delay a line; line i is the delay of rank i. Text after a # is a comment, and
+ * blank lines are skipped. Two comments of the form "# key: value" have a meaning: `p` (the number of delays
+ * in the file) and `unit` (of the delays; seconds by default).
  */
 #ifndef OFFBEAT_FT_IMBALANCE_H
 #define OFFBEAT_FT_IMBALANCE_H
 
-#include "ft/shapes.h"
+#include <stddef.h>
+#include <stdio.h>
 
 /** How a delay passes: by computing, which occupies the core as an imbalance of work does, or asleep. */
 typedef enum { FT_SPIN, FT_SLEEP } ft_delay_by;
 
-/** What the option --imbalance and those beside it ask for; all zero: nobody is late. */
-typedef struct {
-    const char *text; /**< as it was typed; NULL: no imbalance */
-    int is_shape;     /**< SHAPE:TIME; else the path of a pattern file */
-    char shape[32];
-    ft_draw draw;
-    ft_delay_by by;
-} ft_imbalance;
-
 /**
- * Takes the text of the option apart. What begins with the name of a shape is a shape.
+ * Reads the delays of p ranks in seconds, and subtracts the smallest from all.
  *
- * @param why gets a sentence of less than @p bytes
+ * @param name file name for error messages
+ * @param why receives an error message of less than @p bytes if the file is not a pattern of p processes
  * @return 0, or -1
  */
-int ft_imbalance_parse(const char *text, ft_imbalance *imbalance, char *why, size_t bytes);
+int ft_pattern_read(FILE *file, const char *name, int p, double *delays_s, char *why, size_t bytes);
 
-/**
- * The delays of all ranks in seconds, from the shape or the file.
- *
- * @param why gets a sentence of less than @p bytes
- * @return 0, or -1
- */
-int ft_imbalance_delays(const ft_imbalance *imbalance, int p, double *delays_s, char *why, size_t bytes);
-
-/** Lets a delay pass; returns at once when it is 0. */
+/** Delays the calling rank; returns at once if the delay is 0. */
 void ft_delay(double delay_s, ft_delay_by by);
 
 #endif

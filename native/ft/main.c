@@ -3,9 +3,9 @@
  * @file main.c
  * offbeat-ft: an application whose time goes into MPI_Alltoall, for trying out offbeat on it.
  *
- *     mpirun -n P offbeat-ft [--class S] [--imbalance SHAPE:TIME] [--json] ...
+ *     mpirun -n P offbeat-ft [--class S] [--imbalance FILE] [--json] ...
  *
- * Exit status: 0 verified, 1 a checksum is wrong, 2 the command cannot be meant.
+ * Exit status: 0 verified, 1 a checksum is wrong, 2 invalid command line or pattern file.
  */
 #include "ft/calls.h"
 #include "ft/imbalance.h"
@@ -14,13 +14,15 @@
 #include "ft/slabs.h"
 #include "ft/solver.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { SENTENCE = 1024, BAD_INPUT = 2 };
+enum { MESSAGE_BYTES = 1024, BAD_INPUT = 2 };
 
-/* Memory that the program cannot do without. */
-static void *needed(void *memory, const ft_job *job) {
+/* Ends the job if an allocation failed. */
+static void *checked(void *memory, const ft_job *job) {
     if (memory == NULL) {
         fprintf(stderr,
                 "offbeat-ft: rank %d is out of memory; start more processes, or take a smaller class\n",
@@ -30,17 +32,17 @@ static void *needed(void *memory, const ft_job *job) {
     return memory;
 }
 
-/* Every rank comes to the same opinion; one says it. @return the exit status */
+/* All ranks detect the same error; rank 0 reports it. @return the exit status */
 static int refuse(const ft_job *job, const char *why) {
     if (job->rank == 0)
         fprintf(stderr, "offbeat-ft: %s\n", why);
     return BAD_INPUT;
 }
 
-/* What the number of processes allows. @return 0, or -1 with a sentence */
+/* @return 0, or -1 and an error message if the class cannot run on p processes */
 static int check_processes(const ft_options *options, int p, char *why, size_t bytes) {
     const ft_problem *problem = options->problem;
-    ft_slabs slabs = ft_slabs_cut(problem->nz, problem->nx * problem->ny, p, 0);
+    ft_slabs slabs = ft_slabs_create(problem->nz, problem->nx * problem->ny, p, 0);
     if ((size_t)p > problem->nz)
         snprintf(why, bytes, "class %s has %zu planes, so that at most %zu processes can share them, not %d",
                  problem->name, problem->nz, problem->nz, p);
@@ -54,24 +56,35 @@ static int check_processes(const ft_options *options, int p, char *why, size_t b
     return -1;
 }
 
-/* The delays of all ranks. A pattern file is read by rank 0, which tells the others. @return 0, or -1 */
-static int agree_on_delays(const ft_options *options, ft_job *job, double *delays_s, char *why,
-                           size_t bytes) {
-    const ft_imbalance *imbalance = &options->imbalance;
-    int fault = 0;
-    if (imbalance->text == NULL)
-        return 0;
-    if (imbalance->is_shape)
-        return ft_imbalance_delays(imbalance, job->p, delays_s, why, bytes);
-    if (job->rank == 0)
-        fault = ft_imbalance_delays(imbalance, job->p, delays_s, why, bytes);
-    ft_broadcast(job, FT_PATTERN_FOUND, &fault, 1, MPI_INT);
-    if (fault == 0)
-        ft_broadcast(job, FT_PATTERN, delays_s, job->p, MPI_DOUBLE);
-    return fault;
+static int read_pattern(const char *path, int p, double *delays_s, char *why, size_t bytes) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        snprintf(why, bytes,
+                 "the pattern file %s cannot be read: %s; write one with offbeat pattern make SHAPE --p %d"
+                 " --skew TIME --output FILE",
+                 path, strerror(errno), p);
+        return -1;
+    }
+    int status = ft_pattern_read(file, path, p, delays_s, why, bytes);
+    fclose(file);
+    return status;
 }
 
-/* What the line on an iteration is written from. */
+/* Reads the pattern file on rank 0 and broadcasts the delays of all ranks; without a pattern file all delays
+ * are 0. Collective. @return 0, or -1 on all ranks and an error message on rank 0 */
+static int share_delays(const ft_options *options, ft_job *job, double *delays_s, char *why, size_t bytes) {
+    int status = 0;
+    if (options->pattern_path == NULL)
+        return 0;
+    if (job->rank == 0)
+        status = read_pattern(options->pattern_path, job->p, delays_s, why, bytes);
+    ft_broadcast(job, FT_PATTERN_FOUND, &status, 1, MPI_INT);
+    if (status == 0)
+        ft_broadcast(job, FT_PATTERN, delays_s, job->p, MPI_DOUBLE);
+    return status;
+}
+
+/* Context of the callback that reports an iteration. */
 typedef struct {
     FILE *out;
     const ft_options *options;
@@ -79,7 +92,7 @@ typedef struct {
     ft_repetition *repetition;
 } progress;
 
-static void note_iteration(void *context, int iteration, ft_complex sum) {
+static void report_iteration(void *context, int iteration, ft_complex sum) {
     progress *p = context;
     p->repetition->sums[iteration - 1] = sum;
     if (ft_problem_agrees(p->options->problem, iteration, sum) == 0)
@@ -88,17 +101,17 @@ static void note_iteration(void *context, int iteration, ft_complex sum) {
 }
 
 static ft_repetition *repeat(const ft_options *options, ft_job *job, const double *delays_s) {
-    ft_solver *solver = needed(ft_solver_create(options->problem, job->p, job->rank), job);
-    ft_repetition *all = needed(calloc((size_t)options->repeat, sizeof *all), job);
+    ft_solver *solver = checked(ft_solver_create(options->problem, job->p, job->rank), job);
+    ft_repetition *all = checked(calloc((size_t)options->repeat, sizeof *all), job);
     for (int i = 0; i < options->repeat; i++) {
         all[i].agrees = 1;
-        all[i].sums = needed(calloc((size_t)options->iterations, sizeof *all[i].sums), job);
-        all[i].times = needed(calloc((size_t)job->p, sizeof *all[i].times), job);
+        all[i].sums = checked(calloc((size_t)options->iterations, sizeof *all[i].sums), job);
+        all[i].times = checked(calloc((size_t)job->p, sizeof *all[i].times), job);
         progress context = {options->json ? stderr : stdout, options, i, &all[i]};
         ft_run run = {.iterations = options->iterations,
                       .delay_s = delays_s[job->rank],
-                      .by = options->imbalance.by,
-                      .progress = note_iteration,
+                      .by = options->delay_by,
+                      .progress = report_iteration,
                       .context = &context};
         ft_solve(solver, job, &run);
         double own[] = {run.times.total_s, run.times.alltoall_s, run.times.delay_s};
@@ -126,10 +139,10 @@ static int run_benchmark(const ft_options *options, ft_job *job, const double *d
         if (options->json)
             ft_report_json(stdout, &result);
         else
-            ft_report_words(stdout, &result);
+            ft_report_text(stdout, &result);
         if (failed)
             fprintf(stderr,
-                    "offbeat-ft: verification failed: not all checksums are those that were published for"
+                    "offbeat-ft: verification failed: not all checksums are the published ones of"
                     " class %s\n",
                     options->problem->name);
     }
@@ -137,8 +150,8 @@ static int run_benchmark(const ft_options *options, ft_job *job, const double *d
     return failed;
 }
 
-static int obey(int argc, char **argv, ft_job *job) {
-    char why[SENTENCE];
+static int run_program(int argc, char **argv, ft_job *job) {
+    char why[MESSAGE_BYTES];
     ft_options options;
     if (ft_options_parse(argc, argv, &options, why, sizeof why) != 0)
         return refuse(job, why);
@@ -149,8 +162,8 @@ static int obey(int argc, char **argv, ft_job *job) {
     }
     if (check_processes(&options, job->p, why, sizeof why) != 0)
         return refuse(job, why);
-    double *delays_s = needed(calloc((size_t)job->p, sizeof *delays_s), job);
-    int status = agree_on_delays(&options, job, delays_s, why, sizeof why) != 0
+    double *delays_s = checked(calloc((size_t)job->p, sizeof *delays_s), job);
+    int status = share_delays(&options, job, delays_s, why, sizeof why) != 0
                      ? refuse(job, why)
                      : run_benchmark(&options, job, delays_s);
     free(delays_s);
@@ -162,7 +175,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(job.comm, &job.rank);
     MPI_Comm_size(job.comm, &job.p);
-    int status = obey(argc, argv, &job);
+    int status = run_program(argc, argv, &job);
     MPI_Finalize();
     return status;
 }

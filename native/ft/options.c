@@ -17,21 +17,16 @@ const char *const ft_options_help =
     "\n"
     "  --class NAME            the problem: S (64 x 64 x 64), W (128 x 128 x 32), A (256 x 256 x 128),\n"
     "                          B (512 x 256 x 256), C (512 x 512 x 512), D (2048 x 1024 x 1024) [S]\n"
-    "  --iterations N          instead of the class's own 6 (S, W, A), 20 (B, C) or 25 (D)\n"
-    "  --repeat N              do all of it N times [1]\n"
-    "  --imbalance SHAPE:TIME  before every MPI_Alltoall, delay each rank as the shape says, at most by "
-    "TIME:\n"
-    "                          no_delay ascending descending first_delayed last_delayed mid_delayed random\n"
-    "                          half_delayed bell node_delayed; a time is 500us, 2ms, 0.1s\n"
-    "  --imbalance FILE        the delays of a pattern file: one line a rank, in seconds\n"
-    "  --seed N                of the shape random [1]\n"
-    "  --ppn N                 processes a node, for the shape node_delayed\n"
-    "  --delay-by spin|sleep   occupy the core while a delay passes, or leave it to others [spin]\n"
+    "  --iterations N          number of iterations [6 for S, W and A, 20 for B and C, 25 for D]\n"
+    "  --repeat N              solve the problem N times [1]\n"
+    "  --imbalance FILE        before every MPI_Alltoall, delay each rank by its line of a pattern file, in\n"
+    "                          seconds; 'offbeat pattern make' writes such files\n"
+    "  --delay-by spin|sleep   occupy the core during a delay, or leave it to other processes [spin]\n"
     "  --json                  the result as JSON on standard output, progress on standard error\n"
-    "  --help                  this\n"
+    "  --help                  print this help\n"
     "\n"
-    "Exit status: 0 verified; 1 a checksum is not the published one; 2 something is wrong with the "
-    "command.\n";
+    "Exit status: 0 verified; 1 a checksum differs from the published one; 2 invalid command line or pattern "
+    "file.\n";
 
 typedef struct {
     ft_options *options;
@@ -40,20 +35,20 @@ typedef struct {
     size_t bytes;
 } setting;
 
-static int take_count(const setting *set, long least, int *count) {
+static int parse_count(const setting *set, int *count) {
     char *end;
     errno = 0;
     long number = strtol(set->value, &end, 10);
-    if (end == set->value || *end != '\0' || errno != 0 || number < least || number > INT_MAX) {
-        snprintf(set->why, set->bytes, "%s must be a whole number of %ld or more, not '%.60s'", set->name,
-                 least, set->value);
+    if (end == set->value || *end != '\0' || errno != 0 || number < 1 || number > INT_MAX) {
+        snprintf(set->why, set->bytes, "%s must be a whole number of 1 or more, not '%.60s'", set->name,
+                 set->value);
         return -1;
     }
     *count = (int)number;
     return 0;
 }
 
-static int take_class(const setting *set) {
+static int set_class(const setting *set) {
     set->options->problem = ft_problem_named(set->value);
     if (set->options->problem != NULL)
         return 0;
@@ -61,38 +56,22 @@ static int take_class(const setting *set) {
     return -1;
 }
 
-static int take_iterations(const setting *set) {
-    return take_count(set, 1, &set->options->iterations);
+static int set_iterations(const setting *set) {
+    return parse_count(set, &set->options->iterations);
 }
 
-static int take_repeat(const setting *set) {
-    return take_count(set, 1, &set->options->repeat);
+static int set_repeat(const setting *set) {
+    return parse_count(set, &set->options->repeat);
 }
 
-static int take_imbalance(const setting *set) {
-    return ft_imbalance_parse(set->value, &set->options->imbalance, set->why, set->bytes);
-}
-
-static int take_ppn(const setting *set) {
-    return take_count(set, 1, &set->options->imbalance.draw.ppn);
-}
-
-static int take_seed(const setting *set) {
-    char *end;
-    errno = 0;
-    unsigned long long seed = strtoull(set->value, &end, 10);
-    if (*set->value < '0' || *set->value > '9' || *end != '\0' || errno != 0) {
-        snprintf(set->why, set->bytes, "--seed must be a whole number from 0 to 2^64 - 1, not '%.60s'",
-                 set->value);
-        return -1;
-    }
-    set->options->imbalance.draw.seed = seed;
+static int set_imbalance(const setting *set) {
+    set->options->pattern_path = set->value;
     return 0;
 }
 
-static int take_delay_by(const setting *set) {
+static int set_delay_by(const setting *set) {
     int sleeps = strcmp(set->value, "sleep") == 0;
-    set->options->imbalance.by = sleeps ? FT_SLEEP : FT_SPIN;
+    set->options->delay_by = sleeps ? FT_SLEEP : FT_SPIN;
     if (sleeps || strcmp(set->value, "spin") == 0)
         return 0;
     snprintf(set->why, set->bytes, "--delay-by must be spin or sleep, not '%.60s'", set->value);
@@ -101,35 +80,34 @@ static int take_delay_by(const setting *set) {
 
 static const struct {
     const char *name;
-    int (*take)(const setting *set);
-} known[] = {
-    {"--class", take_class},       {"--iterations", take_iterations},
-    {"--repeat", take_repeat},     {"--imbalance", take_imbalance},
-    {"--seed", take_seed},         {"--ppn", take_ppn},
-    {"--delay-by", take_delay_by},
+    int (*parse)(const setting *set);
+} options_with_value[] = {
+    {"--class", set_class},         {"--iterations", set_iterations}, {"--repeat", set_repeat},
+    {"--imbalance", set_imbalance}, {"--delay-by", set_delay_by},
 };
 
-/* Takes one option that has a value: "--name value" or "--name=value". @return words that it used, or -1 */
-static int take_valued(char **words, setting *set) {
-    size_t length = strcspn(words[0], "=");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strlen(known[i].name) != length || memcmp(known[i].name, words[0], length) != 0)
+/* Parses "--name value" or "--name=value". @return the number of arguments used, or -1 */
+static int parse_option_with_value(char **arguments, setting *set) {
+    size_t length = strcspn(arguments[0], "=");
+    for (size_t i = 0; i < sizeof options_with_value / sizeof *options_with_value; i++) {
+        if (strlen(options_with_value[i].name) != length ||
+            memcmp(options_with_value[i].name, arguments[0], length) != 0)
             continue;
-        int is_joined = words[0][length] == '=';
-        set->name = known[i].name;
-        set->value = is_joined ? words[0] + length + 1 : words[1];
+        int is_joined = arguments[0][length] == '=';
+        set->name = options_with_value[i].name;
+        set->value = is_joined ? arguments[0] + length + 1 : arguments[1];
         if (set->value != NULL)
-            return known[i].take(set) == 0 ? 2 - is_joined : -1;
+            return options_with_value[i].parse(set) == 0 ? 2 - is_joined : -1;
         snprintf(set->why, set->bytes, "%s needs a value", set->name);
         return -1;
     }
-    snprintf(set->why, set->bytes, "there is no option '%.60s'; --help lists what there is", words[0]);
+    snprintf(set->why, set->bytes, "there is no option '%.60s'; see --help", arguments[0]);
     return -1;
 }
 
 int ft_options_parse(int argc, char **argv, ft_options *options, char *why, size_t bytes) {
     setting set = {.options = options, .why = why, .bytes = bytes};
-    *options = (ft_options){.problem = ft_problem_named("S"), .repeat = 1, .imbalance.draw.seed = 1};
+    *options = (ft_options){.problem = ft_problem_named("S"), .repeat = 1};
     for (int i = 1; i < argc;) {
         int used = 1;
         if (strcmp(argv[i], "--json") == 0)
@@ -137,7 +115,7 @@ int ft_options_parse(int argc, char **argv, ft_options *options, char *why, size
         else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             options->help = 1;
         else
-            used = take_valued(argv + i, &set);
+            used = parse_option_with_value(argv + i, &set);
         if (used < 0)
             return -1;
         i += used;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file problem.c
- * The checksums are those that the NAS Parallel Benchmarks publish with the sources of their FT (version 3.4,
- * NASA Advanced Supercomputing Division), in which every class is verified to 1e-12.
+ * The checksums are published with the sources of the NAS Parallel Benchmarks' FT (version 3.4, NASA Advanced
+ * Supercomputing Division), which verifies every class to 1e-12.
  */
 #include "ft/problem.h"
 
@@ -77,4 +77,23 @@ int ft_problem_agrees(const ft_problem *problem, int iteration, ft_complex sum) 
     ft_complex published = problem->sums[iteration - 1];
     double distance = hypot(sum.re - published.re, sum.im - published.im);
     return distance <= 1e-12 * hypot(published.re, published.im); /* false for NaN, too */
+}
+
+/* Products wrap around at 2^64, a multiple of 2^46: the lower 46 bits of the wrapped product are correct. */
+#define MODULUS (UINT64_C(1) << 46)
+#define MULTIPLIER UINT64_C(1220703125) /* 5^13 */
+
+double ft_random_next(uint64_t *state) {
+    *state = *state * MULTIPLIER % MODULUS;
+    return (double)*state / (double)MODULUS;
+}
+
+uint64_t ft_random_jump(uint64_t state, uint64_t steps) {
+    uint64_t power = MULTIPLIER;
+    for (; steps > 0; steps /= 2) {
+        if (steps % 2 == 1)
+            state = state * power % MODULUS;
+        power = power * power % MODULUS;
+    }
+    return state;
 }

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* Of one repetition: the process that was last to end. */
-static double time_of(const ft_result *result, int repetition) {
+/* Time of one repetition: that of the slowest rank. */
+static double repetition_time(const ft_result *result, int repetition) {
     const ft_times *times = result->repetitions[repetition].times;
     double longest_s = 0.0;
     for (int rank = 0; rank < result->job->p; rank++)
@@ -15,23 +15,24 @@ static double time_of(const ft_result *result, int repetition) {
     return longest_s;
 }
 
-/* Of one repetition: the mean over the ranks. */
-static double mean_in_alltoall(const ft_result *result, int repetition) {
+/* Time of one repetition in MPI_Alltoall: the mean of the ranks. */
+static double repetition_alltoall_time(const ft_result *result, int repetition) {
     double sum_s = 0.0;
     for (int rank = 0; rank < result->job->p; rank++)
         sum_s += result->repetitions[repetition].times[rank].alltoall_s;
     return sum_s / result->job->p;
 }
 
-static double over_repetitions(const ft_result *result,
-                               double (*of)(const ft_result *result, int repetition)) {
+static double sum_of_repetitions(const ft_result *result,
+                                 double (*time)(const ft_result *result, int repetition)) {
     double sum_s = 0.0;
     for (int repetition = 0; repetition < result->options->repeat; repetition++)
-        sum_s += of(result, repetition);
+        sum_s += time(result, repetition);
     return sum_s;
 }
 
-int ft_checked(const ft_options *options) {
+/* Number of iterations that have a published sum. */
+static int checked_iterations(const ft_options *options) {
     int published = options->problem->iterations;
     return options->iterations < published ? options->iterations : published;
 }
@@ -45,7 +46,8 @@ int ft_verified(const ft_result *result) {
 
 void ft_report_iteration(FILE *out, const ft_options *options, int repetition, int iteration,
                          ft_complex sum) {
-    static const char *const verdicts[] = {"no sum was published", "NOT the published sum", "as published"};
+    static const char *const verdicts[] = {"no published checksum", "NOT the published checksum",
+                                           "as published"};
     int agrees = ft_problem_agrees(options->problem, iteration, sum);
     if (options->repeat > 1)
         fprintf(out, "repetition %d of %d, ", repetition + 1, options->repeat);
@@ -64,19 +66,17 @@ static void report_calls(FILE *out, const ft_job *job) {
     }
 }
 
-void ft_report_words(FILE *out, const ft_result *result) {
+void ft_report_text(FILE *out, const ft_result *result) {
     const ft_options *options = result->options;
-    double total_s = over_repetitions(result, time_of);
-    double alltoall_s = over_repetitions(result, mean_in_alltoall);
-    fprintf(out,
-            "Class %s on %d %s: %.6f s, of these %.6f s (%.0f%%) in MPI_Alltoall, the mean of the "
-            "ranks.\n",
+    double total_s = sum_of_repetitions(result, repetition_time);
+    double alltoall_s = sum_of_repetitions(result, repetition_alltoall_time);
+    fprintf(out, "Class %s on %d %s: %.6f s, of which %.6f s (%.0f%%) in MPI_Alltoall (mean of the ranks).\n",
             options->problem->name, result->job->p, result->job->p == 1 ? "process" : "processes", total_s,
             alltoall_s, total_s > 0.0 ? 100.0 * alltoall_s / total_s : 0.0);
     report_calls(out, result->job);
     if (ft_verified(result))
-        fprintf(out, "Verified: %d checksums are those that were published.\n",
-                ft_checked(options) * options->repeat);
+        fprintf(out, "Verified: %d checksums agree with the published ones.\n",
+                checked_iterations(options) * options->repeat);
     fflush(out);
 }
 
@@ -86,7 +86,7 @@ static void write_times(FILE *out, const ft_result *result, int repetition, int 
         fprintf(out, "%s%.9f", rank > 0 ? ", " : "", delays ? times[rank].delay_s : times[rank].alltoall_s);
 }
 
-/* JSON has no word for what a wrong transform may give instead of a number. */
+/* JSON has neither infinity nor NaN, which a wrong transform may produce. */
 static void write_number(FILE *out, double number) {
     if (isfinite(number))
         fprintf(out, "%.17g", number);
@@ -106,7 +106,7 @@ static void write_sums(FILE *out, const ft_complex *sums, int count) {
 
 static void write_repetition(FILE *out, const ft_result *result, int repetition) {
     const ft_repetition *one = &result->repetitions[repetition];
-    fprintf(out, "{\"time_s\": %.9f, \"alltoall_s\": [", time_of(result, repetition));
+    fprintf(out, "{\"time_s\": %.9f, \"alltoall_s\": [", repetition_time(result, repetition));
     write_times(out, result, repetition, 0);
     fputs("], \"delay_s\": [", out);
     write_times(out, result, repetition, 1);
@@ -116,14 +116,14 @@ static void write_repetition(FILE *out, const ft_result *result, int repetition)
 }
 
 static void write_imbalance(FILE *out, const ft_result *result) {
-    const ft_imbalance *imbalance = &result->options->imbalance;
-    if (imbalance->text == NULL) {
+    const ft_options *options = result->options;
+    if (options->pattern_path == NULL) {
         fputs("null", out);
         return;
     }
     fputs("{\"pattern\": ", out);
-    offbeat_json_text(imbalance->text, out);
-    fprintf(out, ", \"by\": \"%s\", \"delays_s\": [", imbalance->by == FT_SLEEP ? "sleep" : "spin");
+    offbeat_json_text(options->pattern_path, out);
+    fprintf(out, ", \"by\": \"%s\", \"delays_s\": [", options->delay_by == FT_SLEEP ? "sleep" : "spin");
     for (int rank = 0; rank < result->job->p; rank++)
         fprintf(out, "%s%.17g", rank > 0 ? ", " : "", result->delays_s[rank]);
     fputs("]}", out);
@@ -145,15 +145,16 @@ void ft_report_json(FILE *out, const ft_result *result) {
             problem->name, problem->nx, problem->ny, problem->nz, result->job->p, options->iterations);
     fputs("\"imbalance\": ", out);
     write_imbalance(out, result);
-    fprintf(out, ", \"time_s\": %.9f, \"alltoall_s\": %.9f, \"calls\": [", over_repetitions(result, time_of),
-            over_repetitions(result, mean_in_alltoall));
+    fprintf(out, ", \"time_s\": %.9f, \"alltoall_s\": %.9f, \"calls\": [",
+            sum_of_repetitions(result, repetition_time),
+            sum_of_repetitions(result, repetition_alltoall_time));
     write_calls(out, result->job);
     fputs("], \"repetitions\": [", out);
     for (int repetition = 0; repetition < options->repeat; repetition++) {
         fputs(repetition > 0 ? ", " : "", out);
         write_repetition(out, result, repetition);
     }
-    fprintf(out, "], \"checked\": %d, \"verified\": %s}\n", ft_checked(options),
+    fprintf(out, "], \"checked\": %d, \"verified\": %s}\n", checked_iterations(options),
             ft_verified(result) ? "true" : "false");
     fflush(out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file report.h  What the program says: lines while it runs, and the result in words or as JSON. */
+/** @file report.h  The program's output: a line per iteration, and the result as text or JSON. */
 #ifndef OFFBEAT_FT_REPORT_H
 #define OFFBEAT_FT_REPORT_H
 
@@ -9,14 +9,14 @@
 
 #include <stdio.h>
 
-/** What one repetition gave. */
+/** The result of one repetition. */
 typedef struct {
     ft_complex *sums; /**< one an iteration */
     ft_times *times;  /**< one a rank */
-    int agrees;       /**< whether every sum that was published is the published one */
+    int agrees;       /**< whether every sum agrees with the published one, where there is one */
 } ft_repetition;
 
-/** All that the result is told from. */
+/** The result of all repetitions. */
 typedef struct {
     const ft_options *options;
     const ft_job *job;
@@ -24,19 +24,16 @@ typedef struct {
     const ft_repetition *repetitions;
 } ft_result;
 
-/** Iterations whose sums can be compared with published ones. */
-int ft_checked(const ft_options *options);
-
-/** Whether all sums of all repetitions that were published are the published ones. */
+/** Whether all sums of all repetitions agree with the published ones, where there are any. */
 int ft_verified(const ft_result *result);
 
-/** A line on the iteration that is done. */
+/** Writes the line of one iteration. */
 void ft_report_iteration(FILE *out, const ft_options *options, int repetition, int iteration, ft_complex sum);
 
-/** The result for people. */
-void ft_report_words(FILE *out, const ft_result *result);
+/** Writes the result as text. */
+void ft_report_text(FILE *out, const ft_result *result);
 
-/** The result as one JSON object on one line. */
+/** Writes the result as one JSON object on one line. */
 void ft_report_json(FILE *out, const ft_result *result);
 
 #endif

@@ -15,7 +15,7 @@ static size_t largest_part(size_t total, int p) {
     return (total + (size_t)p - 1) / (size_t)p;
 }
 
-ft_slabs ft_slabs_cut(size_t planes, size_t columns, int p, int rank) {
+ft_slabs ft_slabs_create(size_t planes, size_t columns, int p, int rank) {
     return (ft_slabs){.planes = planes,
                       .columns = columns,
                       .block = largest_part(planes, p) * largest_part(columns, p),
@@ -23,11 +23,11 @@ ft_slabs ft_slabs_cut(size_t planes, size_t columns, int p, int rank) {
                       .rank = rank};
 }
 
-size_t ft_slabs_room(const ft_slabs *slabs) {
+size_t ft_slabs_elements(const ft_slabs *slabs) {
     return slabs->block * (size_t)slabs->p;
 }
 
-/* The block of a process lies at the same place in what is sent to it and in what comes from it. */
+/* The block of a process has the same offset in the send buffer and in the receive buffer. */
 static size_t block_at(const ft_slabs *slabs, int rank) {
     return slabs->block * (size_t)rank;
 }
@@ -58,7 +58,7 @@ void ft_blocks_to_slab(const ft_slabs *slabs, const ft_complex *blocks, ft_compl
     }
 }
 
-/* Whole planes of a process's own columns are neighbours in the pencils and in a block: one copy a process.
+/* The own columns of consecutive planes are contiguous in the pencils and in a block: one copy per process.
  */
 void ft_blocks_to_pencils(const ft_slabs *slabs, const ft_complex *blocks, ft_complex *pencils) {
     size_t width = ft_part_size(slabs->columns, slabs->p, slabs->rank);

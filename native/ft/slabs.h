@@ -1,48 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file slabs.h
- * How the grid is cut for the processes, and what MPI_Alltoall carries from one cut to the other.
+ * The two distributions of the grid over the processes, and the blocks that MPI_Alltoall exchanges between
+ * them.
  *
- * The grid has nz planes of nx * ny columns. In the first cut, the slab, a process holds some whole planes,
- * [plane] [column]; in the second, the pencils, it holds some columns from the first plane to the last,
- * [plane][own column]. A block is what one process sends to one other. MPI_Alltoall wants all blocks of one
- * size: where the number of processes does not divide the planes and the columns, that is the largest one,
- * and the others carry some padding.
+ * The grid has nz planes of nx * ny columns. As a slab, a process holds some whole planes, [plane][column];
+ * as pencils, it holds some columns from the first plane to the last, [plane][own column]. A block is what
+ * one process sends to another. MPI_Alltoall requires blocks of equal size: where the number of processes
+ * divides the planes or the columns unevenly, the smaller blocks are padded to the size of the largest.
  */
 #ifndef OFFBEAT_FT_SLABS_H
 #define OFFBEAT_FT_SLABS_H
 
 #include "ft/fft.h"
 
-/** A cut of a grid; what a process holds of it is ft_part_first and ft_part_size of its rank. */
+/** The distribution of a grid; ft_part_first and ft_part_size give the part of a rank. */
 typedef struct {
     size_t planes, columns; /**< of the whole grid */
     size_t block;           /**< elements of a block, padding included */
     int p, rank;
 } ft_slabs;
 
-/** @param p at most as many as there are planes */
-ft_slabs ft_slabs_cut(size_t planes, size_t columns, int p, int rank);
+/** @param p at most the number of planes */
+ft_slabs ft_slabs_create(size_t planes, size_t columns, int p, int rank);
 
-/** Number @p total cut in p parts that differ by one at most: where the part of @p rank begins. */
+/** Divides @p total into p parts that differ by one at most. @return the first index of the part of @p rank
+ */
 size_t ft_part_first(size_t total, int p, int rank);
 
-/** How much the part of @p rank is. */
+/** The size of the part of @p rank. */
 size_t ft_part_size(size_t total, int p, int rank);
 
-/** Elements that hold p blocks, the slab or the pencils of any process. */
-size_t ft_slabs_room(const ft_slabs *slabs);
+/** Size in elements of a buffer for p blocks, or the slab or the pencils of any process. */
+size_t ft_slabs_elements(const ft_slabs *slabs);
 
-/** Puts the slab into the blocks to send; padding is left as it is. */
+/** Copies the slab to the blocks to send; padding is left unchanged. */
 void ft_slab_to_blocks(const ft_slabs *slabs, const ft_complex *slab, ft_complex *blocks);
 
-/** Puts received blocks together to pencils. */
+/** Copies received blocks to pencils. */
 void ft_blocks_to_pencils(const ft_slabs *slabs, const ft_complex *blocks, ft_complex *pencils);
 
-/** The way back: puts pencils into the blocks to send. */
+/** The inverse of ft_blocks_to_pencils. */
 void ft_pencils_to_blocks(const ft_slabs *slabs, const ft_complex *pencils, ft_complex *blocks);
 
-/** The way back: puts received blocks together to the slab. */
+/** The inverse of ft_slab_to_blocks. */
 void ft_blocks_to_slab(const ft_slabs *slabs, const ft_complex *blocks, ft_complex *slab);
 
 #endif

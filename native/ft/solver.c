@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ft/solver.h"
 
-#include "ft/random.h"
 #include "ft/slabs.h"
 
 #include <math.h>
@@ -9,15 +8,16 @@
 
 #define ALPHA 1e-6
 
-/* Elements that a checksum adds up. */
-enum { SUMMED = 1024 };
+enum { CHECKSUM_ELEMENTS = 1024 };
 
 struct ft_solver {
     const ft_problem *problem;
     ft_slabs slabs;
     ft_plan *along_x, *along_y, *along_z;
-    ft_complex *spectrum;     /* of the initial state, as pencils */
-    ft_complex *here, *there; /* the grid and what is sent of it, by turns */
+    ft_complex *spectrum; /* of the initial state, as pencils */
+    ft_complex
+        *received;    /* the initial state, the present spectrum, and the blocks that MPI_Alltoall received */
+    ft_complex *sent; /* the blocks to send, and the grid after the backward transform */
     double *decay_x, *decay_y, *decay_z;
 };
 
@@ -26,17 +26,17 @@ ft_solver *ft_solver_create(const ft_problem *problem, int p, int rank) {
     if (s == NULL)
         return NULL;
     s->problem = problem;
-    s->slabs = ft_slabs_cut(problem->nz, problem->nx * problem->ny, p, rank);
+    s->slabs = ft_slabs_create(problem->nz, problem->nx * problem->ny, p, rank);
     s->along_x = ft_plan_create(problem->nx);
     s->along_y = ft_plan_create(problem->ny);
     s->along_z = ft_plan_create(problem->nz);
-    s->spectrum = calloc(ft_slabs_room(&s->slabs), sizeof *s->spectrum);
-    s->here = calloc(ft_slabs_room(&s->slabs), sizeof *s->here);
-    s->there = calloc(ft_slabs_room(&s->slabs), sizeof *s->there);
+    s->spectrum = calloc(ft_slabs_elements(&s->slabs), sizeof *s->spectrum);
+    s->received = calloc(ft_slabs_elements(&s->slabs), sizeof *s->received);
+    s->sent = calloc(ft_slabs_elements(&s->slabs), sizeof *s->sent);
     s->decay_x = calloc(problem->nx, sizeof *s->decay_x);
     s->decay_y = calloc(problem->ny, sizeof *s->decay_y);
     s->decay_z = calloc(problem->nz, sizeof *s->decay_z);
-    if (s->along_x && s->along_y && s->along_z && s->spectrum && s->here && s->there && s->decay_x &&
+    if (s->along_x && s->along_y && s->along_z && s->spectrum && s->received && s->sent && s->decay_x &&
         s->decay_y && s->decay_z)
         return s;
     ft_solver_free(s);
@@ -50,17 +50,12 @@ void ft_solver_free(ft_solver *s) {
     ft_plan_free(s->along_y);
     ft_plan_free(s->along_z);
     free(s->spectrum);
-    free(s->here);
-    free(s->there);
+    free(s->received);
+    free(s->sent);
     free(s->decay_x);
     free(s->decay_y);
     free(s->decay_z);
     free(s);
-}
-
-double ft_solver_bytes(const ft_problem *problem, int p) {
-    ft_slabs slabs = ft_slabs_cut(problem->nz, problem->nx * problem->ny, p, 0);
-    return 3.0 * (double)ft_slabs_room(&slabs) * (double)sizeof(ft_complex);
 }
 
 static size_t own_planes(const ft_solver *s) {
@@ -71,13 +66,13 @@ static size_t own_columns(const ft_solver *s) {
     return ft_part_size(s->slabs.columns, s->slabs.p, s->slabs.rank);
 }
 
-/* The sequence of random numbers runs through the whole grid: each process begins where its planes do. */
+/* One sequence of random numbers fills the whole grid: each process starts at its own first plane. */
 static void draw_initial_state(ft_solver *s) {
     size_t first = ft_part_first(s->slabs.planes, s->slabs.p, s->slabs.rank) * s->slabs.columns;
     uint64_t state = ft_random_jump(FT_SEED, 2 * (uint64_t)first);
     for (size_t i = 0; i < own_planes(s) * s->slabs.columns; i++) {
-        s->here[i].re = ft_random_next(&state);
-        s->here[i].im = ft_random_next(&state);
+        s->received[i].re = ft_random_next(&state);
+        s->received[i].im = ft_random_next(&state);
     }
 }
 
@@ -92,35 +87,35 @@ static void transform_pencils(const ft_solver *s, ft_direction direction, ft_com
     ft_transform(s->along_z, direction, pencils, own_columns(s), own_columns(s), 1);
 }
 
-/* Sends the blocks in `there`; what the others sent is in `here` afterwards. */
+/* Sends the blocks in `sent` to the other ranks, and receives theirs in `received`. */
 static void exchange(ft_solver *s, ft_job *job, ft_run *run) {
     double ready_s = MPI_Wtime();
     ft_delay(run->delay_s, run->by);
     double arrived_s = MPI_Wtime();
-    ft_alltoall(job, FT_TRANSPOSE, s->there, s->here, s->slabs.block);
+    ft_alltoall(job, FT_TRANSPOSE, s->sent, s->received, s->slabs.block);
     run->times.delay_s += arrived_s - ready_s;
     run->times.alltoall_s += MPI_Wtime() - arrived_s;
 }
 
-/* From the initial state in `here` to its spectrum. */
+/* Transforms the initial state in `received` to its spectrum. */
 static void transform_forward(ft_solver *s, ft_job *job, ft_run *run) {
-    transform_planes(s, FT_FORWARD, s->here);
-    ft_slab_to_blocks(&s->slabs, s->here, s->there);
+    transform_planes(s, FT_FORWARD, s->received);
+    ft_slab_to_blocks(&s->slabs, s->received, s->sent);
     exchange(s, job, run);
-    ft_blocks_to_pencils(&s->slabs, s->here, s->spectrum);
+    ft_blocks_to_pencils(&s->slabs, s->received, s->spectrum);
     transform_pencils(s, FT_FORWARD, s->spectrum);
 }
 
-/* From the spectrum in `here` to the grid in `there`. */
+/* Transforms the spectrum in `received` to the grid in `sent`. */
 static void transform_backward(ft_solver *s, ft_job *job, ft_run *run) {
-    transform_pencils(s, FT_BACKWARD, s->here);
-    ft_pencils_to_blocks(&s->slabs, s->here, s->there);
+    transform_pencils(s, FT_BACKWARD, s->received);
+    ft_pencils_to_blocks(&s->slabs, s->received, s->sent);
     exchange(s, job, run);
-    ft_blocks_to_slab(&s->slabs, s->here, s->there);
-    transform_planes(s, FT_BACKWARD, s->there);
+    ft_blocks_to_slab(&s->slabs, s->received, s->sent);
+    transform_planes(s, FT_BACKWARD, s->sent);
 }
 
-/* exp(-4 alpha pi^2 k^2 t) for the wave numbers of one dimension; those of the upper half are negative. */
+/* exp(-4 alpha pi^2 k^2 t) for the wave numbers of one dimension; the upper half of them is negative. */
 static void fill_decay(double *decay, size_t n, int t) {
     const double pi = acos(-1.0);
     for (size_t i = 0; i < n; i++) {
@@ -129,8 +124,8 @@ static void fill_decay(double *decay, size_t n, int t) {
     }
 }
 
-/* The spectrum at the time t, in `here`. It is computed from that at 0 each time, so that no error adds up.
- */
+/* Computes the spectrum at time t in `received`, always from the initial one, so that errors do not
+ * accumulate. */
 static void evolve(ft_solver *s, int t) {
     size_t nx = s->problem->nx, width = own_columns(s);
     size_t first = ft_part_first(s->slabs.columns, s->slabs.p, s->slabs.rank);
@@ -141,23 +136,23 @@ static void evolve(ft_solver *s, int t) {
         for (size_t column = 0; column < width; column++) {
             size_t x = (first + column) % nx, y = (first + column) / nx, at = z * width + column;
             double decay = s->decay_x[x] * s->decay_y[y] * s->decay_z[z];
-            s->here[at].re = s->spectrum[at].re * decay;
-            s->here[at].im = s->spectrum[at].im * decay;
+            s->received[at].re = s->spectrum[at].re * decay;
+            s->received[at].im = s->spectrum[at].im * decay;
         }
 }
 
-/* This process's part of the checksum; dividing by the number of elements makes up for the unnormalised way
- * back. */
+/* This process's part of the checksum. Dividing by the number of elements normalises the backward
+ * transform. */
 static ft_complex part_of_sum(const ft_solver *s) {
     const ft_problem *problem = s->problem;
     size_t first = ft_part_first(s->slabs.planes, s->slabs.p, s->slabs.rank);
     double elements = (double)s->slabs.planes * (double)s->slabs.columns;
     ft_complex sum = {0.0, 0.0};
-    for (size_t j = 1; j <= SUMMED; j++) {
+    for (size_t j = 1; j <= CHECKSUM_ELEMENTS; j++) {
         size_t x = j % problem->nx, y = 3 * j % problem->ny, z = 5 * j % problem->nz;
         if (z < first || z >= first + own_planes(s))
             continue;
-        const ft_complex *element = s->there + (z - first) * s->slabs.columns + y * problem->nx + x;
+        const ft_complex *element = s->sent + (z - first) * s->slabs.columns + y * problem->nx + x;
         sum.re += element->re / elements;
         sum.im += element->im / elements;
     }

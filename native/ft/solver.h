@@ -15,34 +15,32 @@
 #include "ft/imbalance.h"
 #include "ft/problem.h"
 
-/** What one process spent on a run. */
+/** Times of one process. */
 typedef struct {
-    double total_s, alltoall_s, delay_s; /**< the last two are parts of the first */
+    double total_s, alltoall_s, delay_s; /**< the total includes the other two */
 } ft_times;
 
-/** One run: what is wished, and what came of it. */
+/** Parameters and result of one run. */
 typedef struct {
     int iterations;
     double delay_s; /**< of this rank, before every transpose */
     ft_delay_by by;
-    void (*progress)(void *context, int iteration, ft_complex sum); /**< called at rank 0 */
+    void (*progress)(void *context, int iteration, ft_complex sum); /**< called on rank 0 */
     void *context;
-    ft_times times;
+    ft_times times; /**< result */
 } ft_run;
 
-/** A process's part of the grid, with all that its transforms need. */
+/** A process's part of the grid, and the buffers of its transforms. */
 typedef struct ft_solver ft_solver;
 
-/** @return NULL when memory is short. Not collective. */
+/** @return NULL without memory. Local. */
 ft_solver *ft_solver_create(const ft_problem *problem, int p, int rank);
 
 /** Frees a solver; NULL is allowed. */
 void ft_solver_free(ft_solver *solver);
 
-/** Bytes that a solver of any rank takes, about. */
-double ft_solver_bytes(const ft_problem *problem, int p);
-
-/** Solves the problem from the start. Collective: 1 + iterations transposes, and a sum an iteration. */
+/** Solves the problem from the initial state. Collective: 1 + iterations transposes, and one sum per
+ * iteration. */
 void ft_solve(ft_solver *solver, ft_job *job, ft_run *run);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file functions_test.c  Breakpoints name the functions entered, in order, once each, and leave nothing
- * behind. */
+/** @file functions_test.c  Breakpoints record each function entered once, in order, and are removed
+ * completely. */
 #define _GNU_SOURCE
-#include "library/family.h"
 #include "library/functions.h"
+#include "library/mpi_implementation.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* This program plays the library: its own functions are the algorithms. */
-int offbeat_family_holds_algorithms(const char *path) {
+/* This program takes the place of the MPI library: its own functions are the algorithms. */
+int offbeat_mpi_holds_algorithms(const char *path) {
     return strcmp(path, "/proc/self/exe") == 0;
 }
 
-int offbeat_family_is_algorithm(const char *symbol) {
+int offbeat_mpi_is_algorithm(const char *symbol) {
     return strncmp(symbol, "algorithm_", 10) == 0;
 }
 
@@ -42,51 +42,51 @@ __attribute__((noinline)) int algorithm_unused(int x) {
 
 static int failures;
 
-static void expect(int holds, const char *sentence) {
-    if (holds)
+static void expect(int condition, const char *claim) {
+    if (condition)
         return;
-    fprintf(stderr, "functions_test: not true: %s\n", sentence);
+    fprintf(stderr, "functions_test: failed: %s\n", claim);
     failures++;
 }
 
-static void functions_are_named(int x) {
+static void entered_functions_are_recorded(int x) {
     for (int round = 0; round < 3; round++) {
-        expect(offbeat_functions_begin() == 0, "breakpoints can be planted");
+        expect(offbeat_functions_begin() == 0, "breakpoints can be set");
         int result = algorithm_outer(x);
-        const char *seen = offbeat_functions_end();
-        expect(result == 3 * (x + 1), "a function with a breakpoint computes what it computes without");
-        expect(strcmp(seen, "algorithm_outer algorithm_inner") == 0,
-               "functions are named once, in the order of entry");
+        const char *names = offbeat_functions_end();
+        expect(result == 3 * (x + 1), "a breakpoint does not change the result of a function");
+        expect(strcmp(names, "algorithm_outer algorithm_inner") == 0,
+               "functions are recorded once, in the order of entry");
     }
-    expect(offbeat_functions_begin() == 0, "breakpoints can be planted again");
-    expect(strcmp(offbeat_functions_end(), "") == 0, "nothing is named when nothing is entered");
+    expect(offbeat_functions_begin() == 0, "breakpoints can be set again");
+    expect(strcmp(offbeat_functions_end(), "") == 0, "nothing is recorded if no function is entered");
     depth = 0;
-    expect(algorithm_outer(1) == 6 && algorithm_unused(1) == 1 && depth == 4, "nothing is left behind");
+    expect(algorithm_outer(1) == 6 && algorithm_unused(1) == 1 && depth == 4, "all breakpoints are removed");
 }
 
-static atomic_int is_over, calls;
+static atomic_int must_stop, calls;
 
-static void *call_on(void *wrong) {
-    for (; !is_over; calls++)
-        *(int *)wrong += algorithm_outer(1) != 6;
-    return wrong;
+static void *call_repeatedly(void *errors) {
+    for (; !must_stop; calls++)
+        *(int *)errors += algorithm_outer(1) != 6;
+    return errors;
 }
 
-static void other_threads_go_on(void) {
+static void other_threads_are_not_disturbed(void) {
     pthread_t thread;
-    int wrong = 0, missed = 0;
-    if (pthread_create(&thread, NULL, call_on, &wrong) != 0)
-        return expect(0, "there can be another thread");
+    int errors = 0, begin_failures = 0;
+    if (pthread_create(&thread, NULL, call_repeatedly, &errors) != 0)
+        return expect(0, "a thread can be created");
     for (int round = 0; round < 2000 || calls < 2000; round++)
-        missed += offbeat_functions_begin() != 0 || offbeat_functions_end() == NULL;
-    is_over = 1;
+        begin_failures += offbeat_functions_begin() != 0 || offbeat_functions_end() == NULL;
+    must_stop = 1;
     pthread_join(thread, NULL);
-    expect(!missed, "breakpoints can be planted while another thread runs");
-    expect(!wrong, "another thread computes right while breakpoints come and go");
+    expect(!begin_failures, "breakpoints can be set while another thread runs");
+    expect(!errors, "results of another thread are correct while breakpoints are set and removed");
 }
 
-/* A breakpoint that is nobody's, and the signal alone. */
-static void other_traps_kill(int is_sent) {
+/* A trap instruction of the program's own, or a SIGTRAP sent by raise(). */
+static void other_traps_end_the_program(int is_sent) {
     pid_t child = fork();
     if (child == 0) {
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -101,19 +101,19 @@ static void other_traps_kill(int is_sent) {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP, "a trap that is not ours ends the program");
+    expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP,
+           "a SIGTRAP that is not due to a breakpoint ends the program");
 }
 
 int main(int argc, char **argv) {
     (void)argv;
 #if !defined(__x86_64__) && !defined(__aarch64__)
-    expect(offbeat_functions_count() == 0, "no breakpoints are promised on this processor");
+    expect(offbeat_functions_begin() != 0, "there are no breakpoints on other processors");
     return failures ? 1 : 0;
 #endif
-    expect(offbeat_functions_count() == 3, "all functions that are algorithms are found");
-    functions_are_named(argc);
-    other_threads_go_on();
-    other_traps_kill(0);
-    other_traps_kill(1);
+    entered_functions_are_recorded(argc);
+    other_threads_are_not_disturbed();
+    other_traps_end_the_program(0);
+    other_traps_end_the_program(1);
     return failures ? 1 : 0;
 }

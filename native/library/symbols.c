@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file symbols.c  Reads ELF symbol tables of loaded objects. */
 #define _GNU_SOURCE
 #include "library/symbols.h"
 
@@ -13,27 +12,43 @@
 #include <unistd.h>
 
 typedef struct search {
-    int (*holds)(const char *path);
-    int (*wanted)(const char *symbol);
-    offbeat_symbol_list list;
-    size_t room;
+    offbeat_object_filter object_filter;
+    offbeat_symbol_filter symbol_filter;
+    offbeat_symbol_list symbols;
 } search;
 
-static void add(search *s, uintptr_t address, const char *name) {
-    if (s->list.count == s->room) {
-        size_t room = s->room ? 2 * s->room : 256;
-        offbeat_symbol *items = realloc(s->list.items, room * sizeof *items);
+int offbeat_symbols_append(offbeat_symbol_list *list, uintptr_t address, char *name) {
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 256;
+        offbeat_symbol *items = realloc(list->items, capacity * sizeof *items);
         if (!items)
-            return;
-        s->list.items = items;
-        s->room = room;
+            return -1;
+        list->items = items;
+        list->capacity = capacity;
     }
-    char *copy = strdup(name);
-    if (copy)
-        s->list.items[s->list.count++] = (offbeat_symbol){address, copy};
+    list->items[list->count++] = (offbeat_symbol){address, name};
+    return 0;
 }
 
-/* Whether an address is in the object's code as it was loaded: its file may have been replaced since. */
+static void append_copy(offbeat_symbol_list *list, uintptr_t address, const char *name) {
+    char *copy = strdup(name);
+    if (copy && offbeat_symbols_append(list, address, copy) != 0)
+        free(copy);
+}
+
+static int compare_symbols(const void *a, const void *b) {
+    const offbeat_symbol *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+void offbeat_symbols_sort(offbeat_symbol_list *list) {
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, compare_symbols);
+}
+
+/* Whether an address lies in the loaded code of an object, whose file may have been replaced since. */
 static int is_code(const struct dl_phdr_info *object, uintptr_t address) {
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
@@ -49,7 +64,7 @@ static int is_inside(size_t offset, size_t bytes, size_t size) {
     return offset <= size && bytes <= size - offset;
 }
 
-/* Walks one symbol table of a mapped file, staying inside the file whatever its headers claim. */
+/* Reads one symbol table of a mapped file, within the bounds of the file even if its headers are damaged. */
 static void read_table(search *s, const char *file, size_t size, const ElfW(Shdr) * table,
                        const ElfW(Shdr) * strings, const struct dl_phdr_info *object) {
     if (!is_inside(table->sh_offset, table->sh_size, size) ||
@@ -65,8 +80,8 @@ static void read_table(search *s, const char *file, size_t size, const ElfW(Shdr
             symbol->st_size == 0 || symbol->st_name >= strings->sh_size)
             continue;
         uintptr_t address = object->dlpi_addr + symbol->st_value;
-        if (s->wanted(names + symbol->st_name) && is_code(object, address))
-            add(s, address, names + symbol->st_name);
+        if (s->symbol_filter(names + symbol->st_name) && is_code(object, address))
+            append_copy(&s->symbols, address, names + symbol->st_name);
     }
 }
 
@@ -84,53 +99,47 @@ static void read_file(search *s, const char *file, size_t size, const struct dl_
     }
 }
 
-static int visit(struct dl_phdr_info *object, size_t size, void *data) {
+static int search_object(struct dl_phdr_info *object, size_t size, void *data) {
     (void)size;
     search *s = data;
     const char *path = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
-    if (!s->holds(path))
+    if (!s->object_filter(path))
         return 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    struct stat facts;
-    if (fstat(fd, &facts) == 0 && facts.st_size > 0) {
-        void *file = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    struct stat status;
+    if (fstat(fd, &status) == 0 && status.st_size > 0) {
+        void *file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (file != MAP_FAILED) {
-            read_file(s, file, (size_t)facts.st_size, object);
-            munmap(file, (size_t)facts.st_size);
+            read_file(s, file, (size_t)status.st_size, object);
+            munmap(file, (size_t)status.st_size);
         }
     }
     close(fd);
     return 0;
 }
 
-static int by_address(const void *a, const void *b) {
-    const offbeat_symbol *x = a, *y = b;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-/* Aliases share an address, and .symtab repeats .dynsym: the first name is enough, the same in every run. */
-static void drop_repeats(offbeat_symbol_list *list) {
-    size_t kept = 0;
+/* Aliases share an address, and .symtab repeats .dynsym. The first name in sorted order is the same in every
+ * run. */
+static void remove_duplicates(offbeat_symbol_list *list) {
+    size_t unique = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (kept && list->items[kept - 1].address == list->items[i].address)
+        if (unique && list->items[unique - 1].address == list->items[i].address)
             free(list->items[i].name);
         else
-            list->items[kept++] = list->items[i];
+            list->items[unique++] = list->items[i];
     }
-    list->count = kept;
+    list->count = unique;
 }
 
-offbeat_symbol_list offbeat_symbols_find(int (*holds)(const char *path), int (*wanted)(const char *symbol)) {
-    search s = {.holds = holds, .wanted = wanted};
-    dl_iterate_phdr(visit, &s);
-    if (s.list.count)
-        qsort(s.list.items, s.list.count, sizeof *s.list.items, by_address);
-    drop_repeats(&s.list);
-    return s.list;
+offbeat_symbol_list offbeat_symbols_find(offbeat_object_filter object_filter,
+                                         offbeat_symbol_filter symbol_filter) {
+    search s = {.object_filter = object_filter, .symbol_filter = symbol_filter};
+    dl_iterate_phdr(search_object, &s);
+    offbeat_symbols_sort(&s.symbols);
+    remove_duplicates(&s.symbols);
+    return s.symbols;
 }
 
 long offbeat_symbols_at(const offbeat_symbol_list *list, uintptr_t address) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file ucx_test.c  UCX's functions are found however UCX came into the process, and missed without harm. */
+/** @file ucx_test.c  UCX's functions are found however UCX was loaded, and a missing UCX is no error. */
 #include "library/ucx.h"
 
 #include <dlfcn.h>
@@ -7,22 +7,22 @@
 
 static int failures;
 
-static void expect(int holds, const char *sentence) {
-    if (holds)
+static void expect(int condition, const char *claim) {
+    if (condition)
         return;
-    fprintf(stderr, "ucx_test: not true: %s\n", sentence);
+    fprintf(stderr, "ucx_test: failed: %s\n", claim);
     failures++;
 }
 
-/* UCX_STAND_IN is a library of UCX's name with one function. */
+/* UCX_STUB is a library with the name of UCX and one function. */
 int main(void) {
-    expect(offbeat_ucx_function("ucp_tag_send_nbx") == NULL, "there is nothing to find without UCX");
-    void *stand_in = dlopen(UCX_STAND_IN, RTLD_NOW | RTLD_LOCAL);
-    expect(stand_in != NULL, "a library of UCX's name can be opened for this program alone");
-    void *found = offbeat_ucx_function("ucp_tag_send_nbx");
-    expect(found != NULL, "a UCX that others cannot see is found");
-    expect(found == dlsym(stand_in, "ucp_tag_send_nbx"), "it is the function of that library");
+    expect(offbeat_ucx_function("ucp_tag_send_nbx") == NULL, "nothing is found without UCX");
+    void *stub = dlopen(UCX_STUB, RTLD_NOW | RTLD_LOCAL);
+    expect(stub != NULL, "the stub can be opened with RTLD_LOCAL");
+    void *function = offbeat_ucx_function("ucp_tag_send_nbx");
+    expect(function != NULL, "a UCX that was opened with RTLD_LOCAL is found");
+    expect(function == dlsym(stub, "ucp_tag_send_nbx"), "the function is that of the stub");
     expect(offbeat_ucx_function("ucp_tag_send_nb") == NULL,
-           "a function that this UCX does not have is missed");
+           "a function that this UCX does not have is not found");
     return failures ? 1 : 0;
 }

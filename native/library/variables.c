@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file variables.c  MPI_T control variables as text. */
 #define _POSIX_C_SOURCE 200809L
 #include "library/variables.h"
 
@@ -11,21 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME = 512, TEXT = 8192, MOST_CHANGED = 64 };
+enum { NAME_BYTES = 512, DESCRIPTION_BYTES = 8192, MAX_CHANGED = 64 };
 
 typedef struct variable {
     int index;
-    char name[NAME];
-    char description[TEXT];
+    char name[NAME_BYTES];
+    char description[DESCRIPTION_BYTES];
     MPI_Datatype type;
     MPI_T_enum items;
     int binding, scope;
 } variable;
 
+/* The variables that were set, with their initial values. */
 static struct {
-    char name[NAME];
-    char value[NAME];
-} changed[MOST_CHANGED];
+    char name[NAME_BYTES];
+    char value[NAME_BYTES];
+} changed[MAX_CHANGED];
 static int changed_count;
 
 int offbeat_variables_open(void) {
@@ -37,8 +37,8 @@ void offbeat_variables_close(void) {
     MPI_T_finalize();
 }
 
-static int describe(int index, variable *v) {
-    int name_length = NAME, text_length = TEXT, verbosity;
+static int get_info(int index, variable *v) {
+    int name_length = NAME_BYTES, text_length = DESCRIPTION_BYTES, verbosity;
     v->index = index;
     v->items = MPI_T_ENUM_NULL;
     v->description[0] = '\0';
@@ -55,15 +55,15 @@ static int is_int(MPI_Datatype type) {
 }
 
 /*
- * Open MPI 4.1.4 crashes when some variables of other types are read (its booleans): only these two are.
- * Variables that belong to a communicator or the like have no value by themselves.
+ * Only variables of these two types are read: Open MPI 4.1.4 crashes when some of other types (its booleans)
+ * are. Variables that are bound to an object such as a communicator have no value without it.
  */
 static int can_be_read(const variable *v) {
     return v->binding == MPI_T_BIND_NO_OBJECT && (is_text(v->type) || is_int(v->type));
 }
 
-/* Reads a variable as text, cut off where the room ends; empty where it has no value. */
-static int read_value(const variable *v, char *text, size_t room) {
+/* Reads a variable as text, truncated to the size of the buffer; empty if it has no value. */
+static int read_value(const variable *v, char *text, size_t bytes) {
     MPI_T_cvar_handle handle;
     int count;
     text[0] = '\0';
@@ -79,26 +79,26 @@ static int read_value(const variable *v, char *text, size_t room) {
         result = MPI_T_cvar_read(handle, &value) == MPI_SUCCESS ? 0 : -1;
     MPI_T_cvar_handle_free(&handle);
     if (result == 0 && is_text(v->type)) {
-        size_t length = strnlen(value.text, room - 1);
+        size_t length = strnlen(value.text, bytes - 1);
         memcpy(text, value.text, length);
         text[length] = '\0';
     } else if (result == 0)
-        snprintf(text, room, "%d", value.number);
+        snprintf(text, bytes, "%d", value.number);
     return result;
 }
 
 static void write_items(const variable *v, FILE *out) {
     int count = 0;
     if (v->items != MPI_T_ENUM_NULL) {
-        char name[NAME];
-        int length = NAME;
+        char name[NAME_BYTES];
+        int length = NAME_BYTES;
         if (MPI_T_enum_get_info(v->items, &count, name, &length) != MPI_SUCCESS)
             count = 0;
     }
     fputs(",\"items\":[", out);
     for (int i = 0; i < count; i++) {
-        char name[NAME];
-        int value, length = NAME;
+        char name[NAME_BYTES];
+        int value, length = NAME_BYTES;
         if (MPI_T_enum_get_item(v->items, i, &value, name, &length) != MPI_SUCCESS)
             continue;
         fprintf(out, "%s[%d,", i ? "," : "", value);
@@ -109,7 +109,7 @@ static void write_items(const variable *v, FILE *out) {
 }
 
 static void write_variable(const variable *v, FILE *out) {
-    char value[NAME];
+    char value[NAME_BYTES];
     read_value(v, value, sizeof value);
     fputs("{\"name\":", out);
     offbeat_json_text(v->name, out);
@@ -125,22 +125,22 @@ static void write_variable(const variable *v, FILE *out) {
 }
 
 int offbeat_variables_list(const char *regex, FILE *out) {
-    regex_t wanted;
-    if (regcomp(&wanted, regex, REG_EXTENDED | REG_NOSUB) != 0)
+    regex_t expression;
+    if (regcomp(&expression, regex, REG_EXTENDED | REG_NOSUB) != 0)
         return -1;
     int count = 0, written = 0;
     static variable v;
     MPI_T_cvar_get_num(&count);
     fputc('[', out);
     for (int i = 0; i < count; i++) {
-        if (describe(i, &v) != MPI_SUCCESS || regexec(&wanted, v.name, 0, NULL, 0) != 0)
+        if (get_info(i, &v) != MPI_SUCCESS || regexec(&expression, v.name, 0, NULL, 0) != 0)
             continue;
         if (written++)
             fputc(',', out);
         write_variable(&v, out);
     }
     fputc(']', out);
-    regfree(&wanted);
+    regfree(&expression);
     return written;
 }
 
@@ -159,35 +159,35 @@ static int write_value(const variable *v, const char *text) {
     return result == MPI_SUCCESS ? 0 : -1;
 }
 
-/* The first value ever seen is the one to come back to. */
-static int remember(const char *name, const char *value) {
+/* Keeps the value of a variable before its first change. @return 0, or -1 if too many variables are set */
+static int save_initial_value(const char *name, const char *value) {
     for (int i = 0; i < changed_count; i++)
         if (strcmp(changed[i].name, name) == 0)
             return 0;
-    if (changed_count == MOST_CHANGED)
+    if (changed_count == MAX_CHANGED)
         return -1;
-    snprintf(changed[changed_count].name, NAME, "%s", name);
-    snprintf(changed[changed_count].value, NAME, "%s", value);
+    snprintf(changed[changed_count].name, NAME_BYTES, "%s", name);
+    snprintf(changed[changed_count].value, NAME_BYTES, "%s", value);
     changed_count++;
     return 0;
 }
 
 int offbeat_variable_set(const char *name, const char *value, const char **why) {
     static variable v;
-    char before[NAME], after[NAME];
+    char before[NAME_BYTES], after[NAME_BYTES];
     int index;
-    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS || describe(index, &v) != MPI_SUCCESS)
+    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS || get_info(index, &v) != MPI_SUCCESS)
         return *why = "the library has no such variable", -1;
     if (read_value(&v, before, sizeof before) != 0)
-        return *why = "the library does not let the variable be read", -1;
+        return *why = "the library does not allow reading the variable", -1;
     if (strlen(before) + 1 == sizeof before)
-        return *why = "the variable's value is too long to come back to", -1;
-    if (remember(name, before) != 0)
-        return *why = "too many variables are set at once", -1;
+        return *why = "the variable's value is too long to be restored", -1;
+    if (save_initial_value(name, before) != 0)
+        return *why = "too many variables are set", -1;
     if (write_value(&v, value) != 0)
         return *why = "the library refused the value", -1;
     if (read_value(&v, after, sizeof after) != 0 || strcmp(after, value) != 0)
-        return *why = "the library accepted the value but kept another", -1;
+        return *why = "the library accepted the value but did not apply it", -1;
     return 0;
 }
 
@@ -196,7 +196,7 @@ int offbeat_variables_reset(void) {
     int result = 0, index;
     for (int i = 0; i < changed_count; i++) {
         if (MPI_T_cvar_get_index(changed[i].name, &index) != MPI_SUCCESS ||
-            describe(index, &v) != MPI_SUCCESS || write_value(&v, changed[i].value) != 0)
+            get_info(index, &v) != MPI_SUCCESS || write_value(&v, changed[i].value) != 0)
             result = -1;
     }
     return result;

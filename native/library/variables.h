@@ -8,30 +8,28 @@
 
 #include <stdio.h>
 
-/** Starts the interface. Before MPI_Init. @return MPI_SUCCESS or an error code */
+/** Initialises the interface. Call it before MPI_Init. @return MPI_SUCCESS or an error code */
 int offbeat_variables_open(void);
 
-/** Ends the interface. Before MPI_Finalize: Open MPI 4.1.4 crashes the other way round. */
+/** Finalises the interface. Call it before MPI_Finalize: Open MPI 4.1.4 crashes in the other order. */
 void offbeat_variables_close(void);
 
 /**
  * Writes a JSON array of the variables whose names match an extended regular expression: name, type, scope,
- * value, items (of an enumeration: [[value, name], ...]) and description. Local. @return number written, -1
- * for a bad regex
+ * value, items (of an enumeration: [[value, name], ...]) and description. Local. @return the number of
+ * variables, or -1 for an invalid expression
  */
 int offbeat_variables_list(const char *regex, FILE *out);
 
 /**
- * Sets a variable and reads it back. Its first value is kept for offbeat_variables_reset. Local.
+ * Sets a variable and verifies its new value. Saves its initial value for offbeat_variables_reset. Local.
  * @param value  a number for integer variables, text for text variables
- * @param[out] why  a sentence when the result is not 0 (static storage)
- * @return 0, or -1: unknown variable, refused, or read back differently (Open MPI keeps the old value
- * silently)
+ * @param[out] why  an error message if the result is not 0 (static storage)
+ * @return 0, or -1: unknown variable, value refused, or value ignored (Open MPI silently keeps the old one)
  */
 int offbeat_variable_set(const char *name, const char *value, const char **why);
 
-/** Gives every variable that was set its first value again. Local. @return 0, or -1 if one would not take it
- */
+/** Restores the initial value of every variable that was set. Local. @return 0, or -1 if one was refused */
 int offbeat_variables_reset(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <map>
 
-// SimGrid's library exports what switches between its algorithms, but no header declares it.
+// SimGrid's library exports the functions that select its algorithms, but no header declares them.
 namespace simgrid::smpi::colls {
 void set_allgather(const std::string &name);
 void set_allreduce(const std::string &name);
@@ -25,16 +25,16 @@ namespace offbeat::smpi {
 
 namespace {
 
-/** A collective whose algorithm SMPI lets one choose. */
-struct Choice {
+/** A collective whose algorithm can be selected in SMPI. */
+struct Selector {
     void (*set)(const std::string &name);
-    const char *parameters; /**< of each algorithm's function, as the compiler writes them into its symbol */
+    const char *parameters; /**< of each algorithm's function, mangled as in its symbol */
     std::vector<const char *> names;
 };
 
-const std::map<std::string, Choice> &choices() {
+const std::map<std::string, Selector> &selectors() {
     namespace colls = simgrid::smpi::colls;
-    static const std::map<std::string, Choice> all = {
+    static const std::map<std::string, Selector> all = {
         {"allgather",
          {colls::set_allgather,
           "PKviPNS0_8DatatypeEPviS4_PNS0_4CommE",
@@ -88,7 +88,7 @@ const std::map<std::string, Choice> &choices() {
     return all;
 }
 
-/** Whether this SimGrid has the function: asking it for an algorithm that it lacks would end the process. */
+/** Whether this SimGrid has the algorithm's function; selecting a missing algorithm would end the process. */
 bool exists(const std::string &collective, const std::string &algorithm, const char *parameters) {
     const std::string function = collective + "__" + algorithm;
     const std::string symbol =
@@ -99,51 +99,53 @@ bool exists(const std::string &collective, const std::string &algorithm, const c
 struct ElementType {
     MPI_Datatype datatype;
     int64_t bytes;
-    bool fractions = false; /**< has no operations on bits */
+    bool is_floating_point = false; /**< has no bitwise operations */
 };
 
-ElementType element_of(const std::string &name) {
+ElementType parse_datatype(const std::string &name) {
     const std::map<std::string, ElementType> elements = {
         {"byte", {MPI_BYTE, 1}},         {"char", {MPI_CHAR, 1}},           {"int8", {MPI_INT8_T, 1}},
         {"short", {MPI_SHORT, 2}},       {"int16", {MPI_INT16_T, 2}},       {"int", {MPI_INT, 4}},
         {"int32", {MPI_INT32_T, 4}},     {"int64", {MPI_INT64_T, 8}},       {"long", {MPI_LONG, 8}},
         {"float", {MPI_FLOAT, 4, true}}, {"double", {MPI_DOUBLE, 8, true}},
     };
-    const auto found = elements.find(name);
-    if (found == elements.end()) {
-        throw Fault("there is no datatype '" + name +
-                    "' here; there are byte, char, int8, int16, int32,"
-                    " int64, short, int, long, float and double");
+    const auto entry = elements.find(name);
+    if (entry == elements.end()) {
+        throw CommandError("unknown datatype '" + name +
+                           "'; known are byte, char, int8, int16, int32,"
+                           " int64, short, int, long, float and double");
     }
-    return found->second;
+    return entry->second;
 }
 
-MPI_Op operation_of(const std::string &name) {
+MPI_Op parse_operation(const std::string &name) {
     const std::map<std::string, MPI_Op> operations = {
         {"sum", MPI_SUM},   {"prod", MPI_PROD}, {"max", MPI_MAX},   {"min", MPI_MIN},
         {"band", MPI_BAND}, {"bor", MPI_BOR},   {"bxor", MPI_BXOR},
     };
-    const auto found = operations.find(name);
-    if (found == operations.end()) {
-        throw Fault("there is no operation '" + name +
-                    "' here; there are sum, prod, max, min, band, bor, bxor");
+    const auto entry = operations.find(name);
+    if (entry == operations.end()) {
+        throw CommandError("unknown operation '" + name +
+                           "'; known are sum, prod, max, min, band, bor, bxor");
     }
-    return found->second;
+    return entry->second;
 }
 
-/** SMPI counts elements in int, over all blocks of a buffer, and goes on with whatever that overflows to. */
+/** SMPI computes the number of elements of all blocks of a buffer in int, and does not check for overflow. */
 void check_count(const std::string &collective, const std::string &algorithm, int64_t count, int64_t p) {
     int64_t blocks = p;
     const auto ranks = static_cast<double>(p);
-    if (collective == "alltoall" && algorithm == "rdb") { // lays out the blocks of all pairs of processes
+    if (collective == "alltoall" &&
+        algorithm == "rdb") { // its buffer has the blocks of all pairs of processes
         blocks = p * p;
-    } else if (collective == "alltoall" && algorithm == "2dmesh") { // those that pass a row of its mesh
+    } else if (collective == "alltoall" &&
+               algorithm == "2dmesh") { // the blocks that pass through a row of its mesh
         blocks = p * static_cast<int64_t>(std::sqrt(ranks));
-    } else if (collective == "alltoall" && algorithm == "3dmesh") { // a plane of it
+    } else if (collective == "alltoall" && algorithm == "3dmesh") { // through a plane of its mesh
         blocks = p * static_cast<int64_t>(std::cbrt(ranks * ranks));
     }
     if (count > INT_MAX / blocks) {
-        throw Fault("SMPI cannot count so many elements: take a datatype with larger ones, or fewer bytes");
+        throw CommandError("SMPI cannot count so many elements: choose a larger datatype, or fewer bytes");
     }
 }
 
@@ -153,27 +155,27 @@ bool one_of(const std::string &name, std::initializer_list<const char *> names) 
 
 } // namespace
 
-Call call_of(const Command &command, int p) {
+Call parse_call(const Command &command, int p) {
     Call call;
     call.collective = command.text("collective");
-    if (choices().count(call.collective) == 0 &&
+    if (selectors().count(call.collective) == 0 &&
         !one_of(call.collective, {"scan", "exscan", "reduce_scatter_block"})) {
-        throw Fault("SMPI has no collective '" + call.collective + "'");
+        throw CommandError("SMPI has no collective '" + call.collective + "'");
     }
-    const ElementType element = element_of(command.text("datatype", "byte"));
+    const ElementType element = parse_datatype(command.text("datatype", "byte"));
     call.datatype = element.datatype;
-    call.op = operation_of(command.text("op", element.fractions ? "sum" : "bor"));
+    call.op = parse_operation(command.text("op", element.is_floating_point ? "sum" : "bor"));
     const int64_t bytes = command.number("bytes", 0);
     if (bytes % element.bytes != 0) {
-        throw Fault("bytes=" + std::to_string(bytes) + " is no whole number of elements of " +
-                    std::to_string(element.bytes) + " bytes");
+        throw CommandError("bytes=" + std::to_string(bytes) + " is not a whole number of elements of " +
+                           std::to_string(element.bytes) + " bytes");
     }
     check_count(call.collective, command.text("algorithm"), bytes / element.bytes, p);
     call.count = static_cast<int>(bytes / element.bytes);
     const int64_t root = command.number("root", 0);
     if (root >= p) {
-        throw Fault("root=" + std::to_string(root) + " is not one of the " + std::to_string(p) +
-                    " processes");
+        throw CommandError("root=" + std::to_string(root) + " is not one of the " + std::to_string(p) +
+                           " processes");
     }
     call.root = static_cast<int>(root);
     call.counts.assign(call.collective == "reduce_scatter" ? static_cast<size_t>(p) : 0, call.count);
@@ -189,7 +191,7 @@ size_t buffer_bytes(const Call &call, int p) {
            (blocks ? static_cast<size_t>(p) : 1);
 }
 
-int make(const Call &call, void *input, void *output) {
+int run_call(const Call &call, void *input, void *output) {
     const MPI_Datatype type = call.datatype;
     const int n = call.count;
     const MPI_Comm comm = MPI_COMM_WORLD;
@@ -231,10 +233,10 @@ int make(const Call &call, void *input, void *output) {
 
 std::vector<std::string> algorithms(const std::string &collective) {
     std::vector<std::string> names;
-    const auto found = choices().find(collective);
-    if (found != choices().end()) {
-        for (const char *name : found->second.names) {
-            if (exists(collective, name, found->second.parameters)) {
+    const auto entry = selectors().find(collective);
+    if (entry != selectors().end()) {
+        for (const char *name : entry->second.names) {
+            if (exists(collective, name, entry->second.parameters)) {
                 names.emplace_back(name);
             }
         }
@@ -242,17 +244,17 @@ std::vector<std::string> algorithms(const std::string &collective) {
     return names;
 }
 
-void choose(const std::string &collective, const std::string &algorithm) {
-    const auto found = choices().find(collective);
-    if (found == choices().end() && algorithm != "default") {
-        throw Fault("SMPI has a single algorithm for " + collective + ", default, and no '" + algorithm +
-                    "'");
+void select_algorithm(const std::string &collective, const std::string &algorithm) {
+    const auto entry = selectors().find(collective);
+    if (entry == selectors().end() && algorithm != "default") {
+        throw CommandError("SMPI has a single algorithm for " + collective + ", default, and no '" +
+                           algorithm + "'");
     }
-    if (found != choices().end() && !exists(collective, algorithm, found->second.parameters)) {
-        throw Fault("this SimGrid has no algorithm '" + algorithm + "' for " + collective);
+    if (entry != selectors().end() && !exists(collective, algorithm, entry->second.parameters)) {
+        throw CommandError("this SimGrid has no algorithm '" + algorithm + "' for " + collective);
     }
-    for (const auto &[name, choice] : choices()) { // algorithms call other collectives as they are set
-        choice.set(name == collective ? algorithm : "default");
+    for (const auto &[name, selector] : selectors()) { // algorithms may call other collectives
+        selector.set(name == collective ? algorithm : "default");
     }
 }
 

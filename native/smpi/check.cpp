@@ -7,20 +7,20 @@ namespace offbeat::smpi {
 
 namespace {
 
-constexpr uint32_t untouched = 0xC0FFEE;
+constexpr uint32_t unwritten = 0xC0FFEE;
 
 } // namespace
 
 Check::Check(const Call &call, int p)
     : call_(call), p_(p), length_(buffer_bytes(call, p) / sizeof(uint32_t)),
-      inputs_(length_ * static_cast<size_t>(p)), outputs_(length_ * static_cast<size_t>(p), untouched) {
+      inputs_(length_ * static_cast<size_t>(p)), outputs_(length_ * static_cast<size_t>(p), unwritten) {
     for (int rank = 0; rank < p; rank++) {
-        auto *mine = static_cast<uint32_t *>(input(rank));
-        for (size_t place = 0; place < length_; place++) {
-            mine[place] = value(rank, place);
+        auto *elements = static_cast<uint32_t *>(input(rank));
+        for (size_t index = 0; index < length_; index++) {
+            elements[index] = value(rank, index);
         }
     }
-    if (call.collective == "bcast") { // in place: the root's output holds the data
+    if (call.collective == "bcast") { // in index: the root's output holds the data
         std::copy_n(static_cast<uint32_t *>(input(call.root)), length_,
                     static_cast<uint32_t *>(output(call.root)));
     }
@@ -34,26 +34,26 @@ void *Check::output(int rank) {
     return outputs_.data() + static_cast<size_t>(rank) * length_;
 }
 
-int64_t Check::wrong() const {
-    int64_t found = 0;
+int64_t Check::count_wrong() const {
+    int64_t wrong = 0;
     for (int rank = 0; rank < p_; rank++) {
-        const uint32_t *mine = outputs_.data() + static_cast<size_t>(rank) * length_;
-        for (size_t place = 0; place < result_length(rank); place++) {
-            found += mine[place] != expected(rank, place);
+        const uint32_t *elements = outputs_.data() + static_cast<size_t>(rank) * length_;
+        for (size_t index = 0; index < result_length(rank); index++) {
+            wrong += elements[index] != expected(rank, index);
         }
     }
-    return found;
+    return wrong;
 }
 
-uint32_t Check::value(int rank, size_t place) {
+uint32_t Check::value(int rank, size_t index) {
     const auto r = static_cast<uint32_t>(rank);
-    return 1 + r * r + 5 * static_cast<uint32_t>(place);
+    return 1 + r * r + 5 * static_cast<uint32_t>(index);
 }
 
-uint32_t Check::sum(int ranks, size_t place) {
+uint32_t Check::sum(int ranks, size_t index) {
     uint32_t total = 0;
     for (int rank = 0; rank < ranks; rank++) {
-        total += value(rank, place);
+        total += value(rank, index);
     }
     return total;
 }
@@ -68,30 +68,31 @@ size_t Check::result_length(int rank) const {
     return static_cast<size_t>(call_.count) * (all_blocks ? static_cast<size_t>(p_) : 1);
 }
 
-uint32_t Check::expected(int rank, size_t place) const {
+uint32_t Check::expected(int rank, size_t index) const {
     const std::string &name = call_.collective;
     const auto n = static_cast<size_t>(call_.count);
-    const size_t here = static_cast<size_t>(rank) * n + place; // in a buffer with a block for each rank
+    const size_t block_index =
+        static_cast<size_t>(rank) * n + index; // in a buffer with a block for each rank
     if (name == "bcast") {
-        return value(call_.root, place);
+        return value(call_.root, index);
     }
     if (name == "scatter") {
-        return value(call_.root, here);
+        return value(call_.root, block_index);
     }
     if (name == "allgather" || name == "gather") {
-        return value(static_cast<int>(place / n), place % n);
+        return value(static_cast<int>(index / n), index % n);
     }
     if (name == "alltoall") {
-        return value(static_cast<int>(place / n), static_cast<size_t>(rank) * n + place % n);
+        return value(static_cast<int>(index / n), static_cast<size_t>(rank) * n + index % n);
     }
     if (name == "scan") {
-        return sum(rank + 1, place);
+        return sum(rank + 1, index);
     }
     if (name == "exscan") {
-        return sum(rank, place);
+        return sum(rank, index);
     }
     const bool scattered = name == "reduce_scatter" || name == "reduce_scatter_block";
-    return sum(p_, scattered ? here : place);
+    return sum(p_, scattered ? block_index : index);
 }
 
 } // namespace offbeat::smpi

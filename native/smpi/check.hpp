@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
- * Whether a collective computes what it should: numbers in, numbers out, compared with arithmetic.
+ * Checks the result of a collective on known numbers.
  */
 #pragma once
 
@@ -19,17 +19,17 @@ class Check {
 
     [[nodiscard]] void *input(int rank);
     [[nodiscard]] void *output(int rank);
-    /** After the call: how many elements of all outputs are wrong. */
-    [[nodiscard]] int64_t wrong() const;
+    /** After the call: the number of wrong elements in all outputs. */
+    [[nodiscard]] int64_t count_wrong() const;
 
   private:
-    /** What rank contributes at a place of its input. */
-    [[nodiscard]] static uint32_t value(int rank, size_t place);
-    /** The sum of what the first `ranks` contribute at a place. */
-    [[nodiscard]] static uint32_t sum(int ranks, size_t place);
-    /** Elements of a rank's result; 0 where it gets none. */
+    /** The element of a rank's input at an index. */
+    [[nodiscard]] static uint32_t value(int rank, size_t index);
+    /** The sum of the elements of the first `ranks` ranks at an index. */
+    [[nodiscard]] static uint32_t sum(int ranks, size_t index);
+    /** Number of elements of a rank's result. */
     [[nodiscard]] size_t result_length(int rank) const;
-    [[nodiscard]] uint32_t expected(int rank, size_t place) const;
+    [[nodiscard]] uint32_t expected(int rank, size_t index) const;
 
     Call call_;
     int p_;

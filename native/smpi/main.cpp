@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
- * offbeat-smpi: what SimGrid's SMPI says about collective calls, many within one process.
+ * offbeat-smpi: simulates collective calls with SimGrid's SMPI, many of them in one process.
  *
  *     offbeat-smpi PLATFORM.xml HOSTS [--cfg=OPTION:VALUE ...]
  *
- * HOSTS is a file with the host of each rank, one a line. The worklist comes on standard input: see
+ * HOSTS is a file with the host of each rank, one per line. The worklist is read from standard input: see
  * worklist.hpp. SimGrid's own messages go to standard error.
  */
 #include "rank.hpp"
@@ -24,10 +24,10 @@ namespace {
 constexpr const char *instance = "offbeat";
 const std::string setting_option = "--cfg=";
 
-/** Settings under which SMPI's times depend on the call alone; those of the command line come after them. */
-const std::vector<std::string> exact = {
+/** Settings with which SMPI's times depend on the call alone; those of the command line follow them. */
+const std::vector<std::string> default_settings = {
     "network/model:SMPI",
-    "network/optim:Full", // the default, Lazy, gives times that depend on what went before
+    "network/optim:Full", // with the default, Lazy, times depend on previous calls
 #if SIMGRID_VERSION >= 33300
     "precision/timing:1e-9",
 #else
@@ -42,7 +42,7 @@ std::vector<simgrid::s4u::Host *> hosts_of_ranks(const simgrid::s4u::Engine &eng
     for (std::string name; file >> name;) {
         simgrid::s4u::Host *host = engine.host_by_name_or_null(name);
         if (host == nullptr) {
-            std::fprintf(stderr, "offbeat-smpi: %s names the host '%s', which the platform lacks\n", path,
+            std::fprintf(stderr, "offbeat-smpi: %s names the host '%s', which is not in the platform\n", path,
                          name.c_str());
             return {};
         }
@@ -57,22 +57,23 @@ std::vector<simgrid::s4u::Host *> hosts_of_ranks(const simgrid::s4u::Engine &eng
 } // namespace
 
 int main(int argc, char **argv) {
-    // SimGrid takes --log out of these words; its settings are set below, as SMPI adds some of its own first.
-    std::string quiet = "--log=root.thresh:warning";
-    std::string aside = "--log=root.app:stderr";
-    std::vector<char *> words = {argv[0], quiet.data(), aside.data()};
-    std::vector<std::string> settings = exact;
+    // SimGrid removes --log from these arguments. Settings are applied after SMPI_init, which sets some
+    // itself.
+    std::string log_threshold = "--log=root.thresh:warning";
+    std::string log_output = "--log=root.app:stderr";
+    std::vector<char *> arguments = {argv[0], log_threshold.data(), log_output.data()};
+    std::vector<std::string> settings = default_settings;
     for (int i = 1; i < argc; i++) {
-        const std::string word = argv[i];
-        if (word.rfind(setting_option, 0) == 0) {
-            settings.push_back(word.substr(setting_option.size()));
+        const std::string argument = argv[i];
+        if (argument.rfind(setting_option, 0) == 0) {
+            settings.push_back(argument.substr(setting_option.size()));
         } else {
-            words.push_back(argv[i]);
+            arguments.push_back(argv[i]);
         }
     }
-    words.push_back(nullptr);
-    int count = static_cast<int>(words.size()) - 1;
-    simgrid::s4u::Engine engine(&count, words.data());
+    arguments.push_back(nullptr);
+    int count = static_cast<int>(arguments.size()) - 1;
+    simgrid::s4u::Engine engine(&count, arguments.data());
     if (count != 3) {
         std::fprintf(stderr, "usage: offbeat-smpi PLATFORM.xml HOSTS [--cfg=OPTION:VALUE ...]\n");
         return 2;
@@ -81,8 +82,8 @@ int main(int argc, char **argv) {
     for (const std::string &setting : settings) {
         simgrid::s4u::Engine::set_config(setting);
     }
-    engine.load_platform(words[1]);
-    const std::vector<simgrid::s4u::Host *> hosts = hosts_of_ranks(engine, words[2]);
+    engine.load_platform(arguments[1]);
+    const std::vector<simgrid::s4u::Host *> hosts = hosts_of_ranks(engine, arguments[2]);
     if (hosts.empty()) {
         return 2;
     }

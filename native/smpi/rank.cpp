@@ -12,7 +12,7 @@
 #include <new>
 #include <optional>
 
-// Of SimGrid's library, but of no header: what SMPI keeps for each process.
+// SMPI's state of a process; exported by SimGrid's library, but declared in no header.
 namespace simgrid::smpi {
 class XBT_PUBLIC ActorExt {
   public:
@@ -25,17 +25,18 @@ namespace offbeat::smpi {
 
 namespace {
 
-/** Whether messages of the calling process carry data. As in SMPI's replay of traces, times are the same
- * without. */
-void carry_data(bool carries) {
-    simgrid::s4u::Actor::self()->extension<simgrid::smpi::ActorExt>()->set_replaying(!carries);
+/** Sets whether messages of the calling process carry data. Without data simulated times are the same, as in
+ * SMPI's replay of traces. */
+void set_copies_data(bool copies) {
+    simgrid::s4u::Actor::self()->extension<simgrid::smpi::ActorExt>()->set_replaying(!copies);
 }
 
-/** Between the moment at which all are told of a call and its start. */
+/** Simulated time between the announcement of a call and its start. */
 constexpr double lead_s = 1e-3;
 
-/** A call that takes longer is one with messages of negative size, which are taken for very long ones. */
-constexpr double unbelievable_s = 1e7;
+/** Longer calls are due to negative message sizes after an overflow, which SimGrid takes for very large ones.
+ */
+constexpr double max_credible_s = 1e7;
 
 double clock_s() {
     return simgrid::s4u::Engine::get_clock();
@@ -47,64 +48,65 @@ double cpu_s() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/** One call by one rank, from the common start on. */
-void take_part(Session &session, int rank) {
-    const size_t me = static_cast<size_t>(rank);
-    const double delay_s = session.delays_s[me];
+/** Runs the call on one rank. */
+void run_on_rank(Session &session, int rank) {
+    const size_t index = static_cast<size_t>(rank);
+    const double delay_s = session.delays_s[index];
     void *input = session.check ? session.check->input(rank) : session.input.data();
     void *output = session.check ? session.check->output(rank) : session.output.data();
     simgrid::s4u::this_actor::sleep_until(session.start_s + delay_s);
-    session.arrivals_s[me] = clock_s() - session.start_s;
-    carry_data(session.with_data);
-    const int error = make(session.call, input, output);
-    session.exits_s[me] = clock_s() - session.start_s;
-    carry_data(true); // making communicators needs data, and so does ending
+    session.arrivals_s[index] = clock_s() - session.start_s;
+    set_copies_data(session.copies_data);
+    const int error = run_call(session.call, input, output);
+    session.exits_s[index] = clock_s() - session.start_s;
+    set_copies_data(true); // creating communicators and MPI_Finalize need data
     if (error != MPI_SUCCESS) {
         session.error = error;
     }
 }
 
-/** Rank 0 takes part in a call that all others wait for, and comes back when all have left it. */
-void conduct(Session &session, bool with_data) {
-    session.with_data = with_data;
+/** On rank 0: runs the call on all ranks, which wait for it, until all have left it. */
+void run_on_all_ranks(Session &session, bool copies_data) {
+    session.copies_data = copies_data;
     session.error = MPI_SUCCESS;
     session.start_s = clock_s() + lead_s;
     session.barrier->wait();
-    take_part(session, 0);
+    run_on_rank(session, 0);
     session.barrier->wait();
     if (session.error != MPI_SUCCESS) {
         char text[MPI_MAX_ERROR_STRING] = "";
         int length = 0;
         MPI_Error_string(session.error, text, &length);
-        throw Fault("SMPI refused the call: " + std::string(text));
+        throw CommandError("SMPI refused the call: " + std::string(text));
     }
 }
 
-/** Room for a call with one buffer for all ranks. */
+/** Ensures that the shared buffers are large enough for the call. */
 void grow_buffers(Session &session) {
     const size_t bytes = buffer_bytes(session.call, session.p) + 1;
     session.input.grow(bytes);
     session.output.grow(bytes);
 }
 
-/** Some algorithms make communicators at their first call, in simulated time; which must not count. */
+/** Runs the algorithm once before it is measured: some algorithms create communicators in their first call,
+ * which takes simulated time. */
 void warm_up(Session &session, const std::string &algorithm) {
-    if (session.warmed.insert(session.call.collective + " " + algorithm).second) {
+    if (session.warmed_up.insert(session.call.collective + " " + algorithm).second) {
         const Call call = session.call;
         session.call.count = 1;
         std::fill(session.call.counts.begin(), session.call.counts.end(), 1);
         grow_buffers(session);
-        conduct(session, true);
+        run_on_all_ranks(session, true);
         session.call = call;
     }
 }
 
-/** The call and the algorithm of a command, which is ready to be conducted afterwards. */
+/** Selects the algorithm of a command and prepares its call. */
 void prepare(Session &session, const Command &command) {
-    session.call = call_of(command, session.p);
+    session.call = parse_call(command, session.p);
     session.delays_s.assign(static_cast<size_t>(session.p), 0.0);
     const std::string algorithm = command.text("algorithm", "default");
-    choose(session.call.collective, algorithm);
+    select_algorithm(session.call.collective, algorithm);
     warm_up(session, algorithm);
 }
 
@@ -114,9 +116,9 @@ void run(Session &session, const Command &command) {
     session.delays_s = delays_s;
     grow_buffers(session);
     const double before_s = cpu_s();
-    conduct(session, command.number("copies", 0) != 0);
+    run_on_all_ranks(session, command.number("copies", 0) != 0);
     const double longest_s = *std::max_element(session.exits_s.begin(), session.exits_s.end());
-    if (longest_s > unbelievable_s) { // the clock has lost its digits, so nothing can go on from here
+    if (longest_s > max_credible_s) { // the clock has lost its precision: further times would be wrong
         std::fprintf(stderr, "error: SMPI's counts overflowed: the call would have taken %g s\n", longest_s);
         std::_Exit(1);
     }
@@ -125,23 +127,23 @@ void run(Session &session, const Command &command) {
 
 void check(Session &session, const Command &command) {
     Command numbers = command;
-    numbers.words["datatype"] = "int";
-    numbers.words["op"] = "sum";
+    numbers.arguments["datatype"] = "int";
+    numbers.arguments["op"] = "sum";
     prepare(session, numbers);
-    Check all(session.call, session.p);
-    session.check = &all;
+    Check result(session.call, session.p);
+    session.check = &result;
     try {
-        conduct(session, true);
-    } catch (const Fault &) {
+        run_on_all_ranks(session, true);
+    } catch (const CommandError &) {
         session.check = nullptr;
         throw;
     }
     session.check = nullptr;
-    answer_wrong(all.wrong());
+    answer_wrong(result.count_wrong());
 }
 
-/** Carries out one command; false for the last one. */
-bool obey(Session &session, const std::string &line) {
+/** Executes one command; returns false for quit. */
+bool dispatch(Session &session, const std::string &line) {
     try {
         const Command command = parse(line);
         if (command.verb == "run") {
@@ -157,15 +159,15 @@ bool obey(Session &session, const std::string &line) {
             sg_version_get(&major, &minor, &patch);
             answer_hello(std::to_string(major) + "." + std::to_string(minor), session.p);
         } else if (command.verb != "quit") {
-            throw Fault("there is no command '" + command.verb +
-                        "'; there are run, check, algorithms, hello and quit");
+            throw CommandError("unknown command '" + command.verb +
+                               "'; known are run, check, algorithms, hello and quit");
         }
         return command.verb != "quit";
-    } catch (const Fault &fault) {
-        answer_fault(fault.what());
+    } catch (const CommandError &error) {
+        answer_error(error.what());
         return true;
     } catch (const std::bad_alloc &) {
-        answer_fault("there is not enough memory for this call");
+        answer_error("there is not enough memory for this call");
         return true;
     }
 }
@@ -174,8 +176,7 @@ bool obey(Session &session, const std::string &line) {
 
 void Buffer::grow(size_t bytes) {
     if (bytes > bytes_) {
-        data_.reset(
-            std::calloc(bytes, 1)); // not malloc: pages of zeros need no memory until they are written
+        data_.reset(std::calloc(bytes, 1)); // calloc: pages of zeros need no memory until they are written
         if (!data_) {
             throw std::bad_alloc();
         }
@@ -194,16 +195,16 @@ void run_rank(Session &session, int rank) {
         std::optional<std::string> line;
         do {
             line = next_line();
-        } while (line && obey(session, *line));
-        session.over = true;
+        } while (line && dispatch(session, *line));
+        session.is_finished = true;
         session.barrier->wait();
     } else {
         while (true) {
             session.barrier->wait();
-            if (session.over) {
+            if (session.is_finished) {
                 break;
             }
-            take_part(session, rank);
+            run_on_rank(session, rank);
             session.barrier->wait();
         }
     }

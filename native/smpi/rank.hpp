@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
- * What every simulated process does: takes part in the calls that rank 0 reads from the worklist.
+ * The program of the simulated processes: rank 0 reads the worklist, and all ranks run its calls.
  */
 #pragma once
 
@@ -17,10 +17,10 @@
 
 namespace offbeat::smpi {
 
-/** Memory that only counts when it is touched: without copies nobody does. */
+/** Zero-initialised memory, which occupies no physical memory until it is written. */
 class Buffer {
   public:
-    /** Makes it at least this large; std::bad_alloc. */
+    /** Ensures a minimum size; throws std::bad_alloc. */
     void grow(size_t bytes);
     [[nodiscard]] void *data() {
         return data_.get();
@@ -36,23 +36,23 @@ class Buffer {
     size_t bytes_ = 0;
 };
 
-/** What the simulated processes share; SimGrid runs one of them at a time, so that nothing need be locked. */
+/** The state that the simulated processes share; needs no locks, as SimGrid runs one process at a time. */
 struct Session {
     explicit Session(int processes);
 
     int p;
-    simgrid::s4u::BarrierPtr barrier; /**< simulation-side: costs no simulated time */
+    simgrid::s4u::BarrierPtr barrier; /**< of SimGrid: takes no simulated time */
     Call call;
-    Check *check = nullptr; /**< a call whose result is looked at; else all ranks share one buffer */
-    bool with_data = true;  /**< whether data moves, which takes real time and no simulated one */
-    bool over = false;      /**< nothing left to do */
+    Check *check = nullptr;  /**< checks the result of the call; without it all ranks share one buffer */
+    bool copies_data = true; /**< messages carry data, which takes real but no simulated time */
+    bool is_finished = false;
     double start_s = 0;
     std::vector<double> delays_s;
-    std::vector<double> arrivals_s; /**< since the start, as are exits */
+    std::vector<double> arrivals_s; /**< since the start, as exits_s */
     std::vector<double> exits_s;
-    int error = 0; /**< of any rank, MPI's code */
-    std::set<std::string> warmed;
-    Buffer input; /**< one for all ranks, as is the output: nobody looks at the data */
+    int error = 0;                   /**< the MPI error code of any rank */
+    std::set<std::string> warmed_up; /**< collectives and algorithms that have been called once */
+    Buffer input;                    /**< of all ranks, as is the output: the data are not checked */
     Buffer output;
 };
 

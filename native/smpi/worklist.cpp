@@ -10,7 +10,7 @@ namespace offbeat::smpi {
 
 namespace {
 
-/** Reads a whole text as a number; false if anything is left over. */
+/** Parses a number; false if the text has any other characters. */
 template <typename Number> bool read_number(const std::string &text, Number &value) {
     const char *end = text.data() + text.size();
     const auto [stopped, error] = std::from_chars(text.data(), end, value);
@@ -53,48 +53,48 @@ void write(const std::string &answer) {
 
 } // namespace
 
-std::string Command::text(const std::string &key, const std::string &otherwise) const {
-    const auto found = words.find(key);
-    return found == words.end() ? otherwise : found->second;
+std::string Command::text(const std::string &key, const std::string &default_value) const {
+    const auto argument = arguments.find(key);
+    return argument == arguments.end() ? default_value : argument->second;
 }
 
-int64_t Command::number(const std::string &key, int64_t otherwise) const {
-    const auto found = words.find(key);
-    int64_t value = otherwise;
-    if (found != words.end() && (!read_number(found->second, value) || value < 0)) {
-        throw Fault(key + " must be a whole number, 0 or more, not '" + found->second + "'");
+int64_t Command::number(const std::string &key, int64_t default_value) const {
+    const auto argument = arguments.find(key);
+    int64_t value = default_value;
+    if (argument != arguments.end() && (!read_number(argument->second, value) || value < 0)) {
+        throw CommandError(key + " must be a whole number, 0 or more, not '" + argument->second + "'");
     }
     return value;
 }
 
-std::vector<double> Command::seconds(const std::string &key, size_t most) const {
+std::vector<double> Command::seconds(const std::string &key, size_t count) const {
     std::vector<double> values;
     std::istringstream list(text(key));
     for (std::string item; std::getline(list, item, ',');) {
         double value = 0;
         if (!read_number(item, value) || !(value >= 0 && value < 1e6)) {
-            throw Fault(key + " must be seconds, 0 or more, separated by commas, not '" + item + "'");
+            throw CommandError(key + " must be seconds, 0 or more, separated by commas, not '" + item + "'");
         }
         values.push_back(value);
     }
-    if (values.size() > most) {
-        throw Fault(key + " has " + std::to_string(values.size()) + " entries for " + std::to_string(most) +
-                    " processes");
+    if (values.size() > count) {
+        throw CommandError(key + " has " + std::to_string(values.size()) + " entries for " +
+                           std::to_string(count) + " processes");
     }
-    values.resize(most);
+    values.resize(count);
     return values;
 }
 
 Command parse(const std::string &line) {
     Command command;
-    std::istringstream words(line);
-    words >> command.verb;
-    for (std::string word; words >> word;) {
-        const size_t equals = word.find('=');
+    std::istringstream stream(line);
+    stream >> command.verb;
+    for (std::string argument; stream >> argument;) {
+        const size_t equals = argument.find('=');
         if (equals == std::string::npos || equals == 0) {
-            throw Fault("a word of a command has the form key=value, not '" + word + "'");
+            throw CommandError("an argument has the form key=value, not '" + argument + "'");
         }
-        command.words[word.substr(0, equals)] = word.substr(equals + 1);
+        command.arguments[argument.substr(0, equals)] = argument.substr(equals + 1);
     }
     return command;
 }
@@ -133,7 +133,7 @@ void answer_hello(const std::string &version, int p) {
     write("@offbeat {\"ok\":true,\"simgrid\":" + quoted(version) + ",\"p\":" + std::to_string(p) + '}');
 }
 
-void answer_fault(const std::string &why) {
+void answer_error(const std::string &why) {
     write("@offbeat {\"ok\":false,\"why\":" + quoted(why) + '}');
 }
 

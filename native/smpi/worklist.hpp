@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
- * The worklist on standard input, one command a line, and the answers to it.
+ * The worklist on standard input, one command per line, and its answers.
  *
  *     run collective=reduce algorithm=binomial bytes=1024 datatype=short root=0 delays=0,1e-6,2.5e-6
  *     run collective=alltoall algorithm=bruck bytes=64 copies=1
@@ -8,8 +8,8 @@
  *     algorithms collective=reduce
  *     quit
  *
- * An answer is one line: "@offbeat " and a JSON object with the key "ok"; where that is false, "why" says
- * why.
+ * An answer is one line: "@offbeat " and a JSON object with the key "ok"; if it is false, "why" has the error
+ * message.
  */
 #pragma once
 
@@ -22,37 +22,38 @@
 
 namespace offbeat::smpi {
 
-/** What is wrong with a command, as a sentence for its answer. */
-class Fault : public std::runtime_error {
+/** An invalid command, or a call that failed; the message is the answer. */
+class CommandError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/** A verb and its words of the form key=value. */
+/** A verb and its arguments of the form key=value. */
 struct Command {
     std::string verb;
-    std::map<std::string, std::string> words;
+    std::map<std::string, std::string> arguments;
 
-    [[nodiscard]] std::string text(const std::string &key, const std::string &otherwise = "") const;
-    /** A whole number, 0 or more; Fault if it is none. */
-    [[nodiscard]] int64_t number(const std::string &key, int64_t otherwise) const;
-    /** Seconds separated by commas, none negative, at most `most` of them; a missing one is 0. */
-    [[nodiscard]] std::vector<double> seconds(const std::string &key, size_t most) const;
+    [[nodiscard]] std::string text(const std::string &key, const std::string &default_value = "") const;
+    /** A whole number, 0 or more; throws CommandError for any other text. */
+    [[nodiscard]] int64_t number(const std::string &key, int64_t default_value) const;
+    /** A list of `count` times in seconds, separated by commas, none negative; missing ones at its end are 0.
+     */
+    [[nodiscard]] std::vector<double> seconds(const std::string &key, size_t count) const;
 };
 
-/** Cuts up a line; Fault for a word without "=". */
+/** Parses a line; throws CommandError for an argument without "=". */
 Command parse(const std::string &line);
 
-/** The next line of standard input that is not empty; nothing at its end. */
+/** The next non-empty line of standard input; std::nullopt at its end. */
 std::optional<std::string> next_line();
 
-/** @name Answers, each flushed */
+/** @name Answers; each is flushed */
 ///@{
 void answer_times(const std::vector<double> &arrivals, const std::vector<double> &exits, double cpu_s);
 void answer_wrong(int64_t wrong);
 void answer_names(const std::vector<std::string> &names);
 void answer_hello(const std::string &version, int p);
-void answer_fault(const std::string &why);
+void answer_error(const std::string &why);
 ///@}
 
 } // namespace offbeat::smpi

@@ -64,7 +64,7 @@ def test_local_work_is_timed(driver: Driver, work: str) -> None:
         ("pingpong", {"from": 0, "to": P}, "two different ranks"),
         ("pingpong", {"from": -1}, "from must be a whole number"),
         ("late", {"from": 1, "to": 1}, "two different ranks"),
-        ("pingpong", {"bytes": 2**31}, "more than 2147483647 bytes"),
+        ("pingpong", {"bytes": 2**31}, "must not exceed 2147483647 bytes"),
         ("pingpong", {"bytes": 2**30, "messages": 2**20}, "no memory for the messages"),
         ("stream", {"senders": "0", "receivers": "1,2", "bytes": 1}, "as many ranks"),
         ("stream", {"senders": "0,1", "receivers": "1,2", "bytes": 1}, "each named once"),

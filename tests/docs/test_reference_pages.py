@@ -133,7 +133,7 @@ def test_every_shape_is_on_its_page() -> None:
 
 def test_every_verb_and_key_of_the_driver_is_on_its_page(writer: ModuleType) -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in writer.driver.NATIVE.glob("*.c"))
-    keys = set(re.findall(r'offbeat_command_(?:text|number|listed)\(command, "(\w+)"', source))
+    keys = set(re.findall(r'offbeat_command_(?:text|number|list_item)\(command, "(\w+)"', source))
     assert keys == set(writer.driver.KEYS)
     page = text("driver.md")
     assert set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == keys

@@ -16,5 +16,5 @@ def ft(mpi_installation: Installation) -> Ft:
 
 @pytest.fixture(scope="session")
 def some_ft(some_mpi_installation: Installation) -> Ft:
-    """The program on one real MPI library, for tests that are the same for all."""
+    """The program on one real MPI library, for tests that do not depend on the library."""
     return built_for(some_mpi_installation)

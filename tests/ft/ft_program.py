@@ -1,4 +1,4 @@
-"""offbeat-ft as its users start it, and what a preloaded library sees of it."""
+"""Runs offbeat-ft, and reads the calls that a preloaded library records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
-WATCHER = Path(__file__).with_name("calls_seen.c")
+RECORDER = Path(__file__).with_name("call_recorder.c")
 
 LAST_SUMS = {"S": (554.2683411902, 493.2597244941), "W": (550.4159734538, 523.9212247086)}
 """The checksums after the last iteration, as the NAS Parallel Benchmarks publish them."""
@@ -27,10 +27,12 @@ class Ft(Struct, frozen=True):
     mpi: Installation
     program: Path
 
-    def run(self, p: int, *words: object, variables: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-        """Run it to its end; ``variables`` (NAME=VALUE) are for the processes and not for the launcher."""
-        started = [*(["/usr/bin/env", *variables] if variables else []), str(self.program), *map(str, words)]
-        launch = command(self.mpi, started, p, steerable=False)
+    def run(
+        self, p: int, *options: object, variables: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """Run it; ``variables`` (NAME=VALUE) are set for the processes and not for the launcher."""
+        argv = [*(["/usr/bin/env", *variables] if variables else []), str(self.program), *map(str, options)]
+        launch = command(self.mpi, argv, p, steerable=False)
         return subprocess.run(
             launch.argv,
             env=launch.environment,
@@ -41,58 +43,58 @@ class Ft(Struct, frozen=True):
             check=False,
         )
 
-    def alone(self, *words: object) -> subprocess.CompletedProcess[str]:
-        """Run one process without a launcher, which takes less time."""
-        started = [str(self.program), *map(str, words)]
+    def alone(self, *options: object) -> subprocess.CompletedProcess[str]:
+        """Run one process without a launcher, which is faster."""
+        argv = [str(self.program), *map(str, options)]
         return subprocess.run(
-            started, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False
         )
 
-    def result(self, p: int, *words: object, variables: Sequence[str] = ()) -> dict[str, Any]:
-        """What it says with --json, in a run that must be verified."""
-        done = self.run(p, "--json", *words, variables=variables)
+    def result(self, p: int, *options: object, variables: Sequence[str] = ()) -> dict[str, Any]:
+        """The JSON result of a run, which must be verified."""
+        done = self.run(p, "--json", *options, variables=variables)
         assert done.returncode == 0, done.stdout + done.stderr
         result: dict[str, Any] = json.loads(done.stdout)
         return result
 
 
-class Seen(Struct):
-    """What one rank called: (collective, bytes) → calls; the shortest time between two MPI_Alltoall."""
+class RankCalls(Struct):
+    """The calls of one rank, (collective, bytes) → number; the shortest time between two MPI_Alltoall."""
 
     calls: Counter[tuple[str, int]]
     gap_s: float
 
 
 def built_for(installation: Installation) -> Ft:
-    """The program, built beside the driver where it is not there yet."""
+    """The program, which is built together with the driver."""
     return Ft(installation, build.build_native(installation).with_name("offbeat-ft"))
 
 
-def build_watcher(installation: Installation, folder: Path) -> Path:
-    """The library that is preloaded, for one MPI library."""
-    library = folder / "libcalls_seen.so"
-    words = ["cc", "-shared", "-fPIC", "-o", library, f"-I{installation.include}", WATCHER]
-    subprocess.run([str(word) for word in words], check=True)
+def build_recorder(installation: Installation, folder: Path) -> Path:
+    """Build the recording library for one MPI library."""
+    library = folder / "libcall_recorder.so"
+    argv = ["cc", "-shared", "-fPIC", "-o", library, f"-I{installation.include}", RECORDER]
+    subprocess.run([str(argument) for argument in argv], check=True)
     return library
 
 
-def watch(library: Path, folder: Path) -> list[str]:
-    """The variables that put the watcher under a program."""
-    return [f"LD_PRELOAD={library}", f"FT_SEEN={folder / 'seen'}"]
+def record_calls(library: Path, folder: Path) -> list[str]:
+    """The environment variables that preload the recorder."""
+    return [f"LD_PRELOAD={library}", f"FT_CALLS={folder / 'calls'}"]
 
 
-def seen(folder: Path, p: int) -> list[Seen]:
-    """What each rank was seen to call."""
+def recorded_calls(folder: Path, p: int) -> list[RankCalls]:
+    """The recorded calls of each rank."""
     ranks = []
     for rank in range(p):
-        lines = [line.split() for line in (folder / f"seen.{rank}").read_text(encoding="utf-8").splitlines()]
+        lines = [line.split() for line in (folder / f"calls.{rank}").read_text(encoding="utf-8").splitlines()]
         calls = Counter({(name, int(size)): int(count) for name, size, count in lines[:-1]})
-        ranks.append(Seen(calls, float(lines[-1][1])))
+        ranks.append(RankCalls(calls, float(lines[-1][1])))
     return ranks
 
 
-def stated(result: dict[str, Any]) -> Counter[tuple[str, int]]:
-    """What the program itself says that it called."""
+def reported_calls(result: dict[str, Any]) -> Counter[tuple[str, int]]:
+    """The calls that the program itself reports."""
     calls: Counter[tuple[str, int]] = Counter()
     for site in result["calls"]:
         calls[site["call"], site["bytes"]] += site["calls"]

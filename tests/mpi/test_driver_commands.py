@@ -1,4 +1,4 @@
-"""The real driver's answers to commands that are wrong, huge, or cannot be carried out."""
+"""The real driver's answers to commands that are invalid, very large, or cannot be executed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
 P = 3
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def samples(tmp_path: Path) -> Path:
 def start(
     some_mpi_installation: Installation, program: Path, samples: Path
 ) -> Iterator[Callable[..., Driver]]:
-    """Starts a driver in this environment and more."""
+    """Starts a driver with additional environment variables."""
     launch = command(some_mpi_installation, [str(program), "--samples", str(samples)], P)
     started: list[Driver] = []
 
@@ -54,11 +54,11 @@ def driver(start: Callable[..., Driver]) -> Driver:
 
 
 def ask(driver: Driver, verb: str, **values: object) -> dict[str, object]:
-    return driver.ask(verb, timeout_s=PATIENCE_S, **{"collective": "reduce", "bytes": 8} | values)
+    return driver.ask(verb, timeout_s=TIMEOUT_S, **{"collective": "reduce", "bytes": 8} | values)
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "message"),
     [
         ({"delays": "0,99999999999999999999"}, "delays must be whole numbers"),
         ({"delays": "0,-5"}, "delays must be whole numbers"),
@@ -69,16 +69,16 @@ def ask(driver: Driver, verb: str, **values: object) -> dict[str, object]:
         ({"bytes": 9}, "give a multiple of 8"),
     ],
 )
-def test_what_cannot_be_measured_is_refused_and_the_launch_goes_on(
-    driver: Driver, values: dict[str, object], sentence: str
+def test_invalid_measurements_are_refused_and_the_launch_stays_usable(
+    driver: Driver, values: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(Refused, match=message):
         ask(driver, "measure", **values)
     assert ask(driver, "check")["wrong"] == 0
 
 
 @pytest.mark.parametrize(
-    ("values", "sentence"),
+    ("values", "message"),
     [
         ({"members": "0,3"}, "members must be ranks of the launch"),
         ({"members": "1,0,1"}, "members must be different ranks"),
@@ -87,94 +87,96 @@ def test_what_cannot_be_measured_is_refused_and_the_launch_goes_on(
         ({"counts": "odd"}, "counts must be even, uneven, reversed or none"),
     ],
 )
-def test_calls_that_no_program_can_make_are_refused_and_legal_ones_are_checked(
-    driver: Driver, values: dict[str, object], sentence: str
+def test_illegal_calls_are_refused_and_legal_ones_are_checked(
+    driver: Driver, values: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(Refused, match=message):
         ask(driver, "check", **values)
     assert ask(driver, "check", members="2,0", root=1, in_place=1)["wrong"] == 0
     assert ask(driver, "check", members="2", root=0, counts="none")["wrong"] == 0
 
 
-def test_any_number_of_attempts_may_be_allowed(driver: Driver, samples: Path) -> None:
+def test_the_number_of_attempts_may_be_very_large(driver: Driver, samples: Path) -> None:
     answer = ask(driver, "measure", repetitions=600, attempts=2**62, delays="0,1000,2000")
-    taken = read_samples(samples, P)
-    assert answer["tried"] == len(taken.valid) == 600
-    assert (taken.arrivals_s[:, 2] >= 2e-6).all()
+    read = read_samples(samples, P)
+    assert answer["tried"] == len(read.valid) == 600
+    assert (read.arrivals_s[:, 2] >= 2e-6).all()
 
 
-def test_an_arrival_after_the_tolerance_is_invalid_and_its_lateness_is_told(
-    driver: Driver, samples: Path
-) -> None:
+def test_lateness_is_recorded_with_each_repetition(driver: Driver, samples: Path) -> None:
     ask(driver, "measure", repetitions=5, attempts=50, tolerance_ns=10**9, delays="0,1000,2000")
-    taken = read_samples(samples, P)
-    late_s = (taken.arrivals_s - [0.0, 1e-6, 2e-6]).max()
-    assert taken.valid.all() and late_s >= 0
-    assert taken.overshoot_s == pytest.approx(late_s)
+    read = read_samples(samples, P)
+    late_s = (read.arrivals_s - [0.0, 1e-6, 2e-6]).max()
+    assert read.valid.all() and late_s >= 0
+    assert read.overshoot_s == pytest.approx(late_s)
 
 
-def test_a_sample_file_that_cannot_be_written_is_a_refusal(
+def test_a_sample_file_that_cannot_be_written_is_reported(
     some_mpi_installation: Installation, program: Path, tmp_path: Path
 ) -> None:
-    for place in ("/dev/full", str(tmp_path / "nowhere/samples")):
-        launch = command(some_mpi_installation, [str(program), "--samples", place], P)
+    for path in ("/dev/full", str(tmp_path / "nowhere/samples")):
+        launch = command(some_mpi_installation, [str(program), "--samples", path], P)
         driver = Driver(launch.argv, launch.environment, tmp_path / "log")
         with pytest.raises(Refused, match=r"^the sample file could not be written$"):
             ask(driver, "measure", repetitions=5, attempts=50)
         driver.close()
 
 
-def test_a_regular_expression_that_is_none_is_refused(driver: Driver) -> None:
+def test_an_invalid_regular_expression_is_refused(driver: Driver) -> None:
     with pytest.raises(Refused, match="regular expression"):
         ask(driver, "variables", regex="(")
 
 
-def test_a_fingerprint_delays_each_process_or_as_many_as_are_allowed(driver: Driver) -> None:
+def test_a_fingerprint_delays_each_process_or_at_most_the_given_number(driver: Driver) -> None:
     answer = ask(driver, "fingerprint", collective="gather", delay_ns=20_000_000)
     rows = [row for row in answer["late"] if row]  # type: ignore[attr-defined]
     assert [row[0] for row in rows] == [0, 1, 2]
     assert all(row[0] in row[1:] for row in rows)
-    few = ask(driver, "fingerprint", collective="gather", delay_ns=1_000_000, most=2)["late"]
-    assert [row[0] for row in few if row] == [0, 2]  # type: ignore[attr-defined]
+    limited = ask(driver, "fingerprint", collective="gather", delay_ns=1_000_000, most=2)["late"]
+    assert [row[0] for row in limited if row] == [0, 2]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("words", [["--nonsense"], ["--samples"]])
-def test_wrong_arguments_are_named_and_end_with_status_2(program: Path, words: list[str]) -> None:
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["--samples"]])
+def test_invalid_arguments_are_named_with_exit_status_2(program: Path, arguments: list[str]) -> None:
+    done = subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+    )
     assert done.returncode == 2
-    assert f"unknown argument '{words[0]}'" in done.stderr and "--samples FILE" in done.stderr
+    assert f"unknown argument '{arguments[0]}'" in done.stderr and "--samples FILE" in done.stderr
 
 
-def starts_off_by(samples: Path) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
-    """Of each repetition, in ns: how far the worst start may have been from its plan, whether it was called
-    valid, and the largest error bound of a clock."""
+def start_errors(samples: Path) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Of each repetition: the largest possible distance of a start from its plan in ns (lateness plus error
+    bound), whether the repetition is valid, and the largest error bound of a clock in ns."""
     raw = np.fromfile(samples, dtype=np.int64)
     repetitions = raw.size // (4 * P + 1)
     times = raw[: 4 * P * repetitions].reshape(P, repetitions, 4)
-    off = (times[:, :, 2] + times[:, :, 3]).max(axis=0)
-    return off, raw[4 * P * repetitions :].astype(bool), times[:, :, 3].max(axis=0)
+    errors = (times[:, :, 2] + times[:, :, 3]).max(axis=0)
+    return errors, raw[4 * P * repetitions :].astype(bool), times[:, :, 3].max(axis=0)
 
 
-def test_a_repetition_is_valid_where_lateness_and_the_clock_s_error_are_within_the_tolerance_together(
+def test_a_repetition_is_valid_if_lateness_plus_clock_error_is_within_the_tolerance(
     start: Callable[..., Driver], samples: Path
 ) -> None:
-    bent = start(OFFBEAT_CLOCK_SOURCE="virtual:1:offset=5000000,drift=30;2:offset=-70000,drift=-10")
-    ask(bent, "measure", repetitions=40, attempts=40)
-    off, valid, bounds = starts_off_by(samples)
+    drifting = start(OFFBEAT_CLOCK_SOURCE="virtual:1:offset=5000000,drift=30;2:offset=-70000,drift=-10")
+    ask(drifting, "measure", repetitions=40, attempts=40)
+    errors, valid, bounds = start_errors(samples)
     assert valid.all()
     assert bounds.min() > 0
-    for tolerance_ns in (int(np.median(off)), int(np.median(bounds)), 0):
-        answer = ask(bent, "measure", repetitions=40, attempts=40, tolerance_ns=tolerance_ns)
-        off, valid, _ = starts_off_by(samples)
-        assert (valid == (off <= tolerance_ns)).all()
+    for tolerance_ns in (int(np.median(errors)), int(np.median(bounds)), 0):
+        answer = ask(drifting, "measure", repetitions=40, attempts=40, tolerance_ns=tolerance_ns)
+        errors, valid, _ = start_errors(samples)
+        assert (valid == (errors <= tolerance_ns)).all()
         assert answer["valid"] == valid.sum()
 
 
-def test_a_tolerance_may_follow_what_the_clocks_can_do(start: Callable[..., Driver], samples: Path) -> None:
-    bent = start(OFFBEAT_CLOCK_SOURCE="virtual:1:offset=5000000,drift=30")
+def test_a_tolerance_may_be_given_in_error_bounds_of_the_clocks(
+    start: Callable[..., Driver], samples: Path
+) -> None:
+    drifting = start(OFFBEAT_CLOCK_SOURCE="virtual:1:offset=5000000,drift=30")
     limits = {"repetitions": 10, "attempts": 10, "tolerance_ns": 0}
-    assert ask(bent, "measure", **limits)["valid"] == 0
-    assert ask(bent, "measure", **limits, tolerance_bounds=1000000)["valid"] == 10
-    one = start()
-    assert ask(one, "measure", **limits, tolerance_bounds=1000000)["valid"] == 0
-    assert starts_off_by(samples)[2].max() == 0
+    assert ask(drifting, "measure", **limits)["valid"] == 0
+    assert ask(drifting, "measure", **limits, tolerance_bounds=1000000)["valid"] == 10
+    shared = start()
+    assert ask(shared, "measure", **limits, tolerance_bounds=1000000)["valid"] == 0
+    assert start_errors(samples)[2].max() == 0

@@ -1,4 +1,4 @@
-"""The real driver measuring a sequence of calls: each repetition has the delays of its own call."""
+"""The real driver measures a sequence of calls: each repetition has the delays of one call."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from offbeat.mpi.driver import Driver, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
-PATIENCE_S = 60.0
-NO_LIMIT_NS = 10**9
+TIMEOUT_S = 60.0
+LARGE_TOLERANCE_NS = 10**9
 DELAYS_NS = np.array(
     [[0, 40_000, 90_000, 10_000], [70_000, 0, 5_000, 0], [0, 0, 0, 0], [0, 1, 200_000, 60_000]]
 )
-"""Four calls of up to four ranks; each call has its own delays on each of the first two."""
+"""Four calls of up to four ranks."""
 
 
 class Session:
-    """A driver with p processes, and what its sample file says."""
+    """A driver with p processes, and its sample file."""
 
     def __init__(self, installation: Installation, p: int, folder: Path) -> None:
         self.p, self.folder, self.samples = p, folder, folder / "samples.bin"
-        words = [str(build.build_native(installation)), "--samples", str(self.samples)]
-        launch = command(installation, words, p)
+        argv = [str(build.build_native(installation)), "--samples", str(self.samples)]
+        launch = command(installation, argv, p)
         self.driver = Driver(launch.argv, launch.environment, folder / "log")
 
     def measure(self, **values: object) -> dict[str, object]:
-        limits = {"repetitions": 10, "attempts": 10, "tolerance_ns": NO_LIMIT_NS}
+        limits = {"repetitions": 10, "attempts": 10, "tolerance_ns": LARGE_TOLERANCE_NS}
         call = {"collective": "allreduce", "bytes": 8, "sequence": "calls.ns"}
-        return self.driver.ask("measure", timeout_s=PATIENCE_S, **(call | limits | values))
+        return self.driver.ask("measure", timeout_s=TIMEOUT_S, **(call | limits | values))
 
     def write(self, delays_ns: NDArray[np.int64], name: str = "calls.ns") -> None:
-        text = "# by a test\n\n" + "".join(" ".join(map(str, call)) + "\n" for call in delays_ns.tolist())
+        text = "# comment\n\n" + "".join(" ".join(map(str, call)) + "\n" for call in delays_ns.tolist())
         (self.folder / name).write_text(text, encoding="ascii")
 
     def planned_ns(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The delays that each repetition was measured with, (repetitions, p): arrival less lateness; and
-        which were valid."""
+        """The delays of each repetition, (repetitions, p), computed as arrival minus lateness; and the
+        validity of each repetition."""
         raw = np.fromfile(self.samples, dtype=np.int64)
         repetitions = raw.size // (4 * self.p + 1)
         times = raw[: 4 * self.p * repetitions].reshape(self.p, repetitions, 4)
@@ -59,7 +59,7 @@ def session(
     opened.driver.close()
 
 
-def test_repetitions_follow_the_calls_in_their_order_and_begin_anew_behind_the_last(session: Session) -> None:
+def test_repetitions_follow_the_order_of_calls_cyclically(session: Session) -> None:
     answer = session.measure()
     planned, valid = session.planned_ns()
     assert valid.all()
@@ -67,14 +67,14 @@ def test_repetitions_follow_the_calls_in_their_order_and_begin_anew_behind_the_l
     assert (answer["calls"], answer["next"]) == (4, 2)
 
 
-def test_a_sequence_goes_on_with_the_call_that_it_is_told(session: Session) -> None:
+def test_a_sequence_starts_with_the_given_call(session: Session) -> None:
     answer = session.measure(repetitions=3, call=2)
     assert session.planned_ns()[0].tolist() == DELAYS_NS[[2, 3, 0], : session.p].tolist()
     assert answer["next"] == 1
 
 
-def test_processes_arrive_behind_each_other_as_the_call_says(session: Session) -> None:
-    """Late as a process may be on a crowded machine, it never is too early."""
+def test_no_process_arrives_before_its_delay(session: Session) -> None:
+    """On an oversubscribed machine a process may be late, but never early."""
     session.measure(repetitions=40, attempts=40)
     raw = np.fromfile(session.samples, dtype=np.int64)
     arrivals = raw[: 4 * session.p * 40].reshape(session.p, 40, 4)[:, :, 0].T
@@ -88,20 +88,20 @@ def test_an_invalid_repetition_repeats_its_own_call(session: Session) -> None:
     assert planned.tolist() == [DELAYS_NS[0, : session.p].tolist()] * 10
 
 
-def test_some_invalid_repetitions_leave_out_no_call(session: Session) -> None:
-    """Whatever is on time today: the call of a repetition is the number of valid ones before it."""
+def test_invalid_repetitions_skip_no_call(session: Session) -> None:
+    """The call of a repetition is the number of valid repetitions before it, whichever of them are valid."""
     session.measure(attempts=40)
-    late = np.fromfile(session.samples, dtype=np.int64)[: 4 * session.p * 10].reshape(session.p, 10, 4)
-    middle = int(np.median((late[:, :, 2] + late[:, :, 3]).max(axis=0)))
-    answer = session.measure(repetitions=40, attempts=60, tolerance_ns=middle)
+    times = np.fromfile(session.samples, dtype=np.int64)[: 4 * session.p * 10].reshape(session.p, 10, 4)
+    median_ns = int(np.median((times[:, :, 2] + times[:, :, 3]).max(axis=0)))
+    answer = session.measure(repetitions=40, attempts=60, tolerance_ns=median_ns)
     planned, valid = session.planned_ns()
-    number = (np.cumsum(valid) - valid) % 4
-    assert planned.tolist() == DELAYS_NS[number, : session.p].tolist()
+    call = (np.cumsum(valid) - valid) % 4
+    assert planned.tolist() == DELAYS_NS[call, : session.p].tolist()
     assert answer["next"] == valid.sum() % 4
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         (None, "^the sequence file could not be read$"),
         ("", "^the sequence has no calls$"),
@@ -114,17 +114,17 @@ def test_some_invalid_repetitions_leave_out_no_call(session: Session) -> None:
         ("0 99999999999999999999 0 0\n", "^line 1 of the sequence"),
     ],
 )
-def test_a_file_that_is_no_sequence_is_refused_and_the_launch_goes_on(
-    session: Session, text: str | None, sentence: str
+def test_invalid_sequence_files_are_refused_and_the_launch_stays_usable(
+    session: Session, text: str | None, message: str
 ) -> None:
     if text is not None:
         (session.folder / "odd.ns").write_text(text)
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(Refused, match=message):
         session.measure(sequence="odd.ns")
     assert session.measure(repetitions=1)["valid"] == 1
 
 
-def test_a_file_may_be_named_with_its_whole_path(session: Session, tmp_path_factory) -> None:
+def test_an_absolute_path_is_accepted(session: Session, tmp_path_factory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "calls.ns"
     elsewhere.write_text(" ".join(["0"] * session.p))
     assert session.measure(sequence=elsewhere, repetitions=2)["calls"] == 1
@@ -137,8 +137,8 @@ def test_a_long_sequence_reaches_every_process(session: Session) -> None:
     assert session.planned_ns()[0].tolist() == delays[np.arange(4990, 5010) % 5000].tolist()
 
 
-def test_without_a_sequence_nothing_is_said_of_calls(session: Session) -> None:
-    answer = session.driver.ask("measure", timeout_s=PATIENCE_S, collective="reduce", bytes=8)
+def test_without_a_sequence_the_answer_has_no_calls(session: Session) -> None:
+    answer = session.driver.ask("measure", timeout_s=TIMEOUT_S, collective="reduce", bytes=8)
     assert answer == {"ok": True, "tried": 1, "valid": 1}
 
 

@@ -41,7 +41,7 @@ reason for a failure, or ''."""
 
 
 def read_samples(path: Path, p: int) -> Samples:
-    """The driver's sample file (see ``save`` in ``native/benchmark/measure.c``).
+    """The driver's sample file (see ``save_samples`` in ``native/benchmark/measure.c``).
 
     Raises ValueError if the file does not hold complete repetitions.
     """

@@ -2,7 +2,7 @@
 
 Commands go to rank 0's standard input, one per line; answers come back on its standard output as lines that
 begin with ``@offbeat`` and hold a JSON object. Everything else that the launch prints goes to a log. See
-``native/benchmark/session.h`` for the commands.
+``native/benchmark/verbs.h`` for the commands.
 """
 
 from __future__ import annotations

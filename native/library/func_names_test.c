@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file func_texts_test.c  Functions of a program without symbols are found by the text of their own name.
- */
+/** @file func_names_test.c  Functions of a stripped program are identified by their __func__ strings. */
 #define _GNU_SOURCE
-#include "library/func_texts.h"
+#include "library/symbols.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,14 +26,14 @@ __attribute__((noinline)) int algorithm_ring(int x) {
     return x + 2;
 }
 
-/* What a compiler makes of two algorithms inlined into their chooser: it is neither of them. */
-__attribute__((noinline)) int choose(int x) {
+/* As if the compiler had inlined two algorithms into the function that selects one of them. */
+__attribute__((noinline)) int select_algorithm(int x) {
     static const char one[] = "algorithm_first", other[] = "algorithm_other";
     last = x ? one : other;
     return x;
 }
 
-/* An algorithm with a part of its own inlined: the name that the other begins with. */
+/* As if the compiler had inlined a function whose name begins with the name of its caller. */
 __attribute__((noinline)) int algorithm_pipe(int x) {
     static const char part[] = "algorithm_pipe_part";
     last = x ? __func__ : part;
@@ -43,10 +42,10 @@ __attribute__((noinline)) int algorithm_pipe(int x) {
 
 static int failures;
 
-static void expect(int holds, const char *sentence) {
-    if (holds)
+static void expect(int condition, const char *claim) {
+    if (condition)
         return;
-    fprintf(stderr, "func_texts_test: not true: %s\n", sentence);
+    fprintf(stderr, "func_names_test: failed: %s\n", claim);
     failures++;
 }
 
@@ -57,18 +56,20 @@ static const char *name_of(const offbeat_symbol_list *list, int (*function)(int)
 
 int main(int argc, char **argv) {
     (void)argv;
-    offbeat_symbol_list list = offbeat_func_texts_find(is_this_program, is_algorithm);
+    offbeat_symbol_list list = offbeat_symbols_find_by_func_names(is_this_program, is_algorithm);
 #if !defined(__x86_64__) && !defined(__aarch64__)
-    expect(list.count == 0, "no names are promised on this processor");
+    expect(list.count == 0, "no names are found on other processors");
     return failures ? 1 : 0;
 #endif
-    expect(algorithm_tree(argc) + algorithm_ring(argc) + choose(argc) + algorithm_pipe(argc) > 0, "they run");
-    expect(strcmp(name_of(&list, algorithm_tree), "algorithm_tree") == 0, "a function is found by its name");
-    expect(strcmp(name_of(&list, algorithm_ring), "algorithm_ring") == 0, "and so is another");
-    expect(strcmp(name_of(&list, choose), "") == 0, "a function that refers to two names gets neither");
+    expect(algorithm_tree(argc) + algorithm_ring(argc) + select_algorithm(argc) + algorithm_pipe(argc) > 0,
+           "the functions run");
+    expect(strcmp(name_of(&list, algorithm_tree), "algorithm_tree") == 0, "the first algorithm is named");
+    expect(strcmp(name_of(&list, algorithm_ring), "algorithm_ring") == 0, "the second algorithm is named");
+    expect(strcmp(name_of(&list, select_algorithm), "") == 0,
+           "a function that refers to two names is omitted");
     expect(strcmp(name_of(&list, algorithm_pipe), "algorithm_pipe") == 0,
-           "a function that refers to a part of itself keeps its own name");
-    expect(list.count == 3, "nothing else is found");
+           "a function that refers to a continuation of its name keeps its own name");
+    expect(list.count == 3, "no other function is named");
     offbeat_symbols_free(&list);
     return failures ? 1 : 0;
 }

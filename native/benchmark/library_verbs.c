@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file library_verbs.c  The commands on the library itself: hello, variables and force. */
+#define _GNU_SOURCE
+#include "benchmark/verbs.h"
+
+#include "control/json.h"
+#include "control/p2p_collectives.h"
+#include "library/mpi_implementation.h"
+#include "library/variables.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sets one variable on all processes. @param setting VAR=VALUE */
+static int set_variable(offbeat_session *session, char *setting, const char **why) {
+    char *value = strchr(setting, '=');
+    if (!value)
+        return *why = "a setting without '='", -1;
+    *value++ = '\0';
+    int64_t failed = offbeat_variable_set(setting, value, why) != 0;
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    if (failed && !*why)
+        *why = "another process could not set the variable";
+    return failed ? -1 : 0;
+}
+
+/*
+ * The communicators are re-created last, and only where variables act on new communicators alone. Elsewhere
+ * variables act at once, also on the messages of MPI_Comm_dup.
+ */
+void offbeat_force(offbeat_session *session, const offbeat_command *command) {
+    const char *why = NULL;
+    int64_t failed = offbeat_variables_reset() != 0;
+    offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
+    if (failed)
+        why = "the initial value of a variable could not be restored";
+    for (int i = 0; i < command->count && !failed; i++)
+        failed = set_variable(session, command->arguments[i], &why);
+    if (offbeat_mpi.needs_new_communicator)
+        offbeat_session_renew_comms(session);
+    if (failed)
+        offbeat_answer_failure(session, why);
+    else if (session->answers)
+        fputs("@offbeat {\"ok\":true}\n", session->answers);
+}
+
+void offbeat_list_variables(offbeat_session *session, const offbeat_command *command) {
+    if (!session->answers)
+        return;
+    char *list = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&list, &length);
+    if (!out)
+        offbeat_fatal("no memory for the list of variables");
+    int count = offbeat_variables_list(offbeat_command_text(command, "regex", "."), out);
+    if (fclose(out) != 0 || count < 0)
+        offbeat_answer_failure(session,
+                               "regex is not an extended regular expression, or the answer is too long");
+    else
+        fprintf(session->answers, "@offbeat {\"ok\":true,\"variables\":%s}\n", list);
+    free(list);
+}
+
+static void write_place(int rank, const void *data, size_t bytes, void *context) {
+    (void)bytes;
+    if (rank)
+        fputc(',', context);
+    offbeat_json_text(data, context);
+}
+
+/* "host core,core": the host and the cores to which this process is bound. */
+static void describe_place(char *text, size_t capacity) {
+    char host[256] = "";
+    cpu_set_t cores;
+    gethostname(host, sizeof host - 1);
+    int used = snprintf(text, capacity, "%s", host);
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0)
+        return;
+    for (int core = 0, is_first = 1; core < CPU_SETSIZE && used + 16 < (int)capacity; core++)
+        if (CPU_ISSET(core, &cores)) {
+            used += snprintf(text + used, capacity - (size_t)used, "%c%d", is_first ? ' ' : ',', core);
+            is_first = 0;
+        }
+}
+
+static void write_library_version(FILE *out) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    offbeat_json_text(version, out);
+}
+
+void offbeat_hello(offbeat_session *session) {
+    enum { STARTS = 20 };
+    int64_t worst[3] = {0, offbeat_clock_bound_ns(session->clock, offbeat_clock_local_ns(session->clock)),
+                        !offbeat_clock_is_shared(session->clock)};
+    offbeat_start start;
+    for (int i = 0; i < STARTS; i++) {
+        offbeat_session_start(session, 0, &start);
+        worst[0] = start.overshoot_ns > worst[0] ? start.overshoot_ns : worst[0];
+    }
+    offbeat_p2p_reduce(worst, 3, OFFBEAT_MAX, session->control);
+    char place[4096];
+    describe_place(place, sizeof place);
+    FILE *out = session->answers;
+    if (out) {
+        fprintf(out, "@offbeat {\"ok\":true,\"p\":%d,\"family\":\"%s\",\"library\":", session->p,
+                offbeat_mpi.name);
+        write_library_version(out);
+        fprintf(out, ",\"clock_source\":\"%s\"", offbeat_clock_source(session->clock));
+        fprintf(out, ",\"clock_resolution_ns\":%lld", (long long)offbeat_clock_resolution_ns(session->clock));
+        fprintf(out, ",\"clock_shared\":%s", worst[2] ? "false" : "true");
+        fprintf(out, ",\"clock_bound_ns\":%lld", (long long)worst[1]);
+        fprintf(out, ",\"overshoot_ns\":%lld", (long long)worst[0]);
+        fprintf(out, ",\"switches\":%s", offbeat_mpi.switches_at_run_time ? "true" : "false");
+        fputs(",\"places\":[", out);
+    }
+    offbeat_p2p_gather(place, strlen(place) + 1, write_place, out, session->control);
+    if (out)
+        fputs("]}\n", out);
+}
