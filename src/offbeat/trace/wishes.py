@@ -1,4 +1,4 @@
-"""What to trace: the variables that the tracer reads (native/trace/wishes.h), checked before a launch.
+"""What to trace: the variables that the tracer reads (native/trace/trace_config.h), checked before a launch.
 
 The tracer itself lets a program run untraced where it cannot read a variable; here that is refused before
 anything starts.
