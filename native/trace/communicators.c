@@ -1,12 +1,159 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/communicators.h"
 
-#include "trace/group_members.h"
 #include "trace/process_state.h"
 #include "trace/trace_file.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+
+/* --- members: the identity of a communicator --- */
+
+/* World ranks of a communicator's processes; -1 for processes of another MPI_COMM_WORLD. */
+typedef struct member_list {
+    int count, remote_count; /* the latter is 0 except for an inter-communicator */
+    int *ranks;              /* of the local group, then those of the remote group */
+} member_list;
+
+/* Ranks of a group in MPI_COMM_WORLD. */
+static void translate(MPI_Group group, int count, int *ranks) {
+    MPI_Group world;
+    int *group_ranks = malloc(sizeof *group_ranks * (size_t)(count > 0 ? count : 1));
+    for (int i = 0; i < count; i++)
+        ranks[i] = -1;
+    if (group_ranks != NULL && PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS) {
+        for (int i = 0; i < count; i++)
+            group_ranks[i] = i;
+        PMPI_Group_translate_ranks(group, count, group_ranks, world, ranks);
+        PMPI_Group_free(&world);
+    }
+    for (int i = 0; i < count; i++)
+        if (ranks[i] == MPI_UNDEFINED)
+            ranks[i] = -1;
+    free(group_ranks);
+}
+
+/* Determines the members; local. The caller frees `ranks`. @return 0, or -1 if memory is exhausted */
+static int get_members(MPI_Comm comm, member_list *members) {
+    MPI_Group group;
+    int is_inter = 0;
+    *members = (member_list){0};
+    PMPI_Comm_size(comm, &members->count);
+    PMPI_Comm_test_inter(comm, &is_inter);
+    if (is_inter)
+        PMPI_Comm_remote_size(comm, &members->remote_count);
+    members->ranks = malloc(sizeof(int) * ((size_t)members->count + (size_t)members->remote_count + 1));
+    if (members->ranks == NULL)
+        return -1;
+    if (PMPI_Comm_group(comm, &group) == MPI_SUCCESS) {
+        translate(group, members->count, members->ranks);
+        PMPI_Group_free(&group);
+    }
+    if (is_inter && PMPI_Comm_remote_group(comm, &group) == MPI_SUCCESS) {
+        translate(group, members->remote_count, members->ranks + members->count);
+        PMPI_Group_free(&group);
+    }
+    return 0;
+}
+
+/* FNV-1a over the ranks as 32-bit numbers. */
+static uint64_t add_ranks(uint64_t hash, const int *ranks, int count) {
+    for (int i = 0; i < count; i++)
+        for (int byte = 0; byte < 4; byte++)
+            hash = (hash ^ (((uint32_t)ranks[i] >> (8 * byte)) & 255)) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static int lowest(const int *ranks, int count) {
+    int min = ranks[0];
+    for (int i = 1; i < count; i++)
+        if (ranks[i] < min)
+            min = ranks[i];
+    return min;
+}
+
+/* A hash that is the same at all members, in both groups. */
+static uint64_t hash_members(const member_list *members) {
+    const uint64_t start = UINT64_C(0xcbf29ce484222325);
+    const int *local = members->ranks, *remote = local + members->count;
+    if (members->remote_count == 0)
+        return add_ranks(start, local, members->count);
+    static const int separator = -2; /* not a rank */
+    int is_first = lowest(local, members->count) < lowest(remote, members->remote_count);
+    uint64_t hash =
+        is_first ? add_ranks(start, local, members->count) : add_ranks(start, remote, members->remote_count);
+    hash = add_ranks(hash, &separator, 1);
+    return is_first ? add_ranks(hash, remote, members->remote_count) : add_ranks(hash, local, members->count);
+}
+
+/* The number of communicators with each hash: an open hash table, at most half full. */
+static struct entry {
+    uint64_t hash;
+    uint32_t count; /* 0: an empty entry */
+} *table;
+static size_t table_size, used_entries;
+static pthread_mutex_t ordinals_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct entry *entry_of(struct entry *entries, size_t size, uint64_t hash) {
+    size_t i = hash & (size - 1);
+    while (entries[i].count != 0 && entries[i].hash != hash)
+        i = (i + 1) & (size - 1);
+    return &entries[i];
+}
+
+static void grow(void) {
+    size_t size = table_size == 0 ? 64 : table_size * 2;
+    struct entry *larger = calloc(size, sizeof *larger);
+    if (larger == NULL)
+        return;
+    for (size_t i = 0; i < table_size; i++)
+        if (table[i].count != 0)
+            *entry_of(larger, size, table[i].hash) = table[i];
+    free(table);
+    table = larger;
+    table_size = size;
+}
+
+/* With the lock held. */
+static uint32_t count(uint64_t hash) {
+    if (2 * (used_entries + 1) > table_size)
+        grow();
+    if (used_entries + 1 >= table_size) /* out of memory: one entry must stay empty */
+        return UINT32_MAX;
+    struct entry *entry = entry_of(table, table_size, hash);
+    if (entry->count == 0)
+        used_entries++;
+    entry->hash = hash;
+    return entry->count++;
+}
+
+/* The number of earlier communicators with this hash on this process. */
+static uint32_t next_ordinal(uint64_t hash) {
+    pthread_mutex_lock(&ordinals_lock);
+    uint32_t ordinal = count(hash);
+    pthread_mutex_unlock(&ordinals_lock);
+    return ordinal;
+}
+
+static void define_group(uint32_t communicator, uint32_t is_remote, const int *ranks, int count) {
+    enum { MAX_RANKS = OFFBEAT_TRACER_MAX_TAIL_BYTES / sizeof(int32_t) };
+    for (int first = 0; first < count; first += MAX_RANKS) {
+        int part_count = count - first < MAX_RANKS ? count - first : MAX_RANKS;
+        offbeat_trace_members part = {.communicator = communicator,
+                                      .is_remote = is_remote,
+                                      .first = (uint32_t)first,
+                                      .count = (uint32_t)part_count};
+        offbeat_tracer_define(OFFBEAT_TRACE_MEMBERS, &part, sizeof part, ranks + first,
+                              sizeof *ranks * (size_t)part_count);
+    }
+}
+
+static void define_members(uint32_t communicator, const member_list *members) {
+    define_group(communicator, 0, members->ranks, members->count);
+    define_group(communicator, 1, members->ranks + members->count, members->remote_count);
+}
+
+/* --- communicators --- */
 
 _Atomic unsigned offbeat_tracer_communicators_generation;
 
@@ -86,7 +233,7 @@ static uint16_t get_topology(offbeat_tracer_communicator *communicator) {
 }
 
 /* Whether this process is the first traced one of its group, which writes the members. */
-static int is_first_traced(const offbeat_tracer_members *members) {
+static int is_first_traced(const member_list *members) {
     for (int i = 0; i < members->count; i++)
         if (members->ranks[i] >= 0 &&
             offbeat_tracer_ranges_contain(&offbeat_tracer_state.config.ranks, members->ranks[i]))
@@ -95,19 +242,19 @@ static int is_first_traced(const offbeat_tracer_members *members) {
 }
 
 static void define(offbeat_tracer_communicator *communicator, uint32_t parent, uint16_t creator) {
-    offbeat_tracer_members members;
-    if (offbeat_tracer_members_get(communicator->handle, &members) != 0)
+    member_list members;
+    if (get_members(communicator->handle, &members) != 0)
         return;
     communicator->size = members.count;
     communicator->remote_size = members.remote_count;
     PMPI_Comm_rank(communicator->handle, &communicator->rank);
     communicator->is_sampled = offbeat_tracer_ranges_contain(&offbeat_tracer_state.config.comm_sizes,
                                                              (long)members.count + members.remote_count);
-    uint64_t hash = offbeat_tracer_members_hash(&members);
+    uint64_t hash = hash_members(&members);
     offbeat_trace_communicator definition = {.id = communicator->id,
                                              .parent = parent,
                                              .hash = hash,
-                                             .ordinal = offbeat_tracer_members_ordinal(hash),
+                                             .ordinal = next_ordinal(hash),
                                              .size = (uint32_t)members.count,
                                              .remote_size = (uint32_t)members.remote_count,
                                              .rank = communicator->rank,
@@ -116,7 +263,7 @@ static void define(offbeat_tracer_communicator *communicator, uint32_t parent, u
                                              .made_ns = offbeat_tracer_now_ns()};
     offbeat_tracer_define(OFFBEAT_TRACE_COMMUNICATOR, &definition, sizeof definition, NULL, 0);
     if (is_first_traced(&members))
-        offbeat_tracer_members_define(communicator->id, &members);
+        define_members(communicator->id, &members);
     free(members.ranks);
 }
 

@@ -79,8 +79,8 @@ static int is_program_call(const void *caller) {
     return offbeat_tracer_is_program_code(caller) > 0;
 }
 
-/* The fence prevents a tail call: that could overwrite twelve words of the caller's stack, where the caller
- * passed fewer arguments. */
+/* The fence prevents a tail call, which would write all twelve arguments to where the caller's are: the
+ * caller may have passed fewer, and have other data there. */
 #define TRAMPOLINE(symbol)                                                                                   \
     static function first_##symbol;                                                                          \
     static trampoline trampoline_##symbol                                                                    \

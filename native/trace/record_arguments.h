@@ -81,16 +81,6 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_set_bytes(offbeat_tracer_call *call, M
     call->record.bytes = count > 0 ? (uint64_t)count * cached.size_bytes : 0;
 }
 
-OFFBEAT_TRACER_INLINE void offbeat_tracer_set_send(offbeat_tracer_call *call,
-                                                   const offbeat_tracer_arguments *arguments, int64_t count) {
-    offbeat_tracer_set_bytes(call, arguments->send_type, count);
-}
-
-OFFBEAT_TRACER_INLINE void offbeat_tracer_set_recv(offbeat_tracer_call *call,
-                                                   const offbeat_tracer_arguments *arguments, int64_t count) {
-    offbeat_tracer_set_bytes(call, arguments->recv_type, count);
-}
-
 /* The length of arrays of counts. */
 OFFBEAT_TRACER_INLINE int offbeat_tracer_peer_count(const offbeat_tracer_communicator *comm) {
     return comm->remote_size > 0 ? comm->remote_size : comm->size;
@@ -116,15 +106,15 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_gather(offbeat_tracer_call *cal
     if (call->record.root == OFFBEAT_TRACER_ROOT_PROC_NULL)
         return;
     if (!arguments->is_send_in_place && call->record.root != OFFBEAT_TRACER_ROOT_SELF)
-        offbeat_tracer_set_send(call, arguments, arguments->send_count);
+        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
     else if (arguments->recv_counts == NULL)
-        offbeat_tracer_set_recv(call, arguments, arguments->recv_count);
+        offbeat_tracer_set_bytes(call, arguments->recv_type, arguments->recv_count);
     else if (arguments->is_send_in_place)
-        offbeat_tracer_set_recv(
-            call, arguments,
+        offbeat_tracer_set_bytes(
+            call, arguments->recv_type,
             offbeat_tracer_count_at(arguments->recv_counts, arguments->arrays, call->comm->rank));
     else
-        offbeat_tracer_set_recv(call, arguments, 0);
+        offbeat_tracer_set_bytes(call, arguments->recv_type, 0);
 }
 
 /* MPI_Scatter and MPI_Scatterv: what this process receives, or would receive without MPI_IN_PLACE. */
@@ -134,14 +124,14 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_scatter(offbeat_tracer_call *ca
     if (call->record.root == OFFBEAT_TRACER_ROOT_PROC_NULL)
         return;
     if (!offbeat_tracer_is_root(call))
-        offbeat_tracer_set_recv(call, arguments, arguments->recv_count);
+        offbeat_tracer_set_bytes(call, arguments->recv_type, arguments->recv_count);
     else if (arguments->send_counts == NULL)
-        offbeat_tracer_set_send(call, arguments, arguments->send_count);
+        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
     else if (call->record.root == OFFBEAT_TRACER_ROOT_SELF)
-        offbeat_tracer_set_send(call, arguments, 0);
+        offbeat_tracer_set_bytes(call, arguments->send_type, 0);
     else
-        offbeat_tracer_set_send(
-            call, arguments,
+        offbeat_tracer_set_bytes(
+            call, arguments->send_type,
             offbeat_tracer_count_at(arguments->send_counts, arguments->arrays, call->comm->rank));
 }
 
@@ -149,30 +139,30 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_scatter(offbeat_tracer_call *ca
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_exchange(offbeat_tracer_call *call,
                                                           const offbeat_tracer_arguments *arguments) {
     if (arguments->is_send_in_place)
-        offbeat_tracer_set_recv(call, arguments, arguments->recv_count);
+        offbeat_tracer_set_bytes(call, arguments->recv_type, arguments->recv_count);
     else
-        offbeat_tracer_set_send(call, arguments, arguments->send_count);
+        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
 }
 
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_allgatherv(offbeat_tracer_call *call,
                                                             const offbeat_tracer_arguments *arguments) {
     if (arguments->is_send_in_place)
-        offbeat_tracer_set_recv(
-            call, arguments,
+        offbeat_tracer_set_bytes(
+            call, arguments->recv_type,
             offbeat_tracer_count_at(arguments->recv_counts, arguments->arrays, call->comm->rank));
     else
-        offbeat_tracer_set_send(call, arguments, arguments->send_count);
+        offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
 }
 
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_alltoallv(offbeat_tracer_call *call,
                                                            const offbeat_tracer_arguments *arguments,
                                                            int peers) {
     if (arguments->is_send_in_place)
-        offbeat_tracer_set_recv(call, arguments,
-                                offbeat_tracer_sum_counts(arguments->recv_counts, arguments->arrays, peers));
+        offbeat_tracer_set_bytes(call, arguments->recv_type,
+                                 offbeat_tracer_sum_counts(arguments->recv_counts, arguments->arrays, peers));
     else
-        offbeat_tracer_set_send(call, arguments,
-                                offbeat_tracer_sum_counts(arguments->send_counts, arguments->arrays, peers));
+        offbeat_tracer_set_bytes(call, arguments->send_type,
+                                 offbeat_tracer_sum_counts(arguments->send_counts, arguments->arrays, peers));
 }
 
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_alltoallw(offbeat_tracer_call *call,
@@ -187,7 +177,7 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_alltoallw(offbeat_tracer_call *
 OFFBEAT_TRACER_INLINE void offbeat_tracer_record_reduction(offbeat_tracer_call *call,
                                                            const offbeat_tracer_arguments *arguments,
                                                            int64_t count) {
-    offbeat_tracer_set_send(call, arguments, count);
+    offbeat_tracer_set_bytes(call, arguments->send_type, count);
     offbeat_tracer_cached_handle cached = offbeat_tracer_operation_cached(call->thread, arguments->op);
     call->record.operation = cached.id;
     if (cached.size_bytes)
@@ -204,7 +194,7 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_record_arguments(offbeat_tracer_call *
     case OFFBEAT_SIGNATURE_BCAST:
         offbeat_tracer_set_root(call, arguments->root);
         if (call->record.root != OFFBEAT_TRACER_ROOT_PROC_NULL)
-            offbeat_tracer_set_send(call, arguments, arguments->send_count);
+            offbeat_tracer_set_bytes(call, arguments->send_type, arguments->send_count);
         break;
     case OFFBEAT_SIGNATURE_GATHER:
     case OFFBEAT_SIGNATURE_GATHERV:

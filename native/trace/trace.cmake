@@ -84,7 +84,6 @@ trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/clock_points.c
     trace/code_mappings.c
     trace/communicators.c
-    trace/group_members.c
     trace/lifecycle.c
     trace/process_state.c
     trace/python_frames.c
