@@ -86,7 +86,7 @@ def test_the_tracer_exports_its_wrappers_only(traced: Traced) -> None:
 
 def test_the_preload_library_exports_trampolines_of_what_the_mpi_library_has(traced: Traced) -> None:
     in_c = c_names() | {f"MPI_{name}" for name in OTHERS}
-    mpi = {name for name in in_c if name in exported(traced.mpi.library)} | fortran_names()
+    mpi = (in_c & exported(traced.mpi.library)) | fortran_names()
     pmpi = {f"P{name}" if name[0] == "M" else f"p{name}" for name in mpi}
     assert {"MPI_Allreduce", "PMPI_Allreduce", "mpi_wait_f08_", "pmpi_comm_split_"} <= mpi | pmpi
     assert exported(traced.library) == mpi | pmpi | SHARED_BY_BOTH_LIBRARIES
