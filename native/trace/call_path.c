@@ -2,115 +2,117 @@
 #define _GNU_SOURCE
 #include "trace/call_path.h"
 
-#include "trace/define.h"
-#include "trace/python_frames.h"
+#include "trace/trace_file.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
 
-enum {
-    FRAMES = 1024, /* that a thread remembers; a power of two */
-    PATHS = 1024,  /* the same of paths */
-    RECENT = 64,   /* the same of paths whose frames stand together */
-    MOST_PATHS = 1 << 18
-};
+/* Sizes of a thread's caches, powers of two, and the limit of paths in a file. */
+enum { CACHED_FRAMES = 1024, CACHED_PATHS = 1024, CACHED_CALLS = 64, MAX_PATHS = 1 << 18 };
 
-/* A frame that was unwound. `caller` is where its return address lies; NULL: it is the outermost one. */
-typedef struct known_frame {
+/* A frame that was unwound. `caller` is where its return address is on the stack; NULL: it is the outermost
+ * one. */
+typedef struct cached_frame {
     uint64_t address, stack;
     const uint64_t *caller;
     uint64_t caller_stack;
-} known_frame;
+} cached_frame;
 
 typedef struct known_path {
-    uint64_t hash, id; /* 0: nothing is known here */
+    uint64_t hash, id; /* id 0: an empty entry */
 } known_path;
 
-/* A path of late: where the return addresses of its frames lie, and what they were. Each is looked at only
- * where those before it are the same, so that its frame is still there. */
-typedef struct recent_path {
+/* A recent call: where the return addresses of its callers are, and their values. Each is read only after the
+ * ones before it have matched, so that its frame still exists. */
+typedef struct cached_call {
     uint64_t address, stack, site;
     int count;
     struct {
         const uint64_t *at;
         uint64_t value;
-    } callers[OFFBEAT_MOST_DEPTH];
-} recent_path;
+    } callers[OFFBEAT_TRACER_MAX_DEPTH];
+} cached_call;
 
-typedef struct offbeat_call_paths {
-    recent_path recent[RECENT];
-    known_frame frames[FRAMES];
-    known_path paths[PATHS];
-} offbeat_call_paths;
+typedef struct offbeat_tracer_path_cache {
+    cached_call calls[CACHED_CALLS];
+    cached_frame frames[CACHED_FRAMES];
+    known_path paths[CACHED_PATHS];
+} offbeat_tracer_path_cache;
 
-/* Addresses of a path, and the stack pointers at them, innermost first. */
+/* The addresses of a path, and the stack pointers there, innermost first. */
 typedef struct stack_walk {
     int count, depth;
-    uint64_t from; /* the stack pointer at the innermost one */
-    uint64_t addresses[OFFBEAT_MOST_DEPTH + 1], stacks[OFFBEAT_MOST_DEPTH + 1];
+    uint64_t start; /* the stack pointer of the innermost address */
+    uint64_t addresses[OFFBEAT_TRACER_MAX_DEPTH + 1], stacks[OFFBEAT_TRACER_MAX_DEPTH + 1];
 } stack_walk;
 
 /* All paths of the process: an open hash table. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static known_path *all;
-static size_t all_room, all_count;
+static known_path *paths;
+static size_t table_size, path_count;
 
-static uint64_t mixed(uint64_t hash, uint64_t value) {
+static uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ hash >> 29;
 }
 
-static known_frame *place_of(offbeat_call_paths *paths, uint64_t address, uint64_t stack) {
-    return &paths->frames[mixed(address, stack) & (FRAMES - 1)];
+/* --- the thread's caches --- */
+
+static cached_frame *frame_slot(offbeat_tracer_path_cache *cache, uint64_t address, uint64_t stack) {
+    return &cache->frames[mix(address, stack) & (CACHED_FRAMES - 1)];
 }
 
-/* The hash of the path, from frames that are known, which `recent` has afterwards. @return whether all are */
-static int hash_known(offbeat_call_paths *paths, offbeat_caller caller, int depth, recent_path *recent,
-                      uint64_t *hash) {
-    uint64_t address = (uint64_t)(uintptr_t)caller.address, stack = (uint64_t)(uintptr_t)caller.frame;
-    uint64_t sum = mixed(0, address);
-    recent->site = 0;
-    recent->address = address;
-    recent->stack = stack;
-    recent->count = 0;
-    while (recent->count < depth - 1) {
-        const known_frame *known = place_of(paths, address, stack);
-        if (known->address != address || known->stack != stack)
+/* The hash of the path, from cached frames; fills in @p call. @return whether all frames are cached */
+static int hash_cached(offbeat_tracer_path_cache *cache, offbeat_tracer_caller caller, int depth,
+                       cached_call *call, uint64_t *hash) {
+    uint64_t address = (uint64_t)(uintptr_t)caller.address;
+    uint64_t stack = (uint64_t)(uintptr_t)caller.stack_pointer;
+    uint64_t sum = mix(0, address);
+    call->site = 0;
+    call->address = address;
+    call->stack = stack;
+    call->count = 0;
+    while (call->count < depth - 1) {
+        const cached_frame *frame = frame_slot(cache, address, stack);
+        if (frame->address != address || frame->stack != stack)
             return 0;
-        if (known->caller == NULL)
+        if (frame->caller == NULL)
             break;
-        address = *known->caller;
-        stack = known->caller_stack;
-        sum = mixed(sum, address);
-        recent->callers[recent->count].at = known->caller;
-        recent->callers[recent->count++].value = address;
+        address = *frame->caller;
+        stack = frame->caller_stack;
+        sum = mix(sum, address);
+        call->callers[call->count].at = frame->caller;
+        call->callers[call->count++].value = address;
     }
     *hash = sum;
     return 1;
 }
 
-static inline recent_path *recent_of(offbeat_call_paths *paths, offbeat_caller caller) {
-    const uint64_t address = (uint64_t)(uintptr_t)caller.address, stack = (uint64_t)(uintptr_t)caller.frame;
-    return &paths->recent[(address ^ address >> 6 ^ stack >> 4) & (RECENT - 1)];
+static inline cached_call *call_slot(offbeat_tracer_path_cache *cache, offbeat_tracer_caller caller) {
+    const uint64_t address = (uint64_t)(uintptr_t)caller.address;
+    const uint64_t stack = (uint64_t)(uintptr_t)caller.stack_pointer;
+    return &cache->calls[(address ^ address >> 6 ^ stack >> 4) & (CACHED_CALLS - 1)];
 }
 
-static inline int is_the_same(const recent_path *recent, offbeat_caller caller) {
-    if (recent->site == 0 || recent->address != (uint64_t)(uintptr_t)caller.address ||
-        recent->stack != (uint64_t)(uintptr_t)caller.frame)
+static inline int is_same_call(const cached_call *call, offbeat_tracer_caller caller) {
+    if (call->site == 0 || call->address != (uint64_t)(uintptr_t)caller.address ||
+        call->stack != (uint64_t)(uintptr_t)caller.stack_pointer)
         return 0;
-    for (int i = 0; i < recent->count; i++)
-        if (*recent->callers[i].at != recent->callers[i].value)
+    for (int i = 0; i < call->count; i++)
+        if (*call->callers[i].at != call->callers[i].value)
             return 0;
     return 1;
 }
 
-/* Frames inside of the wrapper have a lower stack pointer. */
-static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *into) {
+/* --- unwinding --- */
+
+/* A callback of _Unwind_Backtrace. Frames of the wrapper and of its callees have a lower stack pointer. */
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *into) {
     stack_walk *walk = into;
     const uint64_t stack = (uint64_t)_Unwind_GetCFA(context), address = (uint64_t)_Unwind_GetIP(context);
-    if (stack < walk->from)
+    if (stack < walk->start)
         return _URC_NO_REASON;
     if (address == 0 || walk->count == walk->depth)
         return _URC_END_OF_STACK;
@@ -119,171 +121,176 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *int
     return _URC_NO_REASON;
 }
 
-/* Where the return address of a frame lies, at the frame's upper end on x86 and somewhere in it elsewhere. */
-static const uint64_t *find_slot(uint64_t from, uint64_t to, uint64_t address) {
-    for (uint64_t at = to - 8; at >= from && at < to; at -= 8)
+/* Where the return address of a frame is: at its upper end on x86, elsewhere anywhere in it. */
+static const uint64_t *find_return_address(uint64_t start, uint64_t end, uint64_t address) {
+    for (uint64_t at = end - 8; at >= start && at < end; at -= 8)
         if (*(const uint64_t *)(uintptr_t)at == address)
             return (const uint64_t *)(uintptr_t)at;
     return NULL;
 }
 
-/* Remembers the frames of a walk, up to one that cannot be. */
-static void remember_frames(offbeat_call_paths *paths, const stack_walk *walk) {
+/* Caches the frames of a walk, up to the first one whose return address was not found. */
+static void cache_frames(offbeat_tracer_path_cache *cache, const stack_walk *walk) {
     for (int i = 0; i < walk->count && i + 1 < walk->depth; i++) {
-        known_frame known = {.address = walk->addresses[i], .stack = walk->stacks[i]};
+        cached_frame frame = {.address = walk->addresses[i], .stack = walk->stacks[i]};
         if (i + 1 < walk->count) {
-            known.caller_stack = walk->stacks[i + 1];
-            known.caller = find_slot(walk->stacks[i], walk->stacks[i + 1], walk->addresses[i + 1]);
-            if (known.caller == NULL)
+            frame.caller_stack = walk->stacks[i + 1];
+            frame.caller = find_return_address(walk->stacks[i], walk->stacks[i + 1], walk->addresses[i + 1]);
+            if (frame.caller == NULL)
                 return;
         }
-        *place_of(paths, known.address, known.stack) = known;
+        *frame_slot(cache, frame.address, frame.stack) = frame;
     }
 }
 
-/* The call path as the unwinder finds it; the return address alone where it finds nothing. */
-static void unwind(stack_walk *walk, offbeat_caller caller, int depth) {
+/* Unwinds the stack; on failure the walk has the return address alone. */
+static void unwind(stack_walk *walk, offbeat_tracer_caller caller, int depth) {
     walk->count = 0;
     walk->depth = depth;
-    walk->from = (uint64_t)(uintptr_t)caller.frame;
+    walk->start = (uint64_t)(uintptr_t)caller.stack_pointer;
     if (depth > 1)
-        _Unwind_Backtrace(take_frame, walk);
+        _Unwind_Backtrace(add_frame, walk);
     if (walk->count == 0 || walk->addresses[0] != (uint64_t)(uintptr_t)caller.address) {
         walk->addresses[0] = (uint64_t)(uintptr_t)caller.address;
-        walk->stacks[0] = walk->from;
+        walk->stacks[0] = walk->start;
         walk->count = 1;
     }
 }
 
-/* The place of a hash in the table of all paths, with the lock held; NULL where there is no room. */
-static known_path *place_in_all(uint64_t hash) {
-    if (2 * (all_count + 1) > all_room) {
-        const size_t room = all_room == 0 ? 256 : 2 * all_room;
-        known_path *larger = all_count < MOST_PATHS ? calloc(room, sizeof *larger) : NULL;
+static uint64_t hash_of(const stack_walk *walk) {
+    uint64_t hash = 0;
+    for (int i = 0; i < walk->count; i++)
+        hash = mix(hash, walk->addresses[i]);
+    return hash;
+}
+
+/* --- the process's paths --- */
+
+/* The entry of a hash: its own or an empty one. @p size is a power of two. */
+static known_path *path_slot(known_path *table, size_t size, uint64_t hash) {
+    size_t i = hash & (size - 1);
+    while (table[i].id != 0 && table[i].hash != hash)
+        i = (i + 1) & (size - 1);
+    return &table[i];
+}
+
+/* The entry of a hash in `paths`, with the lock held; NULL if there is no space. */
+static known_path *path_entry(uint64_t hash) {
+    if (2 * (path_count + 1) > table_size) {
+        const size_t size = table_size == 0 ? 256 : 2 * table_size;
+        known_path *larger = path_count < MAX_PATHS ? calloc(size, sizeof *larger) : NULL;
         if (larger == NULL)
             return NULL;
-        for (size_t i = 0; i < all_room; i++)
-            if (all[i].id != 0) {
-                size_t at = all[i].hash & (room - 1);
-                while (larger[at].id != 0)
-                    at = (at + 1) & (room - 1);
-                larger[at] = all[i];
-            }
-        free(all);
-        all = larger;
-        all_room = room;
+        for (size_t i = 0; i < table_size; i++)
+            if (paths[i].id != 0)
+                *path_slot(larger, size, paths[i].hash) = paths[i];
+        free(paths);
+        paths = larger;
+        table_size = size;
     }
-    size_t at = hash & (all_room - 1);
-    while (all[at].id != 0 && all[at].hash != hash)
-        at = (at + 1) & (all_room - 1);
-    return &all[at];
+    return path_slot(paths, table_size, hash);
 }
 
 /* Writes a path into the file, with the lock held. */
-static void define(uint64_t id, const stack_walk *walk, const offbeat_python_frames *python) {
-    static char tail[sizeof walk->addresses + OFFBEAT_PYTHON_TEXT_BYTES];
+static void define(uint64_t id, const stack_walk *walk, const offbeat_tracer_python_frames *python) {
+    static char tail[sizeof walk->addresses + OFFBEAT_TRACER_PYTHON_TEXT_BYTES];
     const size_t address_bytes = sizeof *walk->addresses * (size_t)walk->count;
-    const size_t text_bytes = offbeat_python_text(python, tail + address_bytes);
+    const size_t text_bytes = offbeat_tracer_python_format(python, tail + address_bytes);
     offbeat_trace_path path = {.id = (uint32_t)id,
                                .address_count = (uint16_t)walk->count,
                                .python_count = (uint16_t)python->count,
                                .text_bytes = (uint32_t)text_bytes};
     memcpy(tail, walk->addresses, address_bytes);
-    offbeat_define(OFFBEAT_TRACE_PATH, &path, sizeof path, tail, address_bytes + text_bytes);
+    offbeat_tracer_define(OFFBEAT_TRACE_PATH, &path, sizeof path, tail, address_bytes + text_bytes);
 }
 
-/* The id of a path that this thread doesn't know yet; 0 where there are too many. */
-static uint64_t look_up(offbeat_lane *lane, uint64_t hash, const stack_walk *walk,
-                        const offbeat_python_frames *python) {
+/* The id of a path, which is defined if it is new; 0 if there are too many. */
+static uint64_t get_id(offbeat_tracer_thread *thread, uint64_t hash, const stack_walk *walk,
+                       const offbeat_tracer_python_frames *python) {
     for (int i = 0; i < walk->count; i++)
-        offbeat_mappings_see(lane, walk->addresses[i]);
+        offbeat_tracer_ensure_mapping(thread, walk->addresses[i]);
     pthread_mutex_lock(&lock);
-    known_path *place = place_in_all(hash);
-    if (place != NULL && place->id == 0) {
-        *place = (known_path){.hash = hash, .id = ++all_count};
-        define(place->id, walk, python);
-        offbeat_python_keep(python);
+    known_path *entry = path_entry(hash);
+    if (entry != NULL && entry->id == 0) {
+        *entry = (known_path){.hash = hash, .id = ++path_count};
+        define(entry->id, walk, python);
+        offbeat_tracer_python_retain(python);
     }
-    const uint64_t id = place != NULL ? place->id : 0;
+    const uint64_t id = entry != NULL ? entry->id : 0;
     pthread_mutex_unlock(&lock);
     return id;
 }
 
-/* The hash of a path, as hash_known has it. */
-static uint64_t hash_of(const stack_walk *walk) {
-    uint64_t hash = 0;
-    for (int i = 0; i < walk->count; i++)
-        hash = mixed(hash, walk->addresses[i]);
-    return hash;
-}
-
-/* The site of a call whose path this thread knows; 0 where it does not. */
-static uint64_t known_site(offbeat_call_paths *paths, offbeat_caller caller, int depth, uint64_t python) {
+/* The site of a call whose path is cached; else 0. */
+static uint64_t cached_site(offbeat_tracer_path_cache *cache, offbeat_tracer_caller caller, int depth,
+                            uint64_t python_hash) {
     uint64_t hash;
-    if (paths == NULL)
+    if (cache == NULL)
         return 0;
-    recent_path *recent = recent_of(paths, caller);
-    if (!hash_known(paths, caller, depth, recent, &hash))
+    cached_call *call = call_slot(cache, caller);
+    if (!hash_cached(cache, caller, depth, call, &hash))
         return 0;
-    hash = mixed(hash, python);
-    const known_path *known = &paths->paths[hash & (PATHS - 1)];
-    if (known->hash != hash || known->id == 0)
+    hash = mix(hash, python_hash);
+    const known_path *path = &cache->paths[hash & (CACHED_PATHS - 1)];
+    if (path->hash != hash || path->id == 0)
         return 0;
-    if (python == 0)
-        recent->site = known->id | OFFBEAT_TRACE_IS_PATH;
-    return known->id | OFFBEAT_TRACE_IS_PATH;
+    if (python_hash == 0)
+        call->site = path->id | OFFBEAT_TRACE_IS_PATH;
+    return path->id | OFFBEAT_TRACE_IS_PATH;
 }
 
-/* The site of a call whose path is not known; the address where it can't be written down. */
-static uint64_t find_site(offbeat_lane *lane, offbeat_caller caller, int depth,
-                          const offbeat_python_frames *python) {
+/* The site of a call whose path is not cached; the return address if the path cannot be defined. */
+static uint64_t find_site(offbeat_tracer_thread *thread, offbeat_tracer_caller caller, int depth,
+                          const offbeat_tracer_python_frames *python) {
     stack_walk walk;
-    if (lane->paths == NULL)
-        lane->paths = calloc(1, sizeof *lane->paths);
+    if (thread->paths == NULL)
+        thread->paths = calloc(1, sizeof *thread->paths);
     unwind(&walk, caller, depth);
-    const uint64_t hash = mixed(hash_of(&walk), python->hash);
-    const uint64_t id = look_up(lane, hash, &walk, python);
+    const uint64_t hash = mix(hash_of(&walk), python->hash);
+    const uint64_t id = get_id(thread, hash, &walk, python);
     if (id == 0)
         return (uint64_t)(uintptr_t)caller.address;
-    if (lane->paths != NULL) {
-        remember_frames(lane->paths, &walk);
-        lane->paths->paths[hash & (PATHS - 1)] = (known_path){hash, id};
+    if (thread->paths != NULL) {
+        cache_frames(thread->paths, &walk);
+        thread->paths->paths[hash & (CACHED_PATHS - 1)] = (known_path){hash, id};
     }
     return id | OFFBEAT_TRACE_IS_PATH;
 }
 
-/* Apart from what is called for every record: these have much to put on the stack. */
-static __attribute__((noinline)) uint64_t find_native_site(offbeat_lane *lane, offbeat_caller caller,
-                                                           int depth) {
-    const offbeat_python_frames none = {.count = 0};
-    return find_site(lane, caller, depth, &none);
+/* Not inlined into the functions that run for every record: the following ones have large stack frames. */
+static __attribute__((noinline)) uint64_t find_native_site(offbeat_tracer_thread *thread,
+                                                           offbeat_tracer_caller caller, int depth) {
+    const offbeat_tracer_python_frames none = {.count = 0};
+    return find_site(thread, caller, depth, &none);
 }
 
-static __attribute__((noinline)) uint64_t python_site(offbeat_lane *lane, offbeat_caller caller, int depth) {
-    offbeat_python_frames python;
-    offbeat_python_look(&python, depth);
-    uint64_t site = known_site(lane->paths, caller, depth, python.hash);
+static __attribute__((noinline)) uint64_t python_site(offbeat_tracer_thread *thread,
+                                                      offbeat_tracer_caller caller, int depth) {
+    offbeat_tracer_python_frames python;
+    offbeat_tracer_python_capture(&python, depth);
+    uint64_t site = cached_site(thread->paths, caller, depth, python.hash);
     if (site == 0 && depth < 2 && python.count == 0)
         site = (uint64_t)(uintptr_t)caller.address;
     else if (site == 0)
-        site = find_site(lane, caller, depth, &python);
-    offbeat_python_let_go(&python);
+        site = find_site(thread, caller, depth, &python);
+    offbeat_tracer_python_release(&python);
     return site;
 }
 
-static __attribute__((noinline)) uint64_t native_site(offbeat_lane *lane, offbeat_caller caller) {
-    const int depth = offbeat_process.wishes.depth;
-    const uint64_t site = known_site(lane->paths, caller, depth, 0);
-    return site != 0 ? site : find_native_site(lane, caller, depth);
+static __attribute__((noinline)) uint64_t native_site(offbeat_tracer_thread *thread,
+                                                      offbeat_tracer_caller caller) {
+    const int depth = offbeat_tracer_state.config.depth;
+    const uint64_t site = cached_site(thread->paths, caller, depth, 0);
+    return site != 0 ? site : find_native_site(thread, caller, depth);
 }
 
-uint64_t offbeat_call_path(offbeat_lane *lane, offbeat_caller caller) {
-    if (offbeat_python_is_there())
-        return python_site(lane, caller, offbeat_process.wishes.depth);
-    if (lane->paths != NULL) {
-        const recent_path *recent = recent_of(lane->paths, caller);
-        if (is_the_same(recent, caller))
-            return recent->site;
+uint64_t offbeat_tracer_call_path(offbeat_tracer_thread *thread, offbeat_tracer_caller caller) {
+    if (offbeat_tracer_python_is_available())
+        return python_site(thread, caller, offbeat_tracer_state.config.depth);
+    if (thread->paths != NULL) {
+        const cached_call *call = call_slot(thread->paths, caller);
+        if (is_same_call(call, caller))
+            return call->site;
     }
-    return native_site(lane, caller);
+    return native_site(thread, caller);
 }

@@ -1,46 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file call_path.h
- * Where a call was made: the return address alone, or with the addresses of its callers and the frames of
- * Python (offbeat_trace_path). A path is written into the file once; records hold its id.
+ * Where a call was made: the return address alone, or with those of its callers and the Python frames
+ * (offbeat_trace_path). A path is written into the file once; records hold its id.
  *
- * Unwinding the stack takes about a microsecond. So each thread remembers what the unwinder found: in the
- * frame of this return address at this place of the stack, the next return address lies there. With that a
- * known path costs one memory access for each caller. This is exact for functions whose frames have a fixed
- * size, which is all but those with alloca or arrays of variable length.
+ * Unwinding the stack takes about a microsecond. So each thread caches the unwinder's results: for a return
+ * address and a stack pointer, where on the stack the next return address is. With that a known path costs
+ * one memory access for each caller. This is exact for functions with frames of a fixed size, that is, all
+ * except those with alloca or arrays of variable length.
  */
 #ifndef OFFBEAT_TRACE_CALL_PATH_H
 #define OFFBEAT_TRACE_CALL_PATH_H
 
-#include "trace/lane.h"
-#include "trace/mappings.h"
-#include "trace/process.h"
+#include "trace/code_mappings.h"
+#include "trace/process_state.h"
 #include "trace/python_frames.h"
+#include "trace/thread_state.h"
 
 /** The caller of a wrapper. */
-typedef struct offbeat_caller {
-    const void *address; /**< to which the wrapper returns */
-    const void *frame;   /**< the stack pointer there */
-} offbeat_caller;
+typedef struct offbeat_tracer_caller {
+    const void *address;       /**< the wrapper's return address */
+    const void *stack_pointer; /**< after the return */
+} offbeat_tracer_caller;
 
-/** The caller of the function that this stands in. */
-#define OFFBEAT_CALLER                                                                                       \
-    ((offbeat_caller){__builtin_extract_return_addr(__builtin_return_address(0)), __builtin_dwarf_cfa()})
+/** The caller of the function that uses this macro. */
+#define OFFBEAT_TRACER_CALLER                                                                                \
+    ((offbeat_tracer_caller){__builtin_extract_return_addr(__builtin_return_address(0)),                     \
+                             __builtin_dwarf_cfa()})
 
-/** The id of a call path; for offbeat_call_site. */
-uint64_t offbeat_call_path(offbeat_lane *lane, offbeat_caller caller);
+/** The call site if it may be a path; for offbeat_tracer_call_site. */
+uint64_t offbeat_tracer_call_path(offbeat_tracer_thread *thread, offbeat_tracer_caller caller);
 
 /**
- * What a record says of its call site: the id of a call path with OFFBEAT_TRACE_IS_PATH, or the return
- * address. What readers need for it is in the file afterwards. Call it from the wrapper, or from what the
- * wrapper calls: the callers' frames must still be there.
+ * The `address` of a record: the id of a call path with OFFBEAT_TRACE_IS_PATH, or the return address. Writes
+ * the definitions that it needs. Call it from the wrapper or a function that the wrapper calls, while the
+ * callers' frames exist.
  */
-OFFBEAT_INLINE uint64_t offbeat_call_site(offbeat_lane *lane, offbeat_caller caller) {
-    const int depth = offbeat_process.wishes.depth;
+OFFBEAT_TRACER_INLINE uint64_t offbeat_tracer_call_site(offbeat_tracer_thread *thread,
+                                                        offbeat_tracer_caller caller) {
+    const int depth = offbeat_tracer_state.config.depth;
     const uint64_t address = (uint64_t)(uintptr_t)caller.address;
-    offbeat_mappings_see(lane, address);
-    const int has_path = depth > 1 || (depth == 1 && offbeat_python_is_there());
-    return has_path ? offbeat_call_path(lane, caller) : address;
+    offbeat_tracer_ensure_mapping(thread, address);
+    const int has_path = depth > 1 || (depth == 1 && offbeat_tracer_python_is_available());
+    return has_path ? offbeat_tracer_call_path(thread, caller) : address;
 }
 
 #endif

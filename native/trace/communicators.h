@@ -1,72 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file communicators.h
- * The communicators of a traced program: told apart on all ranks without any communication.
+ * The communicators of a traced program: identified across ranks without communication.
  *
- * What is known of one is an attribute of it, as a handle may be another communicator's later.
+ * The state of a communicator is an MPI attribute of it, as a handle may belong to another communicator
+ * later.
  */
 #ifndef OFFBEAT_TRACE_COMMUNICATORS_H
 #define OFFBEAT_TRACE_COMMUNICATORS_H
 
-#include "trace/lane.h"
+#include "trace/thread_state.h"
 
 #include <mpi.h>
 
-typedef struct offbeat_communicator {
+typedef struct offbeat_tracer_communicator {
     uint32_t id;
     _Atomic uint32_t sequence; /**< of the next call */
-    int is_wanted;             /**< its size is */
+    int is_sampled;            /**< OFFBEAT_TRACE_COMM_SIZES includes its size */
     int rank, size, remote_size;
-    int destinations; /**< of a neighbourhood collective: to how many this process sends */
-    int sources;      /**< from how many it receives */
+    int destinations; /**< of a topology: the number of neighbours that this process sends to */
+    int sources;      /**< the number of neighbours that it receives from */
     MPI_Comm handle;
-    struct offbeat_communicator *next; /**< of all that live */
-} offbeat_communicator;
+    struct offbeat_tracer_communicator *next;
+} offbeat_tracer_communicator;
 
-/** Grows when a communicator was freed. */
-extern _Atomic unsigned offbeat_communicators_generation;
+/** Incremented when a communicator is freed. */
+extern _Atomic unsigned offbeat_tracer_communicators_generation;
 
 /**
- * What is known of a communicator; defines it when it is seen for the first time.
+ * The state of a communicator, which is defined if it is new.
  * @param comm not MPI_COMM_NULL
- * @return NULL where the memory is full
+ * @return NULL if memory is exhausted
  */
-offbeat_communicator *offbeat_communicator_find(MPI_Comm comm);
+offbeat_tracer_communicator *offbeat_tracer_communicator_find(MPI_Comm comm);
 
-/** The same, quick where the thread saw it lately. */
-static inline offbeat_communicator *offbeat_communicator_of(offbeat_lane *lane, MPI_Comm comm) {
+/** The same, through the thread's cache. */
+static inline offbeat_tracer_communicator *offbeat_tracer_communicator_cached(offbeat_tracer_thread *thread,
+                                                                              MPI_Comm comm) {
     const uintptr_t handle = (uintptr_t)comm;
-    unsigned generation = atomic_load_explicit(&offbeat_communicators_generation, memory_order_acquire);
-    offbeat_seen_communicator *seen =
-        &lane->communicators[offbeat_lane_place(handle, OFFBEAT_SEEN_COMMUNICATORS)];
-    if (seen->known != NULL && seen->handle == handle && seen->generation == generation)
-        return seen->known;
-    *seen = (offbeat_seen_communicator){handle, generation, offbeat_communicator_find(comm)};
-    return seen->known;
+    unsigned generation =
+        atomic_load_explicit(&offbeat_tracer_communicators_generation, memory_order_acquire);
+    offbeat_tracer_cached_communicator *cached =
+        &thread->communicators[offbeat_tracer_hash_slot(handle, OFFBEAT_TRACER_CACHED_COMMUNICATORS)];
+    if (cached->communicator != NULL && cached->handle == handle && cached->generation == generation)
+        return cached->communicator;
+    *cached =
+        (offbeat_tracer_cached_communicator){handle, generation, offbeat_tracer_communicator_find(comm)};
+    return cached->communicator;
 }
 
-/** The sequence number of a call that begins. MPI forbids threads to call collectives of one communicator at
- * the same time, so that counting needs no lock. */
-static inline uint32_t offbeat_communicator_next(offbeat_communicator *known) {
-    uint32_t sequence = atomic_load_explicit(&known->sequence, memory_order_relaxed);
-    atomic_store_explicit(&known->sequence, sequence + 1, memory_order_relaxed);
+/** The sequence number of a call that begins. MPI forbids concurrent collectives on one communicator, so that
+ * the counter needs no lock. */
+static inline uint32_t offbeat_tracer_next_sequence(offbeat_tracer_communicator *communicator) {
+    uint32_t sequence = atomic_load_explicit(&communicator->sequence, memory_order_relaxed);
+    atomic_store_explicit(&communicator->sequence, sequence + 1, memory_order_relaxed);
     return sequence;
 }
 
 /**
- * Defines a communicator that was just made; nothing for MPI_COMM_NULL and one that is known.
- * @param parent id of that it was made from, or 0
- * @param maker  id of the function that made it
+ * Defines a communicator that was just created; nothing for MPI_COMM_NULL and one that is defined.
+ * @param parent  id of the communicator that it was created from, or 0
+ * @param creator id of the function that created it
  */
-void offbeat_communicator_made(MPI_Comm made, uint32_t parent, uint16_t maker);
+void offbeat_tracer_communicator_created(MPI_Comm newcomm, uint32_t parent, uint16_t creator);
 
-/** Writes the name that a communicator has now, if any. */
-void offbeat_communicator_define_name(const offbeat_communicator *known);
+/** Writes the present name of a communicator, if it has one. */
+void offbeat_tracer_communicator_define_name(const offbeat_tracer_communicator *communicator);
 
-/** Defines MPI_COMM_WORLD and MPI_COMM_SELF, in this order. Before all else here. @return 0, or -1 */
-int offbeat_communicators_begin(void);
+/** Defines MPI_COMM_WORLD and MPI_COMM_SELF, in this order. Call it before every other function of this
+ * header.
+ * @return 0, or -1 if MPI cannot create an attribute */
+int offbeat_tracer_communicators_init(void);
 
-/** Writes the names that communicators have now; only one thread is left. */
-void offbeat_communicators_end(void);
+/** Writes the present names of all communicators. No other thread may call MPI any more. */
+void offbeat_tracer_communicators_finalize(void);
 
 #endif

@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file functions.h  The functions of table.h as numbers, and what is known of each. */
+/** @file functions.h  Ids and properties of the functions in wrapped_functions.h. */
 #ifndef OFFBEAT_TRACE_FUNCTIONS_H
 #define OFFBEAT_TRACE_FUNCTIONS_H
 
 #include <stdint.h>
 
-/** Ids as they stand in the file; 0 is none. A blocking collective is followed by its two other variants. */
+/** Ids in the trace file; 0 is no function. The ids of a collective's three variants are consecutive. */
 enum {
     OFFBEAT_NO_FUNCTION,
-#define OFFBEAT_COLLECTIVE(name, lower, shape) OFFBEAT_##name, OFFBEAT_I##lower, OFFBEAT_##name##_init,
+#define OFFBEAT_COLLECTIVE(name, lower, signature) OFFBEAT_##name, OFFBEAT_I##lower, OFFBEAT_##name##_init,
 #define OFFBEAT_CONSTRUCTOR(name, lower, parameters, names) OFFBEAT_##name,
 #define OFFBEAT_GROUP_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
-#define OFFBEAT_IDLE_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
-#define OFFBEAT_TEXT_CONSTRUCTOR(name, lower, parameters, names, texts)                                      \
+#define OFFBEAT_NONBLOCKING_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
+#define OFFBEAT_STRING_CONSTRUCTOR(name, lower, parameters, names, strings)                                  \
     OFFBEAT_CONSTRUCTOR(name, lower, parameters, names)
-#define OFFBEAT_TEXT_GROUP_CONSTRUCTOR OFFBEAT_TEXT_CONSTRUCTOR
+#define OFFBEAT_STRING_GROUP_CONSTRUCTOR OFFBEAT_STRING_CONSTRUCTOR
 #define OFFBEAT_DESTRUCTOR(name, lower) OFFBEAT_##name,
-#include "trace/table.h"
-    OFFBEAT_FUNCTIONS
+#include "trace/wrapped_functions.h"
+    OFFBEAT_TRACER_FUNCTION_COUNT
 };
 
-/** The shapes of arguments. */
+/** Signatures of collectives: signatures.h. */
 enum {
-    OFFBEAT_IS_BARRIER,
-    OFFBEAT_IS_BCAST,
-    OFFBEAT_IS_GATHER,
-    OFFBEAT_IS_GATHERV,
-    OFFBEAT_IS_SCATTER,
-    OFFBEAT_IS_SCATTERV,
-    OFFBEAT_IS_EXCHANGE,
-    OFFBEAT_IS_ALLGATHERV,
-    OFFBEAT_IS_ALLTOALLV,
-    OFFBEAT_IS_NEIGHBOR_ALLTOALLV,
-    OFFBEAT_IS_ALLTOALLW,
-    OFFBEAT_IS_NEIGHBOR_ALLTOALLW,
-    OFFBEAT_IS_REDUCE,
-    OFFBEAT_IS_ALLREDUCE,
-    OFFBEAT_IS_REDUCE_SCATTER
+    OFFBEAT_SIGNATURE_BARRIER,
+    OFFBEAT_SIGNATURE_BCAST,
+    OFFBEAT_SIGNATURE_GATHER,
+    OFFBEAT_SIGNATURE_GATHERV,
+    OFFBEAT_SIGNATURE_SCATTER,
+    OFFBEAT_SIGNATURE_SCATTERV,
+    OFFBEAT_SIGNATURE_EXCHANGE,
+    OFFBEAT_SIGNATURE_ALLGATHERV,
+    OFFBEAT_SIGNATURE_ALLTOALLV,
+    OFFBEAT_SIGNATURE_NEIGHBOR_ALLTOALLV,
+    OFFBEAT_SIGNATURE_ALLTOALLW,
+    OFFBEAT_SIGNATURE_NEIGHBOR_ALLTOALLW,
+    OFFBEAT_SIGNATURE_REDUCE,
+    OFFBEAT_SIGNATURE_ALLREDUCE,
+    OFFBEAT_SIGNATURE_REDUCE_SCATTER
 };
 
-typedef struct offbeat_function {
-    const char *name;    /**< "MPI_Ibcast" */
-    const char *word;    /**< by which OFFBEAT_TRACE_COLLECTIVES chooses it: "bcast", "constructors" */
-    uint16_t mode;       /**< OFFBEAT_TRACE_BLOCKING and so on */
-    uint16_t collective; /**< id of the blocking one */
-} offbeat_function;
+typedef struct offbeat_tracer_function {
+    const char *name;        /**< "MPI_Ibcast" */
+    const char *option_name; /**< its name in OFFBEAT_TRACE_COLLECTIVES: "bcast", "constructors" */
+    uint16_t mode;           /**< OFFBEAT_TRACE_BLOCKING and so on */
+    uint16_t collective;     /**< id of the blocking variant */
+} offbeat_tracer_function;
 
-/** What is known of each, by id; OFFBEAT_FUNCTIONS of them, the first one is empty. */
-extern const offbeat_function offbeat_functions[];
+/** By id; OFFBEAT_TRACER_FUNCTION_COUNT entries, of which the first is empty. */
+extern const offbeat_tracer_function offbeat_tracer_functions[];
 
 #endif

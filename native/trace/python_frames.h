@@ -1,54 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file python_frames.h
- * The frames of the Python interpreter that runs in the traced process, if one does.
+ * The frames of a Python interpreter in the traced process.
  *
- * Nothing of Python is linked: its public functions are looked up in the process. They need the interpreter's
- * lock (GIL), which mpi4py releases around calls of MPI; so this thread takes it here, after the call,
- * shortly before mpi4py does. A thread that Python does not know is never asked, nor is an interpreter that
- * has ended. A program in which one thread holds the lock until another one, in a call of MPI, has gone on
- * would wait for ever: OFFBEAT_TRACE_DEPTH=0 leaves Python alone.
+ * The tracer does not link Python: it looks up the functions of Python's C API in the process. They require
+ * the global interpreter lock (GIL), which mpi4py releases around MPI calls; so the thread acquires it here,
+ * after the call, shortly before mpi4py does. Nothing is called for threads without a Python thread state, or
+ * after the interpreter was finalised. A program in which a thread holds the GIL until another thread returns
+ * from an MPI call would deadlock: OFFBEAT_TRACE_DEPTH=0 disables Python frames.
  */
 #ifndef OFFBEAT_TRACE_PYTHON_FRAMES_H
 #define OFFBEAT_TRACE_PYTHON_FRAMES_H
 
-#include "trace/wishes.h"
+#include "trace/trace_config.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { OFFBEAT_PYTHON_TEXT_BYTES = 8192 };
+enum { OFFBEAT_TRACER_PYTHON_TEXT_BYTES = 8192 };
 
-/** The frames of this thread, innermost first. */
-typedef struct offbeat_python_frames {
-    uint64_t hash; /**< of the frames; 0: none */
+/** The frames of a thread, innermost first. */
+typedef struct offbeat_tracer_python_frames {
+    uint64_t hash; /**< 0: no frames */
     int count;
-    int lock_state;                  /**< what PyGILState_Release must be given */
-    void *codes[OFFBEAT_MOST_DEPTH]; /**< code objects, references of our own */
-    int places[OFFBEAT_MOST_DEPTH];  /**< in the code: of the instruction, or the line */
-} offbeat_python_frames;
+    int gil_state;                           /**< for PyGILState_Release */
+    void *codes[OFFBEAT_TRACER_MAX_DEPTH];   /**< code objects, strong references */
+    int positions[OFFBEAT_TRACER_MAX_DEPTH]; /**< offset of the instruction; before Python 3.11 the line */
+} offbeat_tracer_python_frames;
 
-extern _Atomic int offbeat_python_is_found;
+extern _Atomic int offbeat_tracer_python_is_loaded;
 
-/** Looks whether Python was loaded meanwhile. */
-void offbeat_python_find(void);
+/** Looks up Python's functions if Python is loaded by now. */
+void offbeat_tracer_python_detect(void);
 
-/** Whether there is an interpreter to ask. */
-static inline int offbeat_python_is_there(void) {
-    return atomic_load_explicit(&offbeat_python_is_found, memory_order_acquire);
+static inline int offbeat_tracer_python_is_available(void) {
+    return atomic_load_explicit(&offbeat_tracer_python_is_loaded, memory_order_acquire);
 }
 
-/** Looks at the frames of this thread; where there are some, Python's lock is held until they are let go. */
-void offbeat_python_look(offbeat_python_frames *frames, int depth);
+/** Captures the frames of this thread; if there are any, acquires the GIL until
+ * offbeat_tracer_python_release. */
+void offbeat_tracer_python_capture(offbeat_tracer_python_frames *frames, int depth);
 
-/** File, line and function of each frame, each with a line feed; at most OFFBEAT_PYTHON_TEXT_BYTES.
+/** File, line and function of each frame, each followed by a newline; at most
+ * OFFBEAT_TRACER_PYTHON_TEXT_BYTES.
  * @return the bytes written */
-size_t offbeat_python_text(const offbeat_python_frames *frames, char *text);
+size_t offbeat_tracer_python_format(const offbeat_tracer_python_frames *frames, char *text);
 
-/** Keeps the code objects for good, so that no other code will have their addresses. */
-void offbeat_python_keep(const offbeat_python_frames *frames);
+/** Keeps the code objects alive permanently, so that no other code object gets their addresses. */
+void offbeat_tracer_python_retain(const offbeat_tracer_python_frames *frames);
 
-/** Ends what offbeat_python_look began. */
-void offbeat_python_let_go(offbeat_python_frames *frames);
+/** Releases the frames and the GIL. */
+void offbeat_tracer_python_release(offbeat_tracer_python_frames *frames);
 
 #endif

@@ -1,50 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file requests.h
- * Requests of collectives, from their issue to their completion. Other requests aren't known here.
+ * Requests of collectives from their issue to their completion, and what the wrappers of MPI_Wait, MPI_Test,
+ * MPI_Start and the like do before and after the MPI library's function. Other requests are ignored.
  */
 #ifndef OFFBEAT_TRACE_REQUESTS_H
 #define OFFBEAT_TRACE_REQUESTS_H
 
-#include "trace/format.h"
+#include "trace/call_path.h"
+#include "trace/thread_state.h"
 
 #include <mpi.h>
-#include <stdatomic.h>
-#include <stddef.h>
 
-typedef struct offbeat_request {
+typedef struct offbeat_tracer_request {
     MPI_Request handle;
     int is_persistent, is_active;
-    int is_claimed; /**< somebody waits for it or tests it just now */
-    int is_kept;    /**< of a persistent one: this round's start and completion are recorded */
-    offbeat_trace_record
-        record;           /**< as at the issue; function 0: it isn't recorded, only `made` is waited for */
-    const MPI_Comm *made; /**< a communicator that will be there, or NULL */
-    const MPI_Fint *made_for_fortran;
-    struct offbeat_request *next;
-} offbeat_request;
+    int is_claimed;              /**< a thread is in a call that may complete it */
+    int is_recorded;             /**< its completion is; of a persistent request: that of this round */
+    offbeat_trace_record record; /**< of the issue */
+    const MPI_Comm *newcomm;     /**< of a nonblocking constructor in C; else NULL */
+    const MPI_Fint *newcomm_fortran;
+    struct offbeat_tracer_request *next;
+} offbeat_tracer_request;
 
-/** How many are known: mostly none, and then nobody looks. */
-extern _Atomic size_t offbeat_requests_known;
+/** A claimed request, and its index in the arguments of the call. */
+typedef struct offbeat_tracer_matched_request {
+    int index;
+    offbeat_tracer_request *request;
+} offbeat_tracer_matched_request;
 
-/** Remembers a request; `record` is its issue's. */
-void offbeat_request_made(MPI_Request request, const offbeat_trace_record *record, int is_persistent);
+enum { OFFBEAT_TRACER_INLINE_REQUESTS = 8 };
 
-/** The same for a communicator that is being made; one of both places is NULL. */
-void offbeat_request_makes(MPI_Request request, const offbeat_trace_record *record, int is_kept,
-                           const MPI_Comm *made, const MPI_Fint *made_for_fortran);
+/** The state of a completing or starting call between enter and leave. */
+typedef struct offbeat_tracer_completion {
+    offbeat_tracer_thread *thread;
+    offbeat_tracer_caller caller;
+    uint16_t flags; /**< that are added to those of the issue */
+    int64_t enter_ns;
+    int count;
+    offbeat_tracer_matched_request inline_requests[OFFBEAT_TRACER_INLINE_REQUESTS];
+    offbeat_tracer_matched_request *matched; /**< inline_requests, or allocated */
+} offbeat_tracer_completion;
+
+/** The requests in the arguments of a call; one of both pointers is NULL. */
+typedef struct offbeat_tracer_request_list {
+    int count;
+    const MPI_Request *handles;
+    const MPI_Fint *fortran_handles;
+} offbeat_tracer_request_list;
+
+/** Adds a request. @param record of its issue */
+void offbeat_tracer_request_add(MPI_Request request, const offbeat_trace_record *record, int is_persistent);
+
+/** Adds the request of a nonblocking constructor; one of both pointers to the new communicator is NULL. */
+void offbeat_tracer_request_add_constructor(MPI_Request request, const offbeat_trace_record *record,
+                                            int is_recorded, const MPI_Comm *newcomm,
+                                            const MPI_Fint *newcomm_fortran);
+
+/** Enters a call. Looks up its requests, as the call sets their handles to MPI_REQUEST_NULL.
+ * @param completed_by OFFBEAT_TRACE_BY_WAIT and so on; OFFBEAT_TRACE_BY_NONE for a start */
+void offbeat_tracer_completion_enter(offbeat_tracer_completion *completion, int completed_by,
+                                     offbeat_tracer_request_list requests, offbeat_tracer_caller caller);
+
+/** Leaves a call that completes all requests or none. */
+void offbeat_tracer_completion_leave_all(offbeat_tracer_completion *completion, int code, int are_complete);
 
 /**
- * Finds a request and claims it. Some libraries use one handle for several requests that are complete from
- * the start: then the oldest comes first that isn't claimed.
- * @return NULL where there is none; what is returned stays until offbeat_request_forget
+ * Leaves a call that completes some requests.
+ * @param count   of the indices; MPI_UNDEFINED: none
+ * @param indices of the completed requests
+ * @param first   index of the first request: 0 in C, 1 in Fortran
  */
-offbeat_request *offbeat_request_claim(MPI_Request request);
+void offbeat_tracer_completion_leave_some(offbeat_tracer_completion *completion, int code, int count,
+                                          const int *indices, int first);
 
-/** Gives a claim back. */
-void offbeat_request_release(offbeat_request *request);
+/** Leaves MPI_Start or MPI_Startall. */
+void offbeat_tracer_start_leave(offbeat_tracer_completion *completion, int code);
 
-/** Forgets a request that was claimed. */
-void offbeat_request_forget(offbeat_request *request);
+/** Leaves MPI_Request_free. */
+void offbeat_tracer_free_leave(offbeat_tracer_completion *completion, int code);
 
 #endif

@@ -1,61 +1,105 @@
-# liboffbeat-trace.so: put in front of the MPI library by LD_PRELOAD, it has every collective of a program written down.
+# liboffbeat-trace.so: the preload library. LD_PRELOAD puts it before the MPI library of a program, and every collective
+# of the program is recorded.
 #
-# It is no more than the front, which depends on no MPI library. Behind it, loaded by processes that use the MPI library
-# of this build: liboffbeat-tracer.so, whose wrappers come from trace/table.h. The shared clock is inside of that, where
-# nobody sees it.
-include(trace/mpi_library.cmake)
-# Whatever the rest of the build is for: this runs inside of other people's programs, around each of their calls.
-set(trace_options -O2)
-add_library(trace SHARED trace/behind.c trace/front.c trace/lacking.c trace/own_lane.c
-    trace/programs_code.c)
-target_compile_options(trace PRIVATE ${trace_options})
+# It consists of trampolines and depends on no MPI library. In processes that use the MPI library of this build it loads
+# liboffbeat-tracer.so, whose wrappers are generated from trace/wrapped_functions.h. The shared clock is part of that
+# library and is not exported.
+
+# --- the MPI library ---
+#
+# ${trace_mpi_library}: the name by which programs load it, or else its file name; empty where there is none (with
+# compilers that need no options for MPI).
+#
+# ${trace_hidden}: functions that the MPI library does not have. The preload library must not export them: programs test
+# whether their library has a function (mpi4py does, for those with large counts). Empty if the symbols cannot be read.
+set(trace_hidden "")
+set(trace_library_symbols "")
+set(trace_mpi_library "")
+foreach(library IN LISTS OFFBEAT_MPI_LIBRARY MPI_C_LIBRARIES)
+    if(EXISTS "${library}" AND CMAKE_NM)
+        execute_process(COMMAND ${CMAKE_NM} -D --defined-only ${library} OUTPUT_VARIABLE symbols ERROR_QUIET)
+        string(APPEND trace_library_symbols "${symbols}\n")
+        if(symbols MATCHES " PMPI_Init[@\n]")
+            execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${library} OUTPUT_VARIABLE headers ERROR_QUIET)
+            if(headers MATCHES "SONAME +([^ \n]+)")
+                set(trace_mpi_library ${CMAKE_MATCH_1})
+            endif()
+        endif()
+    endif()
+endforeach()
+if(trace_library_symbols MATCHES " MPI_Allreduce[@\n]")
+    set(trace_names "")
+    set(trace_table ${CMAKE_CURRENT_SOURCE_DIR}/trace/wrapped_functions.h)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${trace_table})
+    file(STRINGS ${trace_table} rows REGEX "^OFFBEAT_COLLECTIVE\\(")
+    foreach(row IN LISTS rows)
+        string(REGEX MATCH "\\(([A-Za-z_]+), ([a-z_]+)," matched "${row}")
+        set(blocking MPI_${CMAKE_MATCH_1})
+        set(nonblocking MPI_I${CMAKE_MATCH_2})
+        list(APPEND trace_names
+            ${blocking}_c ${nonblocking} ${nonblocking}_c ${blocking}_init ${blocking}_init_c)
+    endforeach()
+    file(STRINGS ${trace_table} rows REGEX "^OFFBEAT_[A-Z_]*CONSTRUCTOR\\(")
+    foreach(row IN LISTS rows)
+        string(REGEX MATCH "\\(([A-Za-z_]+)," matched "${row}")
+        list(APPEND trace_names MPI_${CMAKE_MATCH_1})
+    endforeach()
+    foreach(name IN LISTS trace_names)
+        if(NOT trace_library_symbols MATCHES " ${name}[@\n]")
+            string(APPEND trace_hidden "    ${name};\n    P${name};\n")
+        endif()
+    endforeach()
+endif()
+if(NOT trace_mpi_library AND OFFBEAT_MPI_LIBRARY)
+    get_filename_component(trace_mpi_library "${OFFBEAT_MPI_LIBRARY}" NAME)
+endif()
+
+# trace_library(target output_name global local source...): a library that exports the given symbols only.
+function(trace_library target output_name global local)
+    set(map ${CMAKE_CURRENT_BINARY_DIR}/${output_name}.map)
+    file(CONFIGURE OUTPUT ${map} CONTENT "{\nglobal:\n${global}local:\n${local}    *;\n};\n" @ONLY)
+    add_library(${target} SHARED ${ARGN})
+    # Optimised in every kind of build: the libraries run in other people's programs, in each of their calls.
+    target_compile_options(${target} PRIVATE -O2)
+    target_link_options(${target} PRIVATE "-Wl,--version-script=${map}" -Wl,--no-undefined)
+    # The RPATHs of both libraries are the same, so that the MPI library's name stands for the same file.
+    set_target_properties(${target} PROPERTIES
+        OUTPUT_NAME ${output_name} C_VISIBILITY_PRESET hidden
+        INSTALL_RPATH "$ORIGIN;${CMAKE_INSTALL_RPATH}" BUILD_RPATH "$ORIGIN")
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${map})
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+set(trace_wrappers "    MPI_*;\n    mpi_*_;\n")
+set(trace_internal "    offbeat_tracer_next_symbol;\n    offbeat_tracer_this_thread;\n")
+trace_library(trace offbeat-trace "${trace_wrappers}    PMPI_*;\n    pmpi_*_;\n${trace_internal}" "${trace_hidden}"
+    trace/loaded_objects.c trace/preload_shim.c trace/symbol_resolver.c)
 target_compile_definitions(trace PRIVATE "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
-target_link_options(trace PRIVATE "-Wl,--version-script=${trace_exported}" -Wl,--no-undefined)
-# Its path says which file an MPI library's name stands for: the same as that of the tracer.
-set(trace_path INSTALL_RPATH "$ORIGIN;${CMAKE_INSTALL_RPATH}" BUILD_RPATH "$ORIGIN")
-set_target_properties(trace PROPERTIES OUTPUT_NAME offbeat-trace ${trace_path})
-set_property(TARGET trace APPEND PROPERTY LINK_DEPENDS ${trace_exported})
 
-set(trace_without_mpi trace/define.c trace/file.c trace/functions.c trace/lane.c trace/stamp.c
-    trace/wishes.c)
-add_library(tracer SHARED
-    trace/call.c
+set(trace_without_mpi
+    trace/functions.c trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
+trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/call_path.c
-    trace/collectives_c.c
-    trace/collectives_fortran.c
+    trace/clock_points.c
+    trace/code_mappings.c
     trace/communicators.c
-    trace/completion.c
-    trace/completion_c.c
-    trace/completion_fortran.c
-    trace/constructors.c
-    trace/constructors_c.c
-    trace/constructors_fortran.c
-    trace/describe.c
-    trace/entry.c
-    trace/fortran.c
-    trace/handles.c
-    trace/mappings.c
-    trace/members.c
-    trace/next.c
-    trace/process.c
+    trace/lifecycle.c
+    trace/process_state.c
     trace/python_frames.c
+    trace/record_arguments.c
     trace/requests.c
-    trace/times.c
+    trace/traced_call.c
+    trace/wrappers_c.c
+    trace/wrappers_fortran.c
     ${trace_without_mpi})
-target_compile_options(tracer PRIVATE ${trace_options})
 target_compile_definitions(tracer PRIVATE _POSIX_C_SOURCE=200809L) # clock_gettime in a header
 target_link_libraries(tracer PRIVATE trace harmonize Threads::Threads ${CMAKE_DL_LIBS} m)
-set(trace_wrappers ${CMAKE_CURRENT_SOURCE_DIR}/trace/wrappers.map)
-target_link_options(tracer PRIVATE "-Wl,--version-script=${trace_wrappers}" -Wl,--no-undefined)
-set_target_properties(tracer PROPERTIES OUTPUT_NAME offbeat-tracer ${trace_path})
-set_property(TARGET tracer APPEND PROPERTY LINK_DEPENDS ${trace_wrappers})
-install(TARGETS trace tracer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 if(OFFBEAT_BUILD_TESTING)
-    foreach(subject IN ITEMS file stamp wishes)
-        add_executable(trace_${subject}_test trace/${subject}_test.c trace/own_lane.c ${trace_without_mpi})
-        target_link_libraries(trace_${subject}_test PRIVATE Threads::Threads m)
-        offbeat_test(trace_${subject}_test 0)
+    foreach(subject IN ITEMS timestamp trace_config trace_file)
+        add_executable(${subject}_test trace/${subject}_test.c ${trace_without_mpi})
+        target_link_libraries(${subject}_test PRIVATE Threads::Threads m)
+        offbeat_test(${subject}_test 0)
     endforeach()
 endif()

@@ -61,5 +61,5 @@ def test_what_an_earlier_run_left_is_kept_and_the_next_says_that_it_is_untraced(
     before = {path.name: path.read_bytes() for path in (traced.folder / "trace").iterdir()}
     again = traced.run(program, 2, "10")
     assert again.returncode == 0
-    assert again.stderr.count("rank-000000.trace is there already, and is kept") == 1
+    assert again.stderr.count("rank-000000.trace exists already and is not overwritten") == 1
     assert {path.name: path.read_bytes() for path in (traced.folder / "trace").iterdir()} == before

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A failure of one process must not block the others: all processes agree on whether to trace before the
+ * clocks are synchronised. After that each process fails alone.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "trace/lifecycle.h"
+
+#include "clock/limits.h"
+#include "trace/clock_points.h"
+#include "trace/code_mappings.h"
+#include "trace/communicators.h"
+#include "trace/process_state.h"
+#include "trace/python_frames.h"
+#include "trace/timestamp.h"
+#include "trace/trace_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static char path[4096];
+static _Atomic int has_aborted;
+
+static void print(const char *message) {
+    fprintf(stderr, "offbeat: %s\n", message);
+}
+
+/* Properties of the run, determined by rank 0. */
+typedef struct run_info {
+    uint64_t id;
+    int64_t start_ns; /* on the shared clock */
+} run_info;
+
+static uint64_t new_run_id(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return ((uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec) *
+               UINT64_C(0x9E3779B97F4A7C15) ^
+           (uint64_t)getpid();
+}
+
+/* Creates a folder and its parents. @return 0, or an errno value */
+static int create_folders(const char *folder) {
+    char part[sizeof path];
+    snprintf(part, sizeof part, "%s", folder);
+    for (char *at = part + 1; *at != '\0'; at++)
+        if (*at == '/') {
+            *at = '\0';
+            mkdir(part, 0777); /* a failure shows at the last mkdir */
+            *at = '/';
+        }
+    return mkdir(part, 0777) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+/* Sets `path`. Spawned processes have an MPI_COMM_WORLD of their own, with ranks from 0. @return 0, or an
+ * errno value */
+static int set_path(uint64_t run_id) {
+    MPI_Comm parent = MPI_COMM_NULL;
+    char spawned[48] = "";
+    PMPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL)
+        snprintf(spawned, sizeof spawned, "spawned-%016llx-", (unsigned long long)run_id);
+    int bytes = snprintf(path, sizeof path, "%s/%srank-%06d.trace", offbeat_tracer_state.config.folder,
+                         spawned, offbeat_tracer_state.rank);
+    return bytes < (int)sizeof path ? 0 : ENAMETOOLONG;
+}
+
+/* Whether another run's file has the name of this process's file, and a message about it. */
+static int is_path_taken(char *error, size_t bytes) {
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL || set_path(0) != 0 || access(path, F_OK) != 0)
+        return 0;
+    snprintf(error, bytes,
+             "%.300s exists already and is not overwritten; OFFBEAT_TRACE_DIR should name a new folder for "
+             "this run",
+             path);
+    return 1;
+}
+
+static void write_strings(offbeat_trace_header *header) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int bytes = 0;
+    gethostname(header->host, sizeof header->host - 1);
+    ssize_t length = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
+    header->program[length > 0 ? length : 0] = '\0';
+    PMPI_Get_library_version(version, &bytes);
+    version[strcspn(version, "\n")] = '\0';
+    snprintf(header->library, sizeof header->library, "%.*s", (int)sizeof header->library - 1, version);
+    snprintf(header->source, sizeof header->source, "%s", offbeat_clock_source(offbeat_tracer_state.clock));
+    offbeat_tracer_config_format(header->sampling, sizeof header->sampling);
+}
+
+/* Writes the magic last: a file that has it has a complete header. */
+static void write_header(offbeat_trace_header *header, uint64_t run_id) {
+    struct timespec now;
+    header->version = OFFBEAT_TRACE_VERSION;
+    header->page_bytes = OFFBEAT_TRACE_PAGE_BYTES;
+    header->page_header_bytes = OFFBEAT_TRACE_PAGE_HEADER_BYTES;
+    header->record_bytes = OFFBEAT_TRACE_RECORD_BYTES;
+    header->rank = offbeat_tracer_state.rank;
+    header->size = offbeat_tracer_state.size;
+    header->run = run_id;
+    header->pid = getpid();
+    clock_gettime(CLOCK_REALTIME, &now);
+    header->began_ns = offbeat_tracer_now_ns();
+    header->began_unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    header->drift_limit = OFFBEAT_DRIFT_LIMIT;
+    header->wander = OFFBEAT_WANDER_LIMIT;
+    header->every = offbeat_tracer_state.config.every;
+    header->bytes_limit = offbeat_tracer_state.config.max_file_bytes;
+    header->stamps_wrong_ns = offbeat_tracer_timestamp_bound_ns();
+    write_strings(header);
+    atomic_thread_fence(memory_order_release);
+    memcpy(header->magic, OFFBEAT_TRACE_MAGIC, sizeof header->magic);
+}
+
+/* Creates this process's file and starts recording. */
+static void open_file(const run_info *run) {
+    char message[sizeof path + 256];
+    int error = create_folders(offbeat_tracer_state.config.folder);
+    if (error == 0)
+        error = set_path(run->id);
+    if (error == 0)
+        error = offbeat_tracer_file_create(path, offbeat_tracer_state.config.max_file_bytes);
+    if (error != 0) {
+        snprintf(message, sizeof message,
+                 "rank %d cannot write its trace into the folder %s (%s) and continues untraced; "
+                 "OFFBEAT_TRACE_DIR should name a folder that can be written to",
+                 offbeat_tracer_state.rank, offbeat_tracer_state.config.folder, strerror(error));
+        print(message);
+        return;
+    }
+    write_header(offbeat_tracer_file_header(), run->id);
+    offbeat_tracer_define_functions();
+    offbeat_tracer_define_mappings();
+    offbeat_tracer_python_detect();
+    offbeat_tracer_write_clock_point(offbeat_tracer_state.clock);
+    offbeat_tracer_set_window(run->start_ns);
+    if (offbeat_tracer_communicators_init() == 0)
+        atomic_store(&offbeat_tracer_is_tracing, 1);
+    else
+        print("MPI cannot create a communicator attribute; the program continues untraced");
+}
+
+/* Whether all processes can trace; the lowest rank that cannot prints why. Collective. */
+static int agree_to_trace(void) {
+    char error[512], message[1024];
+    int can_trace = offbeat_tracer_config_read(&offbeat_tracer_state.config, error, sizeof error) == 0 &&
+                    !is_path_taken(error, sizeof error);
+    int failed_rank = can_trace ? INT_MAX : offbeat_tracer_state.rank, lowest;
+    PMPI_Allreduce(&failed_rank, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (lowest == offbeat_tracer_state.rank) {
+        snprintf(message, sizeof message, "%s; the program continues untraced (rank %d)", error, lowest);
+        print(message);
+    }
+    return lowest == INT_MAX;
+}
+
+static void print_clock_error(void) {
+    const char *error = offbeat_clock_error();
+    char message[1024];
+    if (offbeat_tracer_state.rank != 0)
+        return;
+    snprintf(message, sizeof message,
+             "the clocks could not be synchronised (%s); the program continues untraced",
+             *error != '\0' ? error : "an MPI call failed");
+    print(message);
+}
+
+/* At exit, of a process that did not call MPI_Finalize. A forked process shares the file and must not mark
+ * it. */
+static void mark_exit(void) {
+    offbeat_trace_header *header = offbeat_tracer_file_header();
+    if (header == NULL || header->pid != getpid() || header->state != OFFBEAT_TRACE_RUNNING)
+        return;
+    header->ended_ns = offbeat_tracer_now_ns();
+    header->state = OFFBEAT_TRACE_EXITED;
+}
+
+void offbeat_tracer_begin(void) {
+    static atomic_flag has_begun = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&has_begun))
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &offbeat_tracer_state.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &offbeat_tracer_state.size);
+    if (!agree_to_trace())
+        return;
+    if (offbeat_tracer_create_clock() != 0) {
+        print_clock_error();
+        return;
+    }
+    run_info run = {.id = new_run_id(), .start_ns = offbeat_clock_now(offbeat_tracer_state.clock).global_ns};
+    PMPI_Bcast(&run, sizeof run, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (!offbeat_tracer_ranges_contain(&offbeat_tracer_state.config.ranks, offbeat_tracer_state.rank))
+        return;
+    open_file(&run);
+    atexit(mark_exit);
+}
+
+/* Reports records that were lost, in the file and, unless the user limited the file, on stderr. */
+static void report_lost_records(const offbeat_trace_header *header) {
+    char note[512], message[600];
+    if (header->lost == 0)
+        return;
+    snprintf(note, sizeof note, "%llu records found no room in the trace (%s); the earlier ones are complete",
+             (unsigned long long)header->lost,
+             header->lost_because > 0 ? strerror(header->lost_because) : "OFFBEAT_TRACE_BYTES was reached");
+    offbeat_tracer_define_note(offbeat_tracer_now_ns(), note);
+    snprintf(message, sizeof message, "rank %d: %s", header->rank, note);
+    if (header->lost_because > 0)
+        print(message);
+}
+
+static void close_file(offbeat_trace_header *header) {
+    offbeat_tracer_define_mappings();
+    offbeat_tracer_communicators_finalize();
+    report_lost_records(header);
+    atomic_store(&offbeat_tracer_is_tracing, 0);
+    header->ended_ns = offbeat_tracer_now_ns();
+    header->state = OFFBEAT_TRACE_FINALIZED;
+    offbeat_tracer_file_close();
+}
+
+static void synchronise(void) {
+    const offbeat_trace_header *header = offbeat_tracer_file_header();
+    offbeat_tracer_resync(offbeat_tracer_state.clock, header != NULL ? header->began_ns : 0);
+}
+
+void offbeat_tracer_finalize(void) {
+    static atomic_flag has_ended = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&has_ended) || offbeat_tracer_state.clock == NULL)
+        return;
+    /* MPI_Abort may return before the launcher ends this process: other processes have ended, and the run
+     * stays marked as aborted. */
+    if (has_aborted)
+        return;
+    synchronise();
+    offbeat_trace_header *header = offbeat_tracer_file_header();
+    if (header != NULL)
+        close_file(header);
+    offbeat_clock_free(&offbeat_tracer_state.clock);
+}
+
+void offbeat_tracer_abort(void) {
+    offbeat_trace_header *header = offbeat_tracer_file_header();
+    has_aborted = 1;
+    if (header == NULL || header->pid != getpid())
+        return;
+    header->ended_ns = offbeat_tracer_now_ns();
+    header->state = OFFBEAT_TRACE_ABORTED;
+}
+
+void offbeat_tracer_pcontrol(int level) {
+    const offbeat_tracer_config *config = &offbeat_tracer_state.config;
+    if (offbeat_tracer_state.clock == NULL)
+        return;
+    if (config->has_sync_level && level == config->sync_level)
+        synchronise();
+    else if (level == 0 || level == 1)
+        atomic_store(&offbeat_tracer_is_paused, level == 0);
+}

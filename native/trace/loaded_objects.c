@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "trace/loaded_objects.h"
+
+#include "trace/symbol_resolver.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* --- whose code is it? --- */
+
+/* Prefixes of the file names of MPI libraries and of the tracer: they have nothing else in common. Some tools
+ * have such names, too; their calls beside the program's are not to be recorded either. */
+static const char *const mpi_prefixes[] = {"libmpi",      "libpmpi", "liboshmem", "libompi",    "libopen-",
+                                           "libopen_mpi", "libucc",  "libhcoll",  "libfabric",  "mca_",
+                                           "libmpl",      "libopa",  "libromio",  "liboffbeat-"};
+
+offbeat_tracer_code_range offbeat_tracer_code_ranges[OFFBEAT_TRACER_MAX_CODE_RANGES];
+_Atomic int offbeat_tracer_code_range_count;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int is_mpi_file(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof mpi_prefixes / sizeof *mpi_prefixes; i++)
+        if (strncmp(name, mpi_prefixes[i], strlen(mpi_prefixes[i])) == 0)
+            return 1;
+    return 0;
+}
+
+static void add_range(uintptr_t start, uintptr_t end, int is_program) {
+    const int count = atomic_load(&offbeat_tracer_code_range_count);
+    if (count == OFFBEAT_TRACER_MAX_CODE_RANGES || offbeat_tracer_is_program_code((const void *)start) >= 0)
+        return;
+    offbeat_tracer_code_ranges[count] = (offbeat_tracer_code_range){start, end, is_program};
+    atomic_store(&offbeat_tracer_code_range_count, count + 1);
+}
+
+/* A callback of dl_iterate_phdr, which begins with the executable. */
+static int add_code(struct dl_phdr_info *object, size_t bytes, void *unused) {
+    (void)bytes, (void)unused;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const uintptr_t start = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+        if (object->dlpi_phdr[i].p_type == PT_LOAD && object->dlpi_phdr[i].p_flags & PF_X)
+            add_range(start, start + object->dlpi_phdr[i].p_memsz, !is_mpi_file(object->dlpi_name));
+    }
+    return 0;
+}
+
+void offbeat_tracer_scan_code(int is_traced) {
+    pthread_mutex_lock(&lock);
+    if (is_traced)
+        dl_iterate_phdr(add_code, NULL);
+    else
+        add_range(0, UINTPTR_MAX, 0);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- missing symbols: the relocations of each object are processed as the dynamic linker does --- */
+
+#if __ELF_NATIVE_CLASS == 64
+#define SYMBOL_OF ELF64_R_SYM
+#else
+#define SYMBOL_OF ELF32_R_SYM
+#endif
+#define BINDING_OF(symbol) ((symbol)->st_info >> 4)
+
+typedef struct object {
+    uintptr_t base;
+    uintptr_t relro_start, relro_end; /* read-only after relocation */
+    const ElfW(Sym) * symbols;
+    const char *names;
+} object;
+
+/* A relocation table; Rel is the beginning of Rela. */
+typedef struct relocations {
+    uintptr_t first;
+    size_t bytes, entry_bytes;
+} relocations;
+
+/* Some dynamic linkers make the addresses in a dynamic section absolute, others do not. */
+static uintptr_t absolute(const object *of, uintptr_t address) {
+    return address < of->base ? of->base + address : address;
+}
+
+static int is_in_preload_library(uintptr_t address) {
+    Dl_info there, here;
+    return dladdr((void *)address, &there) != 0 &&
+           dladdr((void *)(uintptr_t)offbeat_tracer_clear_missing_symbols, &here) != 0 &&
+           there.dli_fbase == here.dli_fbase;
+}
+
+/* The start of the page that contains an address. */
+static uintptr_t page_of(uintptr_t address) {
+    const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return address / page_bytes * page_bytes;
+}
+
+static void clear(const object *of, uintptr_t *slot) {
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = (void *)page_of((uintptr_t)slot);
+    const int is_read_only = (uintptr_t)slot >= of->relro_start && (uintptr_t)slot < of->relro_end;
+    if (is_read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0)
+        return;
+    *slot = 0;
+    if (is_read_only)
+        mprotect(page, page_bytes, PROT_READ);
+}
+
+static void clear_in_table(const object *of, const relocations *table) {
+    for (size_t at = 0; table->entry_bytes > 0 && at < table->bytes; at += table->entry_bytes) {
+        const ElfW(Rel) *relocation = (const ElfW(Rel) *)(table->first + at);
+        const ElfW(Sym) *symbol = &of->symbols[SYMBOL_OF(relocation->r_info)];
+        const char *name = of->names + symbol->st_name;
+        uintptr_t *slot = (uintptr_t *)(of->base + relocation->r_offset);
+        if (symbol->st_shndx == SHN_UNDEF && BINDING_OF(symbol) == STB_WEAK &&
+            strncmp(name, "MPI_", 4) == 0 && is_in_preload_library(*slot) &&
+            offbeat_tracer_resolve(name) == NULL)
+            clear(of, slot);
+    }
+}
+
+static void clear_in_object(object *of, const ElfW(Dyn) * dynamic) {
+    relocations data = {0}, calls = {0};
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        const uintptr_t value = dynamic->d_un.d_val;
+        switch (dynamic->d_tag) {
+        case DT_SYMTAB:
+            of->symbols = (const ElfW(Sym) *)absolute(of, value);
+            break;
+        case DT_STRTAB:
+            of->names = (const char *)absolute(of, value);
+            break;
+        case DT_RELA:
+        case DT_REL:
+            data.first = absolute(of, value);
+            break;
+        case DT_RELASZ:
+        case DT_RELSZ:
+            data.bytes = value;
+            break;
+        case DT_RELAENT:
+        case DT_RELENT:
+            data.entry_bytes = value;
+            break;
+        case DT_JMPREL:
+            calls.first = absolute(of, value);
+            break;
+        case DT_PLTRELSZ:
+            calls.bytes = value;
+            break;
+        case DT_PLTREL:
+            calls.entry_bytes = value == DT_RELA ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
+            break;
+        default:
+            break;
+        }
+    }
+    if (of->symbols == NULL || of->names == NULL)
+        return;
+    clear_in_table(of, &data);
+    clear_in_table(of, &calls);
+}
+
+/* A callback of dl_iterate_phdr. */
+static int visit_object(struct dl_phdr_info *info, size_t bytes, void *unused) {
+    object of = {.base = info->dlpi_addr};
+    const ElfW(Dyn) *dynamic = NULL;
+    (void)bytes, (void)unused;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(of.base + segment->p_vaddr);
+        if (segment->p_type == PT_GNU_RELRO) {
+            of.relro_start = of.base + segment->p_vaddr;
+            of.relro_end =
+                page_of(of.relro_start + segment->p_memsz); /* a last, partial page stays writable */
+        }
+    }
+    if (dynamic != NULL)
+        clear_in_object(&of, dynamic);
+    return 0;
+}
+
+void offbeat_tracer_clear_missing_symbols(void) {
+    dl_iterate_phdr(visit_object, NULL);
+}

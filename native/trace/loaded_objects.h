@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file loaded_objects.h
+ * The executable and libraries of the process: which of them is the program's own code, and their references
+ * to functions that the program's MPI library does not have.
+ */
+#ifndef OFFBEAT_TRACE_LOADED_OBJECTS_H
+#define OFFBEAT_TRACE_LOADED_OBJECTS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { OFFBEAT_TRACER_MAX_CODE_RANGES = 256 };
+
+/** Code of one file. */
+typedef struct offbeat_tracer_code_range {
+    uintptr_t start, end;
+    int is_program; /**< of the program or its libraries; 0: of the MPI library and its plugins (which
+                       implement I/O, for example, by collectives), of tools, or of the tracer */
+} offbeat_tracer_code_range;
+
+/** Entries below the count are constant. */
+extern offbeat_tracer_code_range offbeat_tracer_code_ranges[OFFBEAT_TRACER_MAX_CODE_RANGES];
+extern _Atomic int offbeat_tracer_code_range_count;
+
+/** Adds the code that is loaded now. @param is_traced 0: no code counts as the program's. Thread-safe. */
+void offbeat_tracer_scan_code(int is_traced);
+
+/** 1: the address is in the program's code; 0: in other code; -1: in code that was not scanned. Calls no
+ * function, so that a trampoline's arguments stay in their registers. */
+static inline __attribute__((always_inline)) int offbeat_tracer_is_program_code(const void *address) {
+    const uintptr_t value = (uintptr_t)address;
+    const int count = atomic_load_explicit(&offbeat_tracer_code_range_count, memory_order_acquire);
+    for (int i = 0; i < count; i++)
+        if (value >= offbeat_tracer_code_ranges[i].start && value < offbeat_tracer_code_ranges[i].end)
+            return offbeat_tracer_code_ranges[i].is_program;
+    return -1;
+}
+
+/**
+ * Sets weak references to functions that the preload library has and the program's MPI library has not to
+ * NULL, as they would be without the preload library: mpi4py, for example, tests them and does without
+ * functions with large counts. Objects that are loaded later are not patched; a call of such a function from
+ * there aborts with a message.
+ */
+void offbeat_tracer_clear_missing_symbols(void);
+
+#endif

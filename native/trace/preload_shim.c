@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file preload_shim.c
+ * What LD_PRELOAD puts before a program's MPI library: a trampoline for every function that the tracer wraps.
+ *
+ * The first call, which is MPI_Init, determines where all trampolines jump to (symbol_resolver.h): to the
+ * tracer's wrappers, or directly to the program's MPI library. So no MPI library is loaded into a process
+ * that did not load it itself. Trampolines must not depend on the handle types of an MPI library: they pass
+ * on machine words, as many as the longest of these functions has arguments. At -O2 they are jumps, which
+ * leave registers, stack and return address as they are.
+ */
+#include "trace/loaded_objects.h"
+#include "trace/symbol_resolver.h"
+#include "trace/thread_state.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+_Thread_local offbeat_tracer_thread offbeat_tracer_this_thread;
+
+typedef uintptr_t word;
+
+/* Parameter lists cannot be put in parentheses of their own. */
+// NOLINTBEGIN(bugprone-macro-parentheses)
+
+#define PARAMETERS                                                                                           \
+    word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k, word l
+#define ARGUMENTS a, b, c, d, e, f, g, h, i, j, k, l
+
+typedef word function(PARAMETERS);
+
+/* All trampolines are in a linker section of their own, which is an array. */
+typedef struct trampoline {
+    const char *name;
+    _Atomic(function *) target;
+} trampoline;
+
+extern trampoline __start_offbeat_trampolines[], __stop_offbeat_trampolines[]; // NOLINT: names of the linker
+
+/* The target of PMPI names is always the MPI library. */
+static function *resolve(const trampoline *one) {
+    const int is_pmpi = one->name[0] == 'P' || one->name[0] == 'p';
+    return (function *)(is_pmpi ? offbeat_tracer_next_symbol(one->name) : offbeat_tracer_resolve(one->name));
+}
+
+static void resolve_all(void) {
+    int has_all = 1;
+    for (trampoline *one = __start_offbeat_trampolines; one != __stop_offbeat_trampolines; one++) {
+        function *target = resolve(one);
+        if (target != NULL)
+            atomic_store_explicit(&one->target, target, memory_order_relaxed);
+        has_all &= target != NULL;
+    }
+    if (!has_all)
+        offbeat_tracer_clear_missing_symbols();
+}
+
+/* The target of a trampoline that has not been resolved. */
+static function *resolve_first_call(const trampoline *called, const void *caller) {
+    if (offbeat_tracer_resolver_init(caller)) {
+        function *target = resolve(called);
+        resolve_all();
+        if (target != NULL)
+            return target;
+    }
+    fprintf(
+        stderr,
+        "offbeat: the program called %s, which its MPI library does not have; use a library that has it\n",
+        called->name);
+    abort();
+}
+
+/* Whether a call by a PMPI name is recorded; scans the code that was loaded since. */
+static int is_program_call(const void *caller) {
+    offbeat_tracer_scan_code(offbeat_tracer_is_loaded(caller));
+    return offbeat_tracer_is_program_code(caller) > 0;
+}
+
+/* The fence prevents a tail call, which would write all twelve arguments to where the caller's are: the
+ * caller may have passed fewer, and have other data there. */
+#define TRAMPOLINE(symbol)                                                                                   \
+    static function first_##symbol;                                                                          \
+    static trampoline trampoline_##symbol                                                                    \
+        __attribute__((section("offbeat_trampolines"), aligned(sizeof(void *)), used)) = {#symbol,           \
+                                                                                          first_##symbol};   \
+    static word first_##symbol(PARAMETERS) {                                                                 \
+        word result = resolve_first_call(&trampoline_##symbol, __builtin_return_address(0))(ARGUMENTS);      \
+        atomic_signal_fence(memory_order_seq_cst);                                                           \
+        return result;                                                                                       \
+    }
+#define TARGET(symbol) atomic_load_explicit(&trampoline_##symbol.target, memory_order_relaxed)
+#define EXPORTED __attribute__((visibility("default")))
+
+/* A program with MPI wrappers of its own calls the functions by their PMPI names; the tracer records these
+ * calls as if they had been made by the MPI names. Calls from inside a traced call, from the MPI library and
+ * from tools bypass the tracer. Code that was not scanned yet needs a frame of its own, as the first call
+ * does; readers of the trace remove that frame from the call path. */
+#define TRAMPOLINES_OF(symbol, pmpi)                                                                         \
+    TRAMPOLINE(symbol)                                                                                       \
+    TRAMPOLINE(pmpi)                                                                                         \
+    static word scan_##pmpi(PARAMETERS) {                                                                    \
+        const void *caller = __builtin_return_address(0);                                                    \
+        function *target = is_program_call(caller) ? TARGET(symbol) : TARGET(pmpi);                          \
+        word result = target(ARGUMENTS);                                                                     \
+        atomic_signal_fence(memory_order_seq_cst);                                                           \
+        return result;                                                                                       \
+    }                                                                                                        \
+    EXPORTED function symbol, pmpi;                                                                          \
+    word symbol(PARAMETERS) {                                                                                \
+        return TARGET(symbol)(ARGUMENTS);                                                                    \
+    }                                                                                                        \
+    word pmpi(PARAMETERS) {                                                                                  \
+        const int is_program = offbeat_tracer_is_program_code(__builtin_return_address(0));                  \
+        if (offbeat_tracer_this_thread.depth > 0 || is_program == 0)                                         \
+            return TARGET(pmpi)(ARGUMENTS);                                                                  \
+        return (is_program > 0 ? TARGET(symbol) : scan_##pmpi)(ARGUMENTS);                                   \
+    }
+
+#define TRAMPOLINES(name, lower)                                                                             \
+    TRAMPOLINES_OF(MPI_##name, PMPI_##name)                                                                  \
+    TRAMPOLINES_OF(mpi_##lower##_, pmpi_##lower##_)                                                          \
+    TRAMPOLINES_OF(mpi_##lower##_f08_, pmpi_##lower##_f08_)
+
+TRAMPOLINES(Init, init)
+TRAMPOLINES(Init_thread, init_thread)
+TRAMPOLINES(Finalize, finalize)
+TRAMPOLINES(Abort, abort)
+TRAMPOLINES(Pcontrol, pcontrol)
+
+TRAMPOLINES(Wait, wait)
+TRAMPOLINES(Waitall, waitall)
+TRAMPOLINES(Waitany, waitany)
+TRAMPOLINES(Waitsome, waitsome)
+TRAMPOLINES(Test, test)
+TRAMPOLINES(Testall, testall)
+TRAMPOLINES(Testany, testany)
+TRAMPOLINES(Testsome, testsome)
+TRAMPOLINES(Start, start)
+TRAMPOLINES(Startall, startall)
+TRAMPOLINES(Request_free, request_free)
+
+/* One variant of a collective, with all its bindings. */
+#define TRAMPOLINES_OF_VARIANT(name, lower)                                                                  \
+    TRAMPOLINES(name, lower)                                                                                 \
+    TRAMPOLINES_OF(MPI_##name##_c, PMPI_##name##_c)                                                          \
+    TRAMPOLINES_OF(mpi_##lower##_f08ts_, pmpi_##lower##_f08ts_)                                              \
+    TRAMPOLINES_OF(mpi_##lower##_f08ts_large_, pmpi_##lower##_f08ts_large_)                                  \
+    TRAMPOLINES_OF(mpi_##lower##_c_f08ts_, pmpi_##lower##_c_f08ts_)
+#define OFFBEAT_COLLECTIVE(name, lower, signature)                                                           \
+    TRAMPOLINES_OF_VARIANT(name, lower)                                                                      \
+    TRAMPOLINES_OF_VARIANT(I##lower, i##lower)                                                               \
+    TRAMPOLINES_OF_VARIANT(name##_init, lower##_init)
+#define OFFBEAT_CONSTRUCTOR(name, lower, parameters, names) TRAMPOLINES(name, lower)
+#define OFFBEAT_GROUP_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
+#define OFFBEAT_NONBLOCKING_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
+#define OFFBEAT_STRING_CONSTRUCTOR(name, lower, parameters, names, strings) TRAMPOLINES(name, lower)
+#define OFFBEAT_STRING_GROUP_CONSTRUCTOR OFFBEAT_STRING_CONSTRUCTOR
+#define OFFBEAT_DESTRUCTOR TRAMPOLINES
+#include "trace/wrapped_functions.h"
+
+// NOLINTEND(bugprone-macro-parentheses)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file process_state.h  State of the traced process: its configuration, its clock, and whether it records
+ * now. */
+#ifndef OFFBEAT_TRACE_PROCESS_STATE_H
+#define OFFBEAT_TRACE_PROCESS_STATE_H
+
+#include "trace/trace_config.h"
+
+#include <offbeat/clock.h>
+#include <stdatomic.h>
+#include <time.h>
+
+typedef struct offbeat_tracer_process_state {
+    int rank, size;       /**< in MPI_COMM_WORLD */
+    offbeat_clock *clock; /**< synchronised across all processes, including those that write no file */
+    int is_monotonic;     /**< its source is CLOCK_MONOTONIC, which is then read directly */
+    offbeat_tracer_config config;
+    int64_t window_start_ns, window_end_ns; /**< calls that enter between these local times are recorded */
+} offbeat_tracer_process_state;
+
+/** Constant while offbeat_tracer_is_tracing. */
+extern offbeat_tracer_process_state offbeat_tracer_state;
+
+/** Whether this process writes records now. */
+extern _Atomic int offbeat_tracer_is_tracing;
+
+/** Whether MPI_Pcontrol has paused recording; calls are still counted. */
+extern _Atomic int offbeat_tracer_is_paused;
+
+/** The local clock now. */
+static inline int64_t offbeat_tracer_now_ns(void) {
+    struct timespec now;
+    if (!offbeat_tracer_state.is_monotonic)
+        return offbeat_clock_local_ns(offbeat_tracer_state.clock);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** Whether a call that enters at a local time is recorded. */
+static inline int offbeat_tracer_in_window(int64_t enter_ns) {
+    return enter_ns >= offbeat_tracer_state.window_start_ns &&
+           enter_ns <= offbeat_tracer_state.window_end_ns &&
+           !atomic_load_explicit(&offbeat_tracer_is_paused, memory_order_relaxed);
+}
+
+/** Creates the synchronised clock. Collective over MPI_COMM_WORLD. @return 0, or -1 on failure on all
+ * processes */
+int offbeat_tracer_create_clock(void);
+
+/** Converts the window of the configuration to local times. @param start_ns the run's start on the shared
+ * clock */
+void offbeat_tracer_set_window(int64_t start_ns);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trace/thread_state.h"
+
+#include "trace/trace_file.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The lane of a thread that has ended; the next thread reuses it. */
+typedef struct free_lane {
+    uint32_t lane;
+    offbeat_trace_page *page;
+    offbeat_trace_record *next, *end;
+    struct free_lane *below;
+} free_lane;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static free_lane *free_lanes;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+
+/* Destructor of `key`. If the ending thread still calls MPI after this, it acquires another lane. */
+static void release_lane(void *ended) {
+    offbeat_tracer_thread *thread = ended;
+    free_lane *released = malloc(sizeof *released);
+    if (released == NULL)
+        return;
+    *released =
+        (free_lane){.lane = thread->lane, .page = thread->page, .next = thread->next, .end = thread->end};
+    free(thread->paths);
+    memset(thread, 0, sizeof *thread);
+    pthread_mutex_lock(&lock);
+    released->below = free_lanes;
+    free_lanes = released;
+    pthread_mutex_unlock(&lock);
+}
+
+static void create_key(void) {
+    pthread_key_create(&key, release_lane);
+}
+
+/* Calls of a lane must not overlap: its last call has to end before the next one begins. */
+static int ended_before(const free_lane *lane, int64_t enter_ns) {
+    return lane->page == NULL || lane->next[-1].exit_ns <= enter_ns;
+}
+
+/* Gives the thread a free lane, or a new one. */
+static void acquire_lane(offbeat_tracer_thread *thread, int64_t enter_ns) {
+    pthread_once(&once, create_key);
+    pthread_setspecific(key, thread);
+    pthread_mutex_lock(&lock);
+    free_lane **link = &free_lanes;
+    while (*link != NULL && !ended_before(*link, enter_ns))
+        link = &(*link)->below;
+    free_lane *reused = *link;
+    if (reused != NULL) {
+        *link = reused->below;
+        thread->lane = reused->lane;
+        thread->page = reused->page;
+        thread->next = reused->next;
+        thread->end = reused->end;
+    } else {
+        thread->lane = offbeat_tracer_file_header()->lanes++;
+    }
+    pthread_mutex_unlock(&lock);
+    free(reused);
+    thread->has_lane = 1;
+}
+
+offbeat_trace_record *offbeat_tracer_next_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
+    if (offbeat_tracer_file_header() == NULL)
+        return NULL;
+    if (!thread->has_lane)
+        acquire_lane(thread, enter_ns);
+    if (thread->next != thread->end)
+        return thread->next;
+    if (thread->page != NULL)
+        offbeat_tracer_page_release(thread->page);
+    thread->page = offbeat_tracer_page_allocate(OFFBEAT_TRACE_RECORDS, thread->lane);
+    if (thread->page == NULL) {
+        thread->next = thread->end = NULL;
+        offbeat_tracer_count_lost_record();
+        return NULL;
+    }
+    thread->next = (offbeat_trace_record *)(thread->page + 1);
+    thread->end = thread->next + OFFBEAT_TRACE_RECORDS_A_PAGE;
+    return thread->next;
+}

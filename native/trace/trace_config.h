@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file trace_config.h
+ * What to trace: the environment variables. Nothing here depends on MPI.
+ *
+ *   - OFFBEAT_TRACE_DIR: the folder of the files; default `offbeat-trace`
+ *   - OFFBEAT_TRACE_RANKS: ranks of MPI_COMM_WORLD that write a file: `0-3,8`, `16-`
+ *   - OFFBEAT_TRACE_EVERY: record every n-th call of a communicator, every n-th start of a persistent
+ * collective
+ *   - OFFBEAT_TRACE_COLLECTIVES: `allreduce,alltoall`, each with all its variants; `constructors`
+ *   - OFFBEAT_TRACE_COMM_SIZES: sizes of the communicators to record (inter-communicators: of both groups
+ * together)
+ *   - OFFBEAT_TRACE_WINDOW: seconds since rank 0 left MPI_Init on the shared clock, `10-60`, `2.5-`
+ *   - OFFBEAT_TRACE_BYTES: the maximum size of a rank's file: `100 MB`, `1GiB`, `65536`
+ *   - OFFBEAT_TRACE_DEPTH: the number of return addresses in a call path; 1: that of the call alone; 0: as 1,
+ * and without Python's frames
+ *   - OFFBEAT_TRACE_SYNC_LEVEL: MPI_Pcontrol with this level synchronises the clocks again, and is then
+ * collective over MPI_COMM_WORLD
+ */
+#ifndef OFFBEAT_TRACE_TRACE_CONFIG_H
+#define OFFBEAT_TRACE_TRACE_CONFIG_H
+
+#include "trace/functions.h"
+
+#include <stddef.h>
+
+enum { OFFBEAT_TRACER_MAX_RANGES = 64, OFFBEAT_TRACER_MAX_DEPTH = 16, OFFBEAT_TRACER_DEFAULT_DEPTH = 4 };
+
+/** Ranges of whole numbers; without any, all numbers. */
+typedef struct offbeat_tracer_ranges {
+    int count;
+    struct {
+        long first, last; /**< both included */
+    } ranges[OFFBEAT_TRACER_MAX_RANGES];
+} offbeat_tracer_ranges;
+
+typedef struct offbeat_tracer_config {
+    const char *folder;
+    offbeat_tracer_ranges ranks, comm_sizes;
+    unsigned every;                                           /**< at least 1 */
+    unsigned char is_recorded[OFFBEAT_TRACER_FUNCTION_COUNT]; /**< by id of the function */
+    double window_start_s, window_end_s;                      /**< 0 and infinity: always */
+    uint64_t max_file_bytes;                                  /**< 0: unlimited */
+    int depth;                                                /**< 0 to OFFBEAT_TRACER_MAX_DEPTH */
+    int has_sync_level, sync_level;
+} offbeat_tracer_config;
+
+/**
+ * Reads the environment.
+ * @param[out] error a message, on failure; @p bytes long
+ * @return 0, or -1 if a variable is invalid
+ */
+int offbeat_tracer_config_read(offbeat_tracer_config *config, char *error, size_t bytes);
+
+/** Writes the variables that are set and leave out calls, as NAME=VALUE, separated by spaces. */
+void offbeat_tracer_config_format(char *text, size_t bytes);
+
+/** Whether a number is in one of the ranges, or there are none. */
+int offbeat_tracer_ranges_contain(const offbeat_tracer_ranges *ranges, long number);
+
+#endif

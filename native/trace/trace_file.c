@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* madvise */
+#include "trace/trace_file.h"
+
+#include "trace/functions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* An extent is mapped at once: 1 MiB, some 19,000 records. */
+enum { PAGES_PER_EXTENT = 16, EXTENT_BYTES = PAGES_PER_EXTENT * OFFBEAT_TRACE_PAGE_BYTES };
+
+/* A large file grows by 256 KiB, some 4,700 records. An extent is a multiple of this. */
+enum { GROWTH_PAGES = 4 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* A mapped part of the file, until no thread writes to it any more. */
+typedef struct extent {
+    char *start;
+    int allocated, released; /* pages */
+    struct extent *next;
+} extent;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int descriptor = -1;
+static offbeat_trace_header *header;
+static extent *extents;                      /* pages are allocated from the first one */
+static uint64_t allocated_pages, file_pages; /* the file may have a few pages more than were allocated */
+static int is_copy_on_write;
+static uint64_t max_bytes;
+static int is_full;
+
+/* Writing beyond the process's limit would raise SIGXFSZ. */
+static int is_within_rlimit(uint64_t file_bytes) {
+    struct rlimit file_limit;
+    return getrlimit(RLIMIT_FSIZE, &file_limit) != 0 || file_limit.rlim_cur == RLIM_INFINITY ||
+           file_bytes <= file_limit.rlim_cur;
+}
+
+/* Whether the file system allocates new space when a page is overwritten: then zeros written now reserve
+ * nothing. */
+static int detect_copy_on_write(void) {
+    struct statfs system;
+    if (fstatfs(descriptor, &system) != 0)
+        return 0;
+    return system.f_type == 0x9123683e /* btrfs */ || system.f_type == 0xca451a4e /* bcachefs */;
+}
+
+/* A third of the cost of posix_fallocate and its page faults. @return 0, or an errno value */
+static int write_zeros(off_t at, size_t bytes) {
+    static const char zeros[GROWTH_PAGES * OFFBEAT_TRACE_PAGE_BYTES];
+    for (size_t written = 0; written < bytes;) {
+        ssize_t count = pwrite(descriptor, zeros, bytes - written, at + (off_t)written);
+        if (count > 0)
+            written += (size_t)count;
+        else if (errno != EINTR)
+            return count == 0 ? EIO : errno;
+    }
+    return 0;
+}
+
+/* Allocates file space for the next pages of the newest extent. @return 0, or an errno value */
+static int reserve_space(uint64_t count) {
+    const size_t bytes = count * OFFBEAT_TRACE_PAGE_BYTES;
+    const off_t at = (off_t)(file_pages * OFFBEAT_TRACE_PAGE_BYTES);
+    if (!is_within_rlimit((file_pages + count) * OFFBEAT_TRACE_PAGE_BYTES))
+        return EFBIG;
+    int error = is_copy_on_write ? posix_fallocate(descriptor, at, (off_t)bytes) : write_zeros(at, bytes);
+    if (error != 0)
+        return error;
+    /* Take all page faults now, outside of traced calls; Linux before 5.14 takes them one by one at first
+     * writes. */
+    madvise(extents->start + (size_t)extents->allocated * OFFBEAT_TRACE_PAGE_BYTES, bytes,
+            MADV_POPULATE_WRITE);
+    file_pages += count;
+    return 0;
+}
+
+/* Makes sure that the next page has space. A small file grows page by page; a larger one by GROWTH_PAGES if
+ * the limit allows it. @return 0, or an errno value */
+static int ensure_space(void) {
+    const int is_large = file_pages >= GROWTH_PAGES && file_pages % GROWTH_PAGES == 0;
+    const int is_within =
+        max_bytes == 0 || (file_pages + GROWTH_PAGES) * OFFBEAT_TRACE_PAGE_BYTES <= max_bytes;
+    if (allocated_pages < file_pages || (is_large && is_within && reserve_space(GROWTH_PAGES) == 0))
+        return 0;
+    return reserve_space(1);
+}
+
+/* Maps the next extent, which may lie beyond the present end of the file. @return 0, or an errno value */
+static int map_extent(void) {
+    extent *mapped = calloc(1, sizeof *mapped);
+    if (mapped == NULL)
+        return ENOMEM;
+    off_t at = (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES);
+    mapped->start = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, at);
+    if (mapped->start == MAP_FAILED) {
+        int error = errno;
+        free(mapped);
+        return error;
+    }
+    mapped->next = extents;
+    extents = mapped;
+    return 0;
+}
+
+/* Appends a zero-filled page. @return 0, or an errno value */
+static int append_page(char **page) {
+    int error = extents == NULL || extents->allocated == PAGES_PER_EXTENT ? map_extent() : 0;
+    if (error == 0)
+        error = ensure_space();
+    if (error != 0)
+        return error;
+    *page = extents->start + (size_t)OFFBEAT_TRACE_PAGE_BYTES * (size_t)extents->allocated++;
+    allocated_pages++;
+    return 0;
+}
+
+int offbeat_tracer_file_create(const char *path, uint64_t max_file_bytes) {
+    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return errno;
+    char *first;
+    is_copy_on_write = detect_copy_on_write();
+    int error = append_page(&first);
+    if (error != 0) {
+        close(descriptor);
+        unlink(path);
+        descriptor = -1;
+        return error;
+    }
+    max_bytes = max_file_bytes;
+    header = (offbeat_trace_header *)first; /* never released: it is updated until the end */
+    header->pages = 1;
+    return 0;
+}
+
+offbeat_trace_header *offbeat_tracer_file_header(void) {
+    return header;
+}
+
+/* Stops records; the header holds the first reason. */
+static void stop_records(int reason) {
+    if (!is_full)
+        header->lost_because = reason;
+    is_full = 1;
+}
+
+static offbeat_trace_page *allocate(uint32_t kind) {
+    if (header == NULL)
+        return NULL;
+    if (kind == OFFBEAT_TRACE_RECORDS && max_bytes != 0 &&
+        (header->pages + 1) * OFFBEAT_TRACE_PAGE_BYTES > max_bytes)
+        stop_records(-1);
+    if (kind == OFFBEAT_TRACE_RECORDS && is_full)
+        return NULL;
+    char *page;
+    int error = append_page(&page);
+    if (error != 0) {
+        stop_records(error);
+        return NULL;
+    }
+    header->pages++;
+    return (offbeat_trace_page *)page;
+}
+
+offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane) {
+    pthread_mutex_lock(&lock);
+    offbeat_trace_page *page = allocate(kind);
+    pthread_mutex_unlock(&lock);
+    if (page == NULL)
+        return NULL;
+    page->lane = lane;
+    atomic_thread_fence(memory_order_release);
+    page->kind = kind;
+    return page;
+}
+
+void offbeat_tracer_page_release(offbeat_trace_page *page) {
+    pthread_mutex_lock(&lock);
+    extent **link = &extents;
+    const char *at = (const char *)page;
+    while (*link != NULL && (at < (*link)->start || at >= (*link)->start + EXTENT_BYTES))
+        link = &(*link)->next;
+    extent *owner = *link;
+    if (owner != NULL && ++owner->released == PAGES_PER_EXTENT && owner != extents) {
+        *link = owner->next;
+        munmap(owner->start, EXTENT_BYTES);
+        free(owner);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void offbeat_tracer_count_lost_record(void) {
+    pthread_mutex_lock(&lock);
+    if (header != NULL)
+        header->lost++;
+    pthread_mutex_unlock(&lock);
+}
+
+void offbeat_tracer_file_close(void) {
+    pthread_mutex_lock(&lock);
+    if (header != NULL) {
+        header = NULL;
+        for (extent *next; extents != NULL; extents = next) {
+            next = extents->next;
+            munmap(extents->start, EXTENT_BYTES);
+            free(extents);
+        }
+        /* On failure zeros remain after the last page, which readers accept. */
+        int ignored = ftruncate(descriptor, (off_t)(allocated_pages * OFFBEAT_TRACE_PAGE_BYTES));
+        (void)ignored;
+        close(descriptor);
+        descriptor = -1;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- definitions --- */
+
+static pthread_mutex_t definitions_lock = PTHREAD_MUTEX_INITIALIZER;
+static offbeat_trace_page *definitions; /* the page that is being filled */
+static size_t definitions_bytes;        /* used in that page */
+
+/* Space in the page, or NULL. */
+static char *reserve(size_t bytes) {
+    if (definitions != NULL && definitions_bytes + bytes > OFFBEAT_TRACE_PAGE_BYTES) {
+        offbeat_tracer_page_release(definitions);
+        definitions = NULL;
+    }
+    if (definitions == NULL) {
+        definitions = offbeat_tracer_page_allocate(OFFBEAT_TRACE_DEFINITIONS, 0);
+        definitions_bytes = sizeof *definitions;
+    }
+    if (definitions == NULL)
+        return NULL;
+    char *at = (char *)definitions + definitions_bytes;
+    definitions_bytes += bytes;
+    return at;
+}
+
+void offbeat_tracer_define(uint16_t kind, void *fixed, size_t fixed_bytes, const void *tail,
+                           size_t tail_bytes) {
+    if (offbeat_tracer_file_header() == NULL)
+        return;
+    if (tail_bytes > OFFBEAT_TRACER_MAX_TAIL_BYTES)
+        tail_bytes = OFFBEAT_TRACER_MAX_TAIL_BYTES;
+    size_t bytes = (fixed_bytes + tail_bytes + 7) / 8 * 8;
+    offbeat_trace_definition start = {.bytes = (uint32_t)bytes, .kind = 0};
+    memcpy(fixed, &start, sizeof start);
+    pthread_mutex_lock(&definitions_lock);
+    char *at = reserve(bytes);
+    if (at != NULL) {
+        memcpy(at, fixed, fixed_bytes);
+        if (tail_bytes > 0)
+            memcpy(at + fixed_bytes, tail, tail_bytes);
+        atomic_thread_fence(memory_order_release);
+        ((offbeat_trace_definition *)at)->kind = kind;
+    }
+    pthread_mutex_unlock(&definitions_lock);
+}
+
+void offbeat_tracer_define_note(int64_t at_ns, const char *message) {
+    offbeat_trace_note note = {.at_ns = at_ns, .text_bytes = (uint32_t)strlen(message)};
+    offbeat_tracer_define(OFFBEAT_TRACE_NOTE, &note, sizeof note, message, note.text_bytes);
+}
+
+void offbeat_tracer_define_functions(void) {
+    for (int id = 1; id < OFFBEAT_TRACER_FUNCTION_COUNT; id++) {
+        const offbeat_tracer_function *wrapped = &offbeat_tracer_functions[id];
+        offbeat_trace_function function = {.id = (uint16_t)id,
+                                           .mode = wrapped->mode,
+                                           .collective = wrapped->collective,
+                                           .name_bytes = (uint16_t)strlen(wrapped->name)};
+        offbeat_tracer_define(OFFBEAT_TRACE_FUNCTION, &function, sizeof function, wrapped->name,
+                              function.name_bytes);
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file trace_file.h
+ * The trace file of this process: its pages, and the definitions in them (format.h).
+ *
+ * The file is memory-mapped as it grows. Space is allocated in the file system before it is written to, so
+ * that a full disk is an error code and not a signal; what was written survives the process. Full pages are
+ * unmapped, so that memory stays bounded.
+ */
+#ifndef OFFBEAT_TRACE_TRACE_FILE_H
+#define OFFBEAT_TRACE_TRACE_FILE_H
+
+#include "trace/format.h"
+
+#include <stddef.h>
+
+/** The most bytes that may follow the fixed part of a definition. */
+enum { OFFBEAT_TRACER_MAX_TAIL_BYTES = 32768 };
+
+/**
+ * Creates the file. Call it once, before every other function of this header.
+ * @param max_file_bytes no more pages of records are allocated beyond this length; 0: unlimited
+ * @return 0, or an errno value
+ */
+int offbeat_tracer_file_create(const char *path, uint64_t max_file_bytes);
+
+/** The header in the file; NULL before offbeat_tracer_file_create and after offbeat_tracer_file_close. */
+offbeat_trace_header *offbeat_tracer_file_header(void);
+
+/**
+ * Allocates a page, zero-filled after its header. Thread-safe. After the first failure every call fails; the
+ * file's header holds the reason. Pages of definitions are not limited.
+ * @return NULL on failure
+ */
+offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane);
+
+/** Releases a page that no thread writes to any more. Thread-safe. */
+void offbeat_tracer_page_release(offbeat_trace_page *page);
+
+/** Counts a record for which there was no space. Thread-safe. */
+void offbeat_tracer_count_lost_record(void);
+
+/** Truncates the file after its last page and closes it. No other thread may write any more. */
+void offbeat_tracer_file_close(void);
+
+/**
+ * Writes one definition; drops it if the file has no space. Thread-safe.
+ * @param fixed      the structure of its kind; this function fills in its member `definition`
+ * @param tail       what follows it in the file (a string, or ranks), truncated to
+ * OFFBEAT_TRACER_MAX_TAIL_BYTES
+ */
+void offbeat_tracer_define(uint16_t kind, void *fixed, size_t fixed_bytes, const void *tail,
+                           size_t tail_bytes);
+
+/** Writes a message for the reader of the trace. @param at_ns local clock */
+void offbeat_tracer_define_note(int64_t at_ns, const char *message);
+
+/** Writes the definitions of all wrapped functions. */
+void offbeat_tracer_define_functions(void);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The contents of the file after a regular end, after SIGKILL, and when its size is limited. */
+#define _POSIX_C_SOURCE 200809L
+#include "testing/assert.h"
+#include "trace/functions.h"
+#include "trace/thread_state.h"
+#include "trace/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 3, RECORDS = 3 * OFFBEAT_TRACE_RECORDS_A_PAGE + 7 };
+
+_Thread_local offbeat_tracer_thread offbeat_tracer_this_thread; /* the preload library defines it elsewhere */
+
+static char path[] = "/tmp/offbeat-trace-file-XXXXXX";
+
+/* A trace file, mapped for reading. */
+typedef struct mapped_file {
+    const char *bytes;
+    size_t pages;
+} mapped_file;
+
+static mapped_file map_file(void) {
+    struct stat status = {0};
+    int descriptor = open(path, O_RDONLY);
+    test_assert(descriptor >= 0 && fstat(descriptor, &status) == 0, "the file cannot be opened");
+    test_assert(status.st_size % OFFBEAT_TRACE_PAGE_BYTES == 0, "the file has %lld bytes",
+                (long long)status.st_size);
+    mapped_file file = {mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0),
+                        (size_t)status.st_size / OFFBEAT_TRACE_PAGE_BYTES};
+    test_assert(file.bytes != MAP_FAILED, "the file cannot be mapped");
+    close(descriptor);
+    return file;
+}
+
+static const offbeat_trace_page *page_of(const mapped_file *file, size_t i) {
+    return (const offbeat_trace_page *)(file->bytes + i * OFFBEAT_TRACE_PAGE_BYTES);
+}
+
+/* Counts the records of a lane; they must be numbered 0, 1, 2, ... */
+static uint64_t count_records(const mapped_file *file, uint32_t lane) {
+    uint64_t next = 0;
+    for (size_t i = 1; i < file->pages; i++) {
+        const offbeat_trace_page *page = page_of(file, i);
+        const offbeat_trace_record *records = (const offbeat_trace_record *)(page + 1);
+        if (page->kind != OFFBEAT_TRACE_RECORDS || page->lane != lane)
+            continue;
+        for (int k = 0; k < OFFBEAT_TRACE_RECORDS_A_PAGE && records[k].function != 0; k++, next++)
+            test_assert(records[k].bytes == next && records[k].function == 5 && records[k].flags == 3,
+                        "record %llu of lane %u is wrong", (unsigned long long)next, lane);
+    }
+    return next;
+}
+
+static int count_definitions(const mapped_file *file, uint16_t kind) {
+    int count = 0;
+    for (size_t i = 1; i < file->pages; i++) {
+        const char *page = (const char *)page_of(file, i);
+        if (page_of(file, i)->kind != OFFBEAT_TRACE_DEFINITIONS)
+            continue;
+        for (size_t at = sizeof(offbeat_trace_page); at + 8 <= OFFBEAT_TRACE_PAGE_BYTES;) {
+            const offbeat_trace_definition *definition = (const offbeat_trace_definition *)(page + at);
+            if (definition->kind == 0)
+                break;
+            test_assert(definition->bytes >= 8 && definition->bytes % 8 == 0, "a definition of %u bytes",
+                        definition->bytes);
+            count += definition->kind == kind;
+            at += definition->bytes;
+        }
+    }
+    return count;
+}
+
+static void write_records(uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        const offbeat_trace_record record = {.bytes = i, .function = 5, .flags = 3};
+        offbeat_tracer_write_record(&offbeat_tracer_this_thread, &record);
+    }
+}
+
+static void *write_in_thread(void *unused) {
+    write_records(RECORDS);
+    return unused;
+}
+
+static void write_all(void) {
+    pthread_t threads[THREADS];
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    offbeat_tracer_define_functions();
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, write_in_thread, NULL);
+    offbeat_tracer_define_note(12, "a message");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* A process has one file, so that each needs a process of its own. @return its wait status */
+static int in_child(void (*write)(void)) {
+    unlink(path);
+    pid_t child = fork();
+    if (child == 0) {
+        write();
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void write_and_close(void) {
+    write_all();
+    offbeat_tracer_file_close();
+}
+
+static void write_and_be_killed(void) {
+    write_all();
+    kill(getpid(), SIGKILL);
+}
+
+/* Checks that the file is complete. Later threads may have reused the lanes of earlier ones. */
+static void check_complete(const char *how) {
+    mapped_file file = map_file();
+    const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
+    uint64_t records = 0;
+    for (size_t i = 1; i < file.pages; i++)
+        if (page_of(&file, i)->kind == OFFBEAT_TRACE_RECORDS) {
+            const offbeat_trace_record *first = (const offbeat_trace_record *)(page_of(&file, i) + 1);
+            for (int k = 0; k < OFFBEAT_TRACE_RECORDS_A_PAGE; k++)
+                records += first[k].function == 5;
+        }
+    test_assert(records == (uint64_t)THREADS * RECORDS, "%s: %llu records", how, (unsigned long long)records);
+    test_assert(header->lanes >= 1 && header->lanes <= THREADS, "%s: %u lanes", how, header->lanes);
+    test_assert(count_definitions(&file, OFFBEAT_TRACE_FUNCTION) == OFFBEAT_TRACER_FUNCTION_COUNT - 1,
+            "%s: functions", how);
+    test_assert(count_definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "%s: the note", how);
+    test_assert(header->lost == 0 && header->pages <= file.pages, "%s: %llu pages", how,
+                (unsigned long long)header->pages);
+}
+
+static void test_a_closed_file_is_complete(void) {
+    test_assert(in_child(write_and_close) == 0, "the writer failed");
+    check_complete("closed");
+    mapped_file file = map_file();
+    test_assert(((const offbeat_trace_header *)file.bytes)->pages == file.pages, "there are unused pages");
+}
+
+static void test_the_file_of_a_killed_process_is_complete(void) {
+    int status = in_child(write_and_be_killed);
+    test_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the writer was not killed");
+    check_complete("killed");
+}
+
+static void write_to_the_limit(void) {
+    test_assert(offbeat_tracer_file_create(path, UINT64_C(5) * OFFBEAT_TRACE_PAGE_BYTES) == 0,
+            "the file cannot be created");
+    offbeat_tracer_define_functions();
+    write_records(RECORDS + 1000);
+    offbeat_tracer_define_note(1, "definitions are not limited");
+    offbeat_tracer_file_close();
+}
+
+static void test_the_limit_stops_records_but_not_definitions(void) {
+    test_assert(in_child(write_to_the_limit) == 0, "the writer failed");
+    mapped_file file = map_file();
+    const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
+    test_assert(count_records(&file, 0) == 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu records were written",
+                (unsigned long long)count_records(&file, 0));
+    test_assert(header->lost == RECORDS + 1000 - 3 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were lost",
+                (unsigned long long)header->lost);
+    test_assert(header->lost_because == -1, "the reason is %d", header->lost_because);
+    test_assert(count_definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "the note is lost");
+}
+
+static void write_beyond_rlimit(void) {
+    const struct rlimit small = {1 << 20, 1 << 20};
+    setrlimit(RLIMIT_FSIZE, &small);
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    offbeat_tracer_define_functions();
+    write_records(UINT64_C(20) * OFFBEAT_TRACE_RECORDS_A_PAGE);
+    offbeat_tracer_file_close();
+}
+
+static void test_lost_records_are_counted_without_a_signal(void) {
+    test_assert(in_child(write_beyond_rlimit) == 0, "the writer was killed");
+    mapped_file file = map_file();
+    const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
+    uint64_t written = count_records(&file, 0);
+    test_assert(written == 14 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were written", (unsigned long long)written);
+    test_assert(header->lost == 6 * OFFBEAT_TRACE_RECORDS_A_PAGE && header->lost_because == EFBIG,
+                "%llu were lost for the reason %d", (unsigned long long)header->lost, header->lost_because);
+}
+
+static void write_many(void) {
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    write_records(UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE);
+    offbeat_tracer_file_close();
+}
+
+static void test_a_record_takes_at_most_64_bytes_of_the_file(void) {
+    test_assert(in_child(write_many) == 0, "the writer failed");
+    mapped_file file = map_file();
+    size_t bytes = file.pages * OFFBEAT_TRACE_PAGE_BYTES;
+    test_assert(bytes <= UINT64_C(64) * 100 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%zu bytes", bytes);
+    test_assert(count_records(&file, 0) == UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE,
+                "some are missing");
+}
+
+int main(void) {
+    int descriptor = mkstemp(path);
+    test_assert(descriptor >= 0, "no file can be created in /tmp");
+    close(descriptor);
+    test_assert(offbeat_tracer_file_create(path, 0) == EEXIST, "an existing file was overwritten");
+    test_a_closed_file_is_complete();
+    test_the_file_of_a_killed_process_is_complete();
+    test_the_limit_stops_records_but_not_definitions();
+    test_lost_records_are_counted_without_a_signal();
+    test_a_record_takes_at_most_64_bytes_of_the_file();
+    unlink(path);
+    return 0;
+}

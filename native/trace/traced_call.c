@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include "trace/traced_call.h"
+
+#include "trace/requests.h"
+#include "trace/symbol_resolver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- MPI's functions --- */
+
+void *offbeat_tracer_look_up_next(offbeat_tracer_next_function *next, const char *name) {
+    void *function = offbeat_tracer_next_symbol(name);
+    if (function == NULL) {
+        fprintf(stderr,
+                "offbeat: the program called %s, which its MPI library does not have; use a library that "
+                "has it\n",
+                name);
+        PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        abort();
+    }
+    atomic_store_explicit(next, function, memory_order_relaxed);
+    return function;
+}
+
+/* MPI_IN_PLACE of Fortran is a variable, with another name in every MPI library. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const void *const *mpich;  /* holds the variable's address after MPICH has initialised Fortran */
+static const void *openmpi, *f08; /* the variables themselves */
+
+static void look_up_in_place(void) {
+    mpich = dlsym(RTLD_DEFAULT, "MPIR_F_MPI_IN_PLACE");
+    f08 = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_IN_PLACE");
+    openmpi = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");
+}
+
+int offbeat_tracer_is_in_place(const void *buffer) {
+    pthread_once(&once, look_up_in_place);
+    return buffer != NULL && (buffer == openmpi || (mpich != NULL && buffer == *mpich));
+}
+
+int offbeat_tracer_is_descriptor_in_place(const void *descriptor) {
+    if (descriptor == NULL)
+        return 0;
+    /* ISO_Fortran_binding.h: the address is the first member of a descriptor. */
+    const void *buffer = *(const void *const *)descriptor;
+    return offbeat_tracer_is_in_place(buffer) || (buffer != NULL && buffer == f08);
+}
+
+/* --- collectives --- */
+
+void offbeat_tracer_call_issued(offbeat_tracer_call *call, MPI_Request request, int is_persistent) {
+    if (!(call->record.flags & OFFBEAT_TRACE_FAILED))
+        offbeat_tracer_request_add(request, &call->record, is_persistent);
+    offbeat_tracer_call_write(call);
+}
+
+/* --- constructors of communicators --- */
+
+void offbeat_tracer_constructor_leave(offbeat_tracer_call *call, int code, const MPI_Comm *newcomm) {
+    int is_recorded = offbeat_tracer_call_leave(call, code);
+    if (call->comm != NULL && code == MPI_SUCCESS)
+        offbeat_tracer_communicator_created(*newcomm, call->record.communicator, call->record.function);
+    if (is_recorded)
+        offbeat_tracer_call_write(call);
+}
+
+void offbeat_tracer_group_constructor_enter(offbeat_tracer_call *call, uint16_t function, uint16_t flags,
+                                            offbeat_tracer_caller caller) {
+    if (!offbeat_tracer_call_is_outermost(call))
+        return;
+    call->record = (offbeat_trace_record){
+        .address = (uint64_t)(uintptr_t)caller.address, .root = -1, .function = function, .flags = flags};
+    call->stack_pointer = caller.stack_pointer;
+    call->record.enter_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
+}
+
+void offbeat_tracer_group_constructor_leave(offbeat_tracer_call *call, int code, const MPI_Comm *newcomm) {
+    int is_outermost = --call->thread->depth == 0 && atomic_load(&offbeat_tracer_is_tracing);
+    if (!is_outermost || code != MPI_SUCCESS || *newcomm == MPI_COMM_NULL)
+        return;
+    call->record.exit_ns = offbeat_tracer_timestamp_ns(&call->thread->timestamps);
+    offbeat_tracer_communicator_created(*newcomm, 0, call->record.function);
+    offbeat_tracer_communicator *known = offbeat_tracer_communicator_cached(call->thread, *newcomm);
+    if (known == NULL)
+        return;
+    call->comm = known;
+    call->record.communicator = known->id;
+    call->record.sequence = offbeat_tracer_next_sequence(known);
+    if (offbeat_tracer_call_is_sampled(call) && offbeat_tracer_in_window(call->record.enter_ns))
+        offbeat_tracer_call_write(call);
+}
+
+void offbeat_tracer_nonblocking_constructor_leave(offbeat_tracer_call *call, int code, MPI_Request request,
+                                                  const MPI_Comm *newcomm, const MPI_Fint *newcomm_fortran) {
+    int is_recorded = offbeat_tracer_call_leave(call, code);
+    if (call->comm != NULL && code == MPI_SUCCESS)
+        offbeat_tracer_request_add_constructor(request, &call->record, is_recorded, newcomm, newcomm_fortran);
+    if (is_recorded)
+        offbeat_tracer_call_write(call);
+}
+
+void offbeat_tracer_destructor_enter(offbeat_tracer_call *call, uint16_t function, uint16_t flags,
+                                     MPI_Comm comm, offbeat_tracer_caller caller) {
+    offbeat_tracer_thread *thread = &offbeat_tracer_this_thread;
+    if (thread->depth == 0 && atomic_load(&offbeat_tracer_is_tracing) && comm != MPI_COMM_NULL) {
+        const offbeat_tracer_communicator *known = offbeat_tracer_communicator_cached(thread, comm);
+        if (known != NULL)
+            offbeat_tracer_communicator_define_name(known);
+    }
+    offbeat_tracer_call_enter(call, function, flags, comm, caller);
+}
