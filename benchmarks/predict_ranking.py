@@ -171,7 +171,7 @@ def real(folder: Path, mpi: str) -> None:
     installation = choose(mpi)
     build_native(installation)
     ft = [str(driver_path(installation).with_name("offbeat-ft")), "--class", "S", "--repeat", "5"]
-    file.write(folder / "injected.txt", make("last_delayed", 2, 2e-3))
+    file.write(folder / "injected.txt", file.shape_pattern("last_delayed", 2, 2e-3))
     ft += ["--imbalance", str(folder / "injected.txt"), "--json"]
     where = ("--mpi", str(installation.mpirun))
     launch = command(installation, ft, 2, steerable=False)

@@ -57,7 +57,7 @@ def c_includes(path: Path) -> set[str]:
 
 
 def used_rooms(part: str) -> Graph:
-    """Which rooms each room of a part uses, from its files."""
+    """Which rooms each room of a part uses, from its files; tests beside C files are left out."""
     place = PARTS[part]
     rooms = folders(place)
     graph: Graph = {}
@@ -65,16 +65,22 @@ def used_rooms(part: str) -> Graph:
         if part == "front-end":
             used = [python_imports(path) for path in (place / room).rglob("*.py")]
         else:
-            used = [c_includes(path) for path in (place / room).rglob("*.[ch]*")]
+            sources = [path for path in (place / room).rglob("*.[ch]*") if not path.stem.endswith("_test")]
+            used = [c_includes(path) for path in sources]
         graph[room] = set().union(*used) & rooms - {room}
     return graph
 
 
 def reduced(graph: Graph) -> Graph:
-    """The transitive reduction: without arrows that a longer path replaces. The graph has no circles."""
+    """The transitive reduction: without arrows that a longer path replaces.
 
-    def reachable(room: str) -> set[str]:
-        return graph[room].union(*(reachable(used) for used in graph[room]))
+    Raises :class:`ValueError` for a graph with a cycle.
+    """
+
+    def reachable(room: str, path: tuple[str, ...] = ()) -> set[str]:
+        if room in path:
+            raise ValueError(f"rooms use each other in a cycle: {' → '.join((*path, room))}")
+        return graph[room].union(*(reachable(used, (*path, room)) for used in graph[room]))
 
     return {room: used - set().union(*(reachable(other) for other in used)) for room, used in graph.items()}
 

@@ -3,8 +3,9 @@
     python tools/words.py               exit status 1, and a line a place, where a removed word is back
     python tools/words.py --count       how often each word of the list occurs, in names and in prose
 
-``tools/removed_words.toml`` lists them with what to write instead. ``[names]`` holds parts of identifiers ("told"
-forbids ``told``, ``told_ranks`` and ``ToldRanks``), which are looked for in code outside of comments and strings.
+``tools/removed_words.toml`` lists them with what to write instead. ``[names]`` holds parts of identifiers
+("told" forbids ``told``, ``told_ranks`` and ``ToldRanks``), which are looked for in code outside of comments
+and strings.
 ``[phrases]`` holds words of comments, docstrings, messages and pages, whatever their case.
 """
 

@@ -94,7 +94,7 @@ def test_invalid_pattern_files_are_refused_with_the_line(
 @pytest.mark.parametrize("by", ["spin", "sleep"])
 def test_each_rank_adds_its_delay_before_every_transpose(some_ft: Ft, tmp_path: Path, by: str) -> None:
     recorder, path = build_recorder(some_ft.mpi, tmp_path), tmp_path / "pattern.txt"
-    pattern = make("random", 3, 0.03, seed=5)
+    pattern = file.shape_pattern("random", 3, 0.03, seed=5)
     file.write(path, pattern)
     options = ["--imbalance", path, "--delay-by", by]
     result = some_ft.result(3, *options, variables=record_calls(recorder, tmp_path))

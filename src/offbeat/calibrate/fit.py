@@ -1,8 +1,8 @@
 """Fitting a platform to measurements, and the residuals of the fit.
 
 A message takes send overhead + latency × factor + (bytes + header) / (bandwidth × factor) + receive overhead
-(:mod:`offbeat.platform.message_times`). Overheads come from messages whose receiver is late: then the duration of
-a call is the work of that process. The remainder of a half round trip is fitted piecewise.
+(:mod:`offbeat.platform.message_times`). Overheads come from messages whose receiver is late: then the
+duration of a call is the work of that process. The remainder of a half round trip is fitted piecewise.
 """
 
 from __future__ import annotations
