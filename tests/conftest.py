@@ -21,6 +21,26 @@ find.PYTHON_PREFIX = Path("/nonexistent")
 here and not by a fixture, as libraries are looked for while tests are collected."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--library NAME``: of tests that are the same for each MPI library, those for this one."""
+    parser.addoption("--library", choices=list(LIBRARIES), help="leave out tests of the other MPI libraries")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests whose parameters name another library than ``--library``."""
+    if not (library := config.getoption("library")):
+        return
+    others = set(LIBRARIES) - {library}
+    left_out = {item for item in items if others & _text_parameters(item)}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _text_parameters(item: pytest.Item) -> set[str]:
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return {value for value in parameters if isinstance(value, str)}
+
+
 @pytest.fixture(scope="session", params=list(LIBRARIES))
 def mpi_installation(request: pytest.FixtureRequest) -> Installation:
     """Each of the five real MPI libraries in turn."""

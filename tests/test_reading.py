@@ -14,6 +14,8 @@ import pytest
 from offbeat.errors import BadInput
 from offbeat.reading import READ_LIMIT, decode_json, read_file
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_regular_file_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)

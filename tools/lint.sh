@@ -44,6 +44,7 @@ mkdir -p build
 check "ruff check" ruff check
 check "ruff format" ruff format --check
 check "mypy" mypy
+check "removed words" python tools/words.py
 check "clang-format" clang-format --dry-run -Werror "${c_files[@]}" "${cpp_files[@]}"
 check "clang-tidy" clang_tidy
 check "clang-tidy of the simulator" clang_tidy_simulator

@@ -82,7 +82,7 @@ def main() -> int:
             print(f"{counts[word]:6} {word}")
         return 0
     for path, number, word, better in found:
-        print(f"{path}:{number}: '{word}' is no longer used here; write {better}")
+        print(f"{path}:{number}: '{word}' is no longer used in this project; write {better}")
     return 1 if found else 0
 
 

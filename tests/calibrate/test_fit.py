@@ -16,6 +16,8 @@ from offbeat.calibrate.measurements import Measurements
 from offbeat.platform import machine
 from offbeat.platform.message_times import message_paths, message_s
 
+pytestmark = pytest.mark.slow
+
 LARGEST = 2**22
 EVERYWHERE = np.unique(np.round(2 ** np.arange(0, 22.01, 0.19)).astype(int))
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 MAIN = "from offbeat.cli.app import main; main()"
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 MAIN = [sys.executable, "-c", "from offbeat.cli.app import main; main()"]
 
 WAITING = """

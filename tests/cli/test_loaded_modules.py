@@ -13,6 +13,8 @@ from offbeat.cli.app import VERBS
 from offbeat.pattern import SHAPE_NAMES
 from offbeat.pattern.shapes import SHAPES
 
+pytestmark = pytest.mark.slow
+
 HEAVY = {"matplotlib", "mpi4py", "numpy", "plotly", "polars", "pyarrow", "rich", "scipy", "tomlkit", "jinja2"}
 """Packages that take long to load, or that few verbs need."""
 

@@ -16,6 +16,8 @@ from offbeat.clock.summary import summary
 from offbeat.errors import BadInput
 from offbeat.mpi import cores
 
+pytestmark = pytest.mark.slow
+
 
 def run(*words: str) -> Result:
     return CliRunner(env={"COLUMNS": "250"}).invoke(app, list(words), catch_exceptions=True)

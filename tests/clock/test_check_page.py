@@ -17,6 +17,8 @@ from offbeat.clock.rows import HARMONIZE, Row
 from offbeat.clock.summary import summary
 from offbeat.errors import BadInput
 
+pytestmark = pytest.mark.slow
+
 PICTURES = ["accuracy-bent", "lags", "reduce-average", "reduce-longest", "skew", "sync"]
 
 

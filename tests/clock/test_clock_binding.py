@@ -17,6 +17,8 @@ from offbeat.mpi.assemble import identity
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(__file__).with_name("mpi4py_program.py")
 
 PROMISES = re.findall(r"^def (\w+)\(\) -> None:", PROGRAM.read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -17,6 +17,8 @@ from offbeat.engines import executors
 from offbeat.errors import BadInput, RunFailed
 from offbeat.results.read import read_study
 
+pytestmark = pytest.mark.slow
+
 STUDY = """
 name = "spread"
 engine = "sim"

@@ -29,6 +29,8 @@ from offbeat.results.blocks import Samples
 from offbeat.results.read import Results, read_study
 from offbeat.study.load import load
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 engine = "sim"
 [[collective]]

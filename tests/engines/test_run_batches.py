@@ -22,6 +22,8 @@ from offbeat.engines.progress import RunProgress
 from offbeat.errors import RunFailed
 from offbeat.results.read import read_study
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Script(losses={("odd", "no_delay"): "its ranks wait for each other for ever"})
 STUDY = LARGE.replace('"last_delayed"]', '"last_delayed", "random", "descending"]')
 

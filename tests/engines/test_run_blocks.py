@@ -21,6 +21,8 @@ from offbeat.results.read import read_study
 from offbeat.results.status import read_status
 from offbeat.study.schema import RepetitionsSection
 
+pytestmark = pytest.mark.slow
+
 BLOCKS = SMALL.replace("blocks = 1\nminimum = 3\nmaximum = 3", "blocks = 3\nminimum = 9\nmaximum = 9")
 SCRIPT = Script(
     losses={("odd", "ascending"): "hung"}, unpunctual={("fast", "last_delayed")}, launches={"slow": "own"}

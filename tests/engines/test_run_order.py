@@ -15,6 +15,8 @@ from offbeat.results.status import read_status
 from offbeat.study.algorithm import Verdict
 from offbeat.study.cases import group_of
 
+pytestmark = pytest.mark.slow
+
 
 def measured(tmp_path, text=LARGE, script=None, name="results"):
     """The cases of a finished study, in the order in which they were measured."""

@@ -9,6 +9,8 @@ from debug_run import SMALL, Silent
 
 from offbeat.errors import RunFailed
 
+pytestmark = pytest.mark.slow
+
 PATTERNS = ("no_delay", "ascending", "last_delayed", "first_delayed", "descending")
 TEXT = SMALL.replace(
     '["no_delay", "ascending", "last_delayed"]', "[" + ", ".join(f'"{name}"' for name in PATTERNS) + "]"

@@ -17,6 +17,8 @@ from offbeat.engines.resume import open_store
 from offbeat.engines.run import run
 from offbeat.results.read import read_study
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Script(
     named={"fast": "binomial_1", "slow": "ring_2"},
     losses={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed", ("slow", "no_delay"): "died"},

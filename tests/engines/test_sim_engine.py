@@ -34,6 +34,8 @@ from offbeat.simulation.catalogue import keeps_order
 from offbeat.study.case import Case
 from offbeat.study.load import loads, simulator_options
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 name = "simulated"
 engine = "sim"

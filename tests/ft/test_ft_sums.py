@@ -9,6 +9,8 @@ import pytest
 from ft_program import LAST_SUMS, Ft, build_recorder, built_for, record_calls
 from real_libraries import real_installation
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_class_s_has_the_published_sums_on_every_library(ft: Ft, p: int) -> None:

@@ -16,6 +16,8 @@ from offbeat.mpi.driver import Driver, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
+pytestmark = pytest.mark.slow
+
 P = 3
 TIMEOUT_S = 60.0
 

@@ -14,6 +14,8 @@ from offbeat.mpi.driver import Driver, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
 
+pytestmark = pytest.mark.slow
+
 TIMEOUT_S = 60.0
 LARGE_TOLERANCE_NS = 10**9
 DELAYS_NS = np.array(

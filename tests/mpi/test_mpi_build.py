@@ -14,6 +14,8 @@ from offbeat.errors import RunFailed
 from offbeat.mpi import build
 from offbeat.mpi.installation import Installation
 
+pytestmark = pytest.mark.slow
+
 PROJECT = """
 cmake_minimum_required(VERSION 3.20)
 project(small LANGUAGES C)

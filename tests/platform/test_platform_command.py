@@ -11,6 +11,8 @@ from offbeat.cli.platform import app
 from offbeat.errors import BadInput
 from offbeat.platform import machine, presets, template
 
+pytestmark = pytest.mark.slow
+
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(app, list(words), catch_exceptions=True)

@@ -18,6 +18,8 @@ from selenium.webdriver.support.ui import Select
 from offbeat.report.html import write_report
 from offbeat.select.choose import select
 
+pytestmark = pytest.mark.slow
+
 EVIL = "<script>document.title='run'</script>"
 BOXES = "return document.getElementById('plot').data.map(trace => [trace.name, trace.y.length])"
 Y_TITLE = "return document.getElementById('plot').layout.yaxis.title.text"

@@ -12,6 +12,8 @@ from typer.testing import CliRunner, Result
 from offbeat.cli import report
 from offbeat.errors import BadInput
 
+pytestmark = pytest.mark.slow
+
 KINDS = (".png", ".pdf", ".svg")
 
 

@@ -20,6 +20,8 @@ from offbeat.results.read import Results
 from offbeat.select.choose import select
 from offbeat.study.algorithm import Algorithm, Verdict
 
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "img", "input", "br", "wbr", "link"}
 EVIL = "<script>alert('x')</script>"
 

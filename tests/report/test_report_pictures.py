@@ -18,6 +18,8 @@ from offbeat.errors import BadInput
 from offbeat.report import figures, pictures
 from offbeat.report.grids import grids
 
+pytestmark = pytest.mark.slow
+
 
 def figures_of(directory: Path, algorithms: int, patterns: list[str]) -> dict[str, Figure]:
     cases = factory.case_frame(["default", *factory.many_algorithms(algorithms - 1)], patterns)

@@ -17,6 +17,8 @@ from offbeat.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.study.cases import groups, pattern_rows
 from offbeat.study.load import loads
 
+pytestmark = pytest.mark.slow
+
 WORDS = [sys.executable, "-m", "offbeat", "reproduce", "figure4", "--p", "64"]
 
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from offbeat.results.statistics import mean_interval, mean_over_calls, resampled_means
 
+pytestmark = pytest.mark.slow
+
 DELAYS = st.lists(st.floats(0, 1e3), min_size=1, max_size=8)
 
 

@@ -22,6 +22,8 @@ from offbeat.results.read import read_study
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm, Verdict
 
+pytestmark = pytest.mark.slow
+
 COUNT = 5
 IDS = [make_case(number).id for number in range(COUNT)]
 VERDICTS = [

@@ -16,6 +16,8 @@ from sample_cases import FACTS, STUDY, make_case, make_samples
 import offbeat
 from offbeat.results.store import Store
 
+pytestmark = pytest.mark.slow
+
 COUNT = 5
 IDS = [make_case(number).id for number in range(COUNT)]
 

@@ -13,6 +13,8 @@ import offbeat
 from offbeat.errors import RunFailed
 from offbeat.results.store import Store
 
+pytestmark = pytest.mark.slow
+
 
 def entries(numbers, ps=(3, 5)):
     """Cases of different p, some with invalid repetitions and some with none at all."""

@@ -13,6 +13,8 @@ from offbeat.algorithm import check, check_matrix, find
 from offbeat.algorithm.inspected import CatalogueAlgorithm, CheckBatch
 from offbeat.study.case import REDUCING
 
+pytestmark = pytest.mark.slow
+
 GROUPS = sorted({(entry.collective, entry.family) for entry in find.listed()})
 
 

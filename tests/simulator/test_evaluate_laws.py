@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from machines import network, topologies
 from numpy.typing import NDArray
 
 from offbeat import _simulator
+
+pytestmark = pytest.mark.slow
 
 Floats = NDArray[np.float64]
 CATALOGUE = _simulator.algorithms()

@@ -13,6 +13,8 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.results.read import read_study
 from offbeat.study.load import loads, simulator_options
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 name = "simgrid"
 [[collective]]

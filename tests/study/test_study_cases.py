@@ -19,6 +19,8 @@ from offbeat.study.estimate import LAUNCH_S, estimate
 from offbeat.study.load import loads
 from offbeat.study.schema import Study
 
+pytestmark = pytest.mark.slow
+
 HEAD = """[[collective]]
 names = ["reduce", "barrier"]
 sizes = [8, 1024]

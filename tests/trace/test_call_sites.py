@@ -22,6 +22,8 @@ from offbeat.trace.call_sites import Frame as RecordedFrame
 from offbeat.trace.read import open_trace
 from offbeat.trace.summary import summarise
 
+pytestmark = pytest.mark.slow
+
 DEPTH = 4
 PAGE_BYTES = 4096
 Frame = tuple[str, str]

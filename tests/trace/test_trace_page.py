@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 from offbeat.cli.trace import app
 
+pytestmark = pytest.mark.slow
+
 EVIL = "<script>document.title='run'</script>"
 
 

@@ -22,6 +22,8 @@ from offbeat.trace.recommendation import choose_row
 from offbeat.trace.run import prepare
 from offbeat.trace.summary import summarise
 
+pytestmark = pytest.mark.slow
+
 COUNTED = re.compile(r"^ +(MPI_\w+) +(\d+) of (\d+) bytes", re.MULTILINE)
 
 

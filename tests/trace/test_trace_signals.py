@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from trace_run_without_mpi import STARTS, run_verb
 
+pytestmark = pytest.mark.slow
+
 COUNTING = """
 import os, signal, sys, time
 if sys.argv[2] == "its own":

@@ -19,6 +19,8 @@ from traced_program import (
     declares,
 )
 
+pytestmark = pytest.mark.slow
+
 BLOCK = 12
 BYTES = {
     "Barrier": 0,

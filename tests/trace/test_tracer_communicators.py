@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from traced_program import Communicator, RankTrace, Traced
 
+pytestmark = pytest.mark.slow
+
 MADE_BY_ALL = (
     *("MPI_Comm_dup", "MPI_Comm_idup", "MPI_Cart_create"),
     *("MPI_Intercomm_create", "MPI_Intercomm_merge"),

@@ -10,6 +10,8 @@ import sys
 import pytest
 from traced_program import ABORTED, EXITED, FINALIZED, Traced, read
 
+pytestmark = pytest.mark.slow
+
 ENDS = {
     "finalize": (FINALIZED, ""),
     "exit": (EXITED, "ended without MPI_Finalize"),

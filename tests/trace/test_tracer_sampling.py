@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from traced_program import PAGE_BYTES, Traced, read
 
+pytestmark = pytest.mark.slow
+
 BARRIERS, REDUCTIONS = 100, 10
 """Of programs/barriers.c with the argument 100."""
 

@@ -25,6 +25,8 @@ from offbeat.trial import wording
 from offbeat.trial.comparison import compare
 from offbeat.tuning import write
 
+pytestmark = pytest.mark.slow
+
 WORDS = ["--", "./mpirun", "-n", "4", "./app"]
 
 

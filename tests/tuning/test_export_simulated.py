@@ -16,6 +16,8 @@ from offbeat.study.algorithm import KINDS
 from offbeat.tuning import openmpi
 from offbeat.tuning.write import plan_for, write
 
+pytestmark = pytest.mark.slow
+
 STUDY = """
 engine = "sim"
 [[collective]]
