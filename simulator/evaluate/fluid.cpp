@@ -27,10 +27,6 @@ constexpr double coarsest_step = 1.5;
 /** Marks a post among the entries of later_. */
 constexpr uint32_t post_bit = 1U << 31U;
 
-bool is_send(uint32_t post) {
-    return (post & 1U) == 0;
-}
-
 bool later(const TimedEntry &a, const TimedEntry &b) {
     return a.time > b.time;
 }
@@ -202,7 +198,7 @@ void Fluid::fire(uint32_t vertex) {
     else
         wait_until(busy_until, vertex);
     for (uint32_t i = graph_.first_post[vertex]; i < graph_.first_post[vertex + 1]; ++i)
-        if (is_send(graph_.posts[i]))
+        if (schedule::is_send(graph_.posts[i]))
             busy_until += message_costs_.send_overhead_s;
 }
 
@@ -242,7 +238,7 @@ void Fluid::start_vertex(uint32_t vertex) {
 void Fluid::post_in_turn(uint32_t first, uint32_t last) {
     double free = now_;
     for (uint32_t i = first; i < last; ++i) {
-        if (is_send(graph_.posts[i]))
+        if (schedule::is_send(graph_.posts[i]))
             free += message_costs_.send_overhead_s;
         if (free <= now_)
             post(graph_.posts[i]);
@@ -252,7 +248,7 @@ void Fluid::post_in_turn(uint32_t first, uint32_t last) {
 }
 
 void Fluid::post(uint32_t post) {
-    if (is_send(post))
+    if (schedule::is_send(post))
         post_send(post / 2);
     else
         post_receive(post / 2);

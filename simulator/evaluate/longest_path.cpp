@@ -30,10 +30,6 @@ constexpr double rounding = 1e-9;
 /** A quantity of all patterns that are evaluated together. */
 typedef double Lanes __attribute__((vector_size(lanes * sizeof(double)), may_alias));
 
-bool is_send(uint32_t post) {
-    return (post & 1U) == 0;
-}
-
 } // namespace
 
 bool LongestPath::possible(const Graph &graph, const MessageCosts &message_costs) {
@@ -114,7 +110,7 @@ class LongestPath::Compiler {
         const uint32_t implied = followed_by_receive(first, last);
         double busy_s = 0;
         for (uint32_t i = first; i < last; ++i) {
-            if (is_send(graph_.posts[i]))
+            if (schedule::is_send(graph_.posts[i]))
                 busy_s += message_costs_.send_overhead_s;
             post(vertex, graph_.posts[i], busy_s, implied);
         }
@@ -131,7 +127,7 @@ class LongestPath::Compiler {
     /** A vertex that waits for one of these receives, and so already follows their vertex. */
     [[nodiscard]] uint32_t followed_by_receive(uint32_t first, uint32_t last) const {
         for (uint32_t i = first; i < last; ++i)
-            if (!is_send(graph_.posts[i]))
+            if (!schedule::is_send(graph_.posts[i]))
                 return traffic_.message_routes[graph_.posts[i] / 2].receiver_target;
         return no_target;
     }
@@ -161,9 +157,9 @@ class LongestPath::Compiler {
         const uint32_t message = post / 2;
         const MessageRoute &posted = traffic_.message_routes[message];
         Sides &sides = sides_[message];
-        (is_send(post) ? sides.sender : sides.receiver) = vertex;
-        (is_send(post) ? sides.sender_s : sides.receiver_s) = busy_s;
-        if (is_send(post) && costs_[posted.size].detached && posted.sender_target != no_target) {
+        (schedule::is_send(post) ? sides.sender : sides.receiver) = vertex;
+        (schedule::is_send(post) ? sides.sender_s : sides.receiver_s) = busy_s;
+        if (schedule::is_send(post) && costs_[posted.size].detached && posted.sender_target != no_target) {
             // A step of its own, as the message may be delivered much later.
             if (posted.sender_target != implied)
                 add_edge(vertex, posted.sender_target, busy_s);

@@ -40,6 +40,11 @@ struct LocalWork {
     int64_t received = 0; /**< number of messages that the vertex waits for */
 };
 
+/** Whether an entry of Graph::posts is the sending side of its message. */
+inline bool is_send(uint32_t post) {
+    return (post & 1U) == 0;
+}
+
 /** Posts of vertex j: posts[first_post[j]] up to first_post[j + 1]; likewise the vertices that wait for it.
  */
 struct Graph {
