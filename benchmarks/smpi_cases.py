@@ -19,7 +19,7 @@ from offbeat.mpi.driver import HUNG
 from offbeat.pattern.shapes import delays
 from offbeat.platform.machine import Platform, load
 from offbeat.platform.network import Nodes
-from offbeat.simulation.catalogue import Known, algorithms
+from offbeat.simulation.catalogue import SimulatedAlgorithm, algorithms
 
 SHAPES = ("no_delay", "ascending", "descending", "first_delayed", "last_delayed", "random")
 SKEW_FACTOR = 1.5
@@ -133,7 +133,7 @@ class _CollectiveComparison:
                 print(f"{self.collective} {known.name}, p = {self.p}", file=sys.stderr, flush=True)
                 yield from self._compare(known, skews_s)
 
-    def _compare(self, known: Known, skews_s: dict[int, float]) -> Iterator[Comparison]:
+    def _compare(self, known: SimulatedAlgorithm, skews_s: dict[int, float]) -> Iterator[Comparison]:
         """Cases in an order that is the same for all algorithms, until SMPI's budget is spent."""
         configurations = list(itertools.product(self._settings.sizes, range(len(SHAPES))))
         random.Random(f"{self.collective} {self.p}").shuffle(configurations)
@@ -189,7 +189,7 @@ class _CollectiveComparison:
         }
         return self._node_of_rank, call, self._delays_s(skew_s)[shape], f"{SHAPES[shape]} by {skew_s:.9g} s"
 
-    def _simulate(self, known: Known, size: int, delays_s: NDArray[np.float64]) -> SimulatorResult:
+    def _simulate(self, known: SimulatedAlgorithm, size: int, delays_s: NDArray[np.float64]) -> SimulatorResult:
         began = time.process_time()
         try:
             schedule = self._schedule(known, size)
@@ -210,7 +210,7 @@ class _CollectiveComparison:
             build_s=build_s,
         )
 
-    def _schedule(self, known: Known, size: int) -> _simulator.Schedule:
+    def _schedule(self, known: SimulatedAlgorithm, size: int) -> _simulator.Schedule:
         count = 1 if known.scales else size
         call = (known.collective, known.family, known.name)
         return _simulator.Schedule(*call, {}, self.p, 0, count, 1, self._node_of_rank.tolist())

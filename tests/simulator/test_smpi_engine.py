@@ -131,14 +131,14 @@ def test_case_over_the_time_limit_is_abandoned_and_the_key_is_named(tmp_path):
     go(study(tmp_path, text + "[repetitions]\nhang_after = 0.05\n"), tmp_path / "results")
     results = read_study(tmp_path / "results")
     reasons = [one.reason for one in results.verdicts if one.status == "quarantined"]
-    assert any("repetitions.hang_after says how long to wait" in reason for reason in reasons)
+    assert any("repetitions.hang_after sets the limit" in reason for reason in reasons)
 
 
 def test_crash_affects_only_its_case(tmp_path, monkeypatch):
     from offbeat.engines.smpi_program import SimGridProcess
 
     def crash(self, call, delays_s, *, copies=False):
-        if delays_s.max() > 0 and call.words["algorithm"] == "NTSL":
+        if delays_s.max() > 0 and call.arguments["algorithm"] == "NTSL":
             self._driver._process.kill()
         return run_call(self, call, delays_s, copies=copies)
 
@@ -157,7 +157,7 @@ def test_crash_affects_only_its_case(tmp_path, monkeypatch):
 
 
 def test_executors_of_clusters_are_refused(tmp_path):
-    with pytest.raises(BadInput, match="the engine smpi computes on this machine's cores"):
+    with pytest.raises(BadInput, match="the engine smpi runs only on this machine's cores"):
         open_engine_of(study(tmp_path, ONE + "[simulator]\nexecutor = 'dask'\n"), tmp_path, None)
 
 

@@ -32,7 +32,7 @@ def test_without_a_word_it_is_the_papers_machine_and_open_mpi():
     loaded = study()
     assert loaded.study.simulator.platform == presets.DEFAULT_PRESET
     assert loaded.study.simulator.family == FAMILIES[0] == "openmpi"
-    assert loaded.platform().places == 1024
+    assert loaded.platform().total_cores == 1024
 
 
 def test_the_command_line_stands_in_place_of_the_file():
@@ -85,7 +85,7 @@ def test_a_faulty_platform_is_told_with_the_studys_line_and_its_own(tmp_path):
     ("processes", "sentence"),
     [
         ("p = [1025]", "processes.p: .*1025 ranks, but 32 nodes × 32 cores are 1024"),
-        ("nodes = [33]\nppn = [2]", "processes.nodes: .*33 nodes are asked for, but the platform has 32"),
+        ("nodes = [33]\nppn = [2]", "processes.nodes: .*33 nodes are requested, but the platform has 32"),
         ("nodes = [2]\nppn = [33]", "processes.nodes: .*66 ranks, 33 of them on one node"),
     ],
 )
