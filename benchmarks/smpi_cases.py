@@ -189,7 +189,9 @@ class _CollectiveComparison:
         }
         return self._node_of_rank, call, self._delays_s(skew_s)[shape], f"{SHAPES[shape]} by {skew_s:.9g} s"
 
-    def _simulate(self, known: SimulatedAlgorithm, size: int, delays_s: NDArray[np.float64]) -> SimulatorResult:
+    def _simulate(
+        self, known: SimulatedAlgorithm, size: int, delays_s: NDArray[np.float64]
+    ) -> SimulatorResult:
         began = time.process_time()
         try:
             schedule = self._schedule(known, size)

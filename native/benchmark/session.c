@@ -21,8 +21,8 @@ void offbeat_session_open(offbeat_session *session, FILE *answers) {
     create_test_comm(session);
     int error = offbeat_clock_create(session->control, &session->clock);
     if (error == MPI_SUCCESS)
-        error = offbeat_start_context_create(session->clock, session->control, OFFBEAT_YIELD_IF_OVERSUBSCRIBED,
-                                       &session->harmony);
+        error = offbeat_start_context_create(session->clock, session->control,
+                                             OFFBEAT_YIELD_IF_OVERSUBSCRIBED, &session->harmony);
     if (error != MPI_SUCCESS)
         offbeat_fatal(*offbeat_clock_error()
                           ? offbeat_clock_error()

@@ -36,7 +36,7 @@ static void observe(offbeat_tracer_timestamps *timestamps, int64_t (*clock_ns)(v
     const int64_t early_ns = before_ns - timestamp_ns, late_ns = timestamp_ns - after_ns;
     const int64_t error_ns = early_ns > late_ns ? early_ns : late_ns;
     test_assert(timestamp_ns >= all->last_ns, "a timestamp decreased by %lld ns",
-            (long long)(all->last_ns - timestamp_ns));
+                (long long)(all->last_ns - timestamp_ns));
     all->last_ns = timestamp_ns;
     all->from_tsc += timestamps->valid_ticks > 0;
     if (error_ns > all->max_error_ns)
@@ -55,10 +55,10 @@ static void *observe_for_a_while(void *argument) {
     }
     offbeat_tracer_recalibrate(&timestamps); /* measures the error of the last fit */
     test_assert(all.max_error_ns <= offbeat_tracer_timestamp_bound_ns(),
-            "the error was %lld ns, the bound is %lld ns", (long long)all.max_error_ns,
-            (long long)offbeat_tracer_timestamp_bound_ns());
+                "the error was %lld ns, the bound is %lld ns", (long long)all.max_error_ns,
+                (long long)offbeat_tracer_timestamp_bound_ns());
     test_assert(all.from_tsc > 0 || offbeat_tracer_timestamp_bound_ns() == 0,
-            "there is a bound without timestamps from the TSC");
+                "there is a bound without timestamps from the TSC");
     return NULL;
 }
 
@@ -106,7 +106,7 @@ static void test_other_clocks_are_always_read(void) {
     offbeat_tracer_timestamps_init(monotonic_ns, 0);
     observe_in_threads(monotonic_ns);
     test_assert(offbeat_tracer_timestamp_bound_ns() == 0, "the bound of readings is %lld ns",
-            (long long)offbeat_tracer_timestamp_bound_ns());
+                (long long)offbeat_tracer_timestamp_bound_ns());
 }
 
 /* Each test needs a process of its own, as the bound is a property of the process. */

@@ -139,7 +139,7 @@ static void check_complete(const char *how) {
     test_assert(records == (uint64_t)THREADS * RECORDS, "%s: %llu records", how, (unsigned long long)records);
     test_assert(header->lanes >= 1 && header->lanes <= THREADS, "%s: %u lanes", how, header->lanes);
     test_assert(count_definitions(&file, OFFBEAT_TRACE_FUNCTION) == OFFBEAT_TRACER_FUNCTION_COUNT - 1,
-            "%s: functions", how);
+                "%s: functions", how);
     test_assert(count_definitions(&file, OFFBEAT_TRACE_NOTE) == 1, "%s: the note", how);
     test_assert(header->lost == 0 && header->pages <= file.pages, "%s: %llu pages", how,
                 (unsigned long long)header->pages);
@@ -160,7 +160,7 @@ static void test_the_file_of_a_killed_process_is_complete(void) {
 
 static void write_to_the_limit(void) {
     test_assert(offbeat_tracer_file_create(path, UINT64_C(5) * OFFBEAT_TRACE_PAGE_BYTES) == 0,
-            "the file cannot be created");
+                "the file cannot be created");
     offbeat_tracer_define_functions();
     write_records(RECORDS + 1000);
     offbeat_tracer_define_note(1, "definitions are not limited");
@@ -193,7 +193,8 @@ static void test_lost_records_are_counted_without_a_signal(void) {
     mapped_file file = map_file();
     const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
     uint64_t written = count_records(&file, 0);
-    test_assert(written == 14 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were written", (unsigned long long)written);
+    test_assert(written == 14 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%llu were written",
+                (unsigned long long)written);
     test_assert(header->lost == 6 * OFFBEAT_TRACE_RECORDS_A_PAGE && header->lost_because == EFBIG,
                 "%llu were lost for the reason %d", (unsigned long long)header->lost, header->lost_because);
 }
@@ -209,8 +210,7 @@ static void test_a_record_takes_at_most_64_bytes_of_the_file(void) {
     mapped_file file = map_file();
     size_t bytes = file.pages * OFFBEAT_TRACE_PAGE_BYTES;
     test_assert(bytes <= UINT64_C(64) * 100 * OFFBEAT_TRACE_RECORDS_A_PAGE, "%zu bytes", bytes);
-    test_assert(count_records(&file, 0) == UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE,
-                "some are missing");
+    test_assert(count_records(&file, 0) == UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE, "some are missing");
 }
 
 int main(void) {

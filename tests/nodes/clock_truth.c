@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How wrong the shared clock is where the truth is known: all nodes are namespaces of one machine, so their clocks
- * are the machine's plus the offset of their time namespace. Each rank but 0 prints a line for each age: between
- * which bounds its error lies, and the clock's own bound; nanoseconds.
+ * How wrong the shared clock is where the truth is known: all nodes are namespaces of one machine, so their
+ * clocks are the machine's plus the offset of their time namespace. Each rank but 0 prints a line for each
+ * age: between which bounds its error lies, and the clock's own bound; nanoseconds.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>

@@ -79,7 +79,10 @@ def test_contended_calls_take_as_long_as_in_the_simulator(name, algorithm, tmp_p
     [
         ({"reverse_share": 0.1}, "reverse_share: SimGrid supports 0 or 0.05, not 0.1"),
         ({"messages__header": 40}, "messages.header: SMPI's messages have a header of 16 B, not 40 B"),
-        ({"messages__flow_bandwidth": 1e9}, "messages.flow_bandwidth: SimGrid cannot limit the bandwidth of one message"),
+        (
+            {"messages__flow_bandwidth": 1e9},
+            "messages.flow_bandwidth: SimGrid cannot limit the bandwidth of one message",
+        ),
         ({"messages__reduce_bandwidth": 1e9}, "messages.reduce_bandwidth: in SMPI reductions"),
         ({"messages__copy_bandwidth": 1e9}, "messages.copy_bandwidth: in SMPI reductions and copies"),
         ({"messages__eager_below": 10**6}, "messages.eager_below: SMPI's eager messages are detached"),

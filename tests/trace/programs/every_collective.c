@@ -1,9 +1,10 @@
 /*
- * Calls every collective on communicators of four processes: once blocking, once nonblocking, twice persistent
- * (PERSISTENT), and all of that with large counts (LARGE). Every block is three integers, 12 bytes.
+ * Calls every collective on communicators of four processes: once blocking, once nonblocking, twice
+ * persistent (PERSISTENT), and all of that with large counts (LARGE). Every block is three integers, 12
+ * bytes.
  *
- * ONE_SCATTER: a persistent MPI_Scatter is started once only. Intel MPI 2021.18 fails in the second one at its
- * root ("Invalid communicator"), whoever looks on.
+ * ONE_SCATTER: a persistent MPI_Scatter is started once only. Intel MPI 2021.18 fails in the second one at
+ * its root ("Invalid communicator"), whoever looks on.
  */
 #include <mpi.h>
 #include <stdlib.h>
@@ -70,9 +71,10 @@ static void small(MPI_Comm comm, MPI_Comm ring) {
     ALL(Neighbor_allgather, neighbor_allgather, sent, BLOCK, MPI_INT, got, BLOCK, MPI_INT, ring)
     ALL(Neighbor_allgatherv, neighbor_allgatherv, sent, BLOCK, MPI_INT, got, counts, places, MPI_INT, ring)
     ALL(Neighbor_alltoall, neighbor_alltoall, sent, BLOCK, MPI_INT, got, BLOCK, MPI_INT, ring)
-    ALL(Neighbor_alltoallv, neighbor_alltoallv, sent, counts, places, MPI_INT, got, counts, places, MPI_INT, ring)
-    ALL(Neighbor_alltoallw, neighbor_alltoallw, sent, counts, far_places, types, got, counts, far_places, types,
+    ALL(Neighbor_alltoallv, neighbor_alltoallv, sent, counts, places, MPI_INT, got, counts, places, MPI_INT,
         ring)
+    ALL(Neighbor_alltoallw, neighbor_alltoallw, sent, counts, far_places, types, got, counts, far_places,
+        types, ring)
 }
 
 #ifdef LARGE
