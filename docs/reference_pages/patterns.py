@@ -26,9 +26,9 @@ FILE = """
 {example}```
 
 `offbeat pattern make SHAPE --p P --skew TIME --output FILE` writes a pattern file, `offbeat pattern check
-FILE` checks one, and the key `patterns.files` of a study names them. Delays are in seconds unless the header's
-`unit` names another unit: {units}. The file must hold one delay for each process. If the smallest delay is
-not 0, it is subtracted from all delays, because only differences between ranks matter.
+FILE` checks one, and the key `patterns.files` of a study names them. Delays are in seconds unless the
+header's `unit` names another unit: {units}. The file must hold one delay for each process. If the smallest
+delay is not 0, it is subtracted from all delays, because only differences between ranks matter.
 """
 
 REPLAY = """

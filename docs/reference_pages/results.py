@@ -13,7 +13,7 @@ SOURCE = "src/offbeat/results and src/offbeat/study/algorithm.py"
 
 HELD = {
     layout.STUDY: "the study with all defaults, as it was when the results began",
-    layout.PROVENANCE: f"the machine and the software of the measurements; `schema_version` is {SCHEMA_VERSION}",
+    layout.PROVENANCE: f"the machine and the software that were used; `schema_version` is {SCHEMA_VERSION}",
     layout.PLAN: "all cases of the study, measured or not",
     layout.HOSTFILE: "a copy of the study's host file from the start of the study, if it has one;"
     " `offbeat verify` launches with it",
@@ -52,9 +52,9 @@ cases = offbeat.read_cases("study-results")    # a polars frame, one row per cas
 results = offbeat.read_study("study-results")  # cases, repetitions, ranks(), algorithms, verdicts, provenance
 ```
 
-`offbeat results export DIR` writes one of these tables as CSV or JSON. Times are in seconds, sizes in bytes. The frames
-join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins with `=`, `+`, `-`
-or `@`) is preceded by an apostrophe; `offbeat results import` removes it.
+`offbeat results export DIR` writes one of the tables below as CSV or JSON. Times are in seconds, sizes in
+bytes. The frames join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins
+with `=`, `+`, `-` or `@`) is preceded by an apostrophe; `offbeat results import` removes it.
 
 ## Damage
 
