@@ -65,8 +65,8 @@ def succeed(argv: Sequence[object], environment: Mapping[str, str] | None = None
 def compile_without_warnings(folder: Path) -> None:
     """Build what is configured in a folder.
 
-    Fails on warnings without turning them into errors: with the compiler options of the driver's build, ccache has
-    most of the objects.
+    Fails on warnings without turning them into errors: with the compiler options of the driver's build,
+    ccache has most of the objects.
     """
     done = run(["cmake", "--build", folder, "--parallel", "2"])
     output = done.stdout + done.stderr
