@@ -1,4 +1,4 @@
-"""The page of environment variables; a test holds its table against the sources."""
+"""The page of environment variables; a test compares its tables with the sources."""
 
 from __future__ import annotations
 
