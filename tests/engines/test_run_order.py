@@ -120,10 +120,12 @@ def test_the_worst_of_several_verdicts_counts(order):
         )
         for one in order
     ]
-    (worst,) = run.worst(verdicts)
+    (worst,) = run.worst_verdicts(verdicts)
     assert (worst.status, worst.commutative_only) == ("wrong", True)
-    assert run.worst(verdicts[:2])[0].status == max(order[:2], key=["proved", "unproved", "wrong"].index)
-    assert run.worst([]) == []
+    assert run.worst_verdicts(verdicts[:2])[0].status == max(
+        order[:2], key=["proved", "unproved", "wrong"].index
+    )
+    assert run.worst_verdicts([]) == []
 
 
 def test_named_algorithms_alone_are_proved_and_measured_beside_the_default(tmp_path):

@@ -198,10 +198,10 @@ def test_without_modules_there_are_none(tmp_path: Path) -> None:
 
 def test_a_system_library_is_never_a_modules() -> None:
     environ = {"LOADEDMODULES": "openmpi/4.1.4"}
-    assert modules.that_loaded(described("openmpi", 4, 1, 4, prefix="/usr"), environ) == ""
-    assert modules.that_loaded(described("openmpi", 4, 1, 4), environ) == "openmpi/4.1.4"
-    assert modules.that_loaded(described("mpich", 4, 1, 4), environ) == ""
-    assert modules.that_loaded(described("intelmpi", 2021, 9), environ) == ""
+    assert modules.module_of(described("openmpi", 4, 1, 4, prefix="/usr"), environ) == ""
+    assert modules.module_of(described("openmpi", 4, 1, 4), environ) == "openmpi/4.1.4"
+    assert modules.module_of(described("mpich", 4, 1, 4), environ) == ""
+    assert modules.module_of(described("intelmpi", 2021, 9), environ) == ""
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,6 @@ def test_a_system_library_is_never_a_modules() -> None:
 def test_intels_module_goes_by_many_names(name: str) -> None:
     installation = described("intelmpi", 2021, 9)
     assert (
-        modules.that_loaded(installation, {"LOADEDMODULES": f"gcc/12:openmpi/4.1:{name}"})
+        modules.module_of(installation, {"LOADEDMODULES": f"gcc/12:openmpi/4.1:{name}"})
         == name.split(":")[-1]
     )

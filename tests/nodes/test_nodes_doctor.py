@@ -14,7 +14,7 @@ from several_nodes import OFFSETS, ONE_OF_THEM, WHOLE, hostfile, offbeat, on_nod
 def test_the_doctor_counts_the_cores_of_each_node(name: str, tmp_path: Path) -> None:
     words = ["doctor", "--mpi", real_installation(name).mpirun, "--hostfile", hostfile(tmp_path)]
     said = offbeat(words, tmp_path, "--cores", "0,1:1").stdout
-    assert "node node1: 2 hardware threads" in said and "node node2: 1 hardware thread to" in said
+    assert "node node1: 2 hardware threads" in said and "node node2: 1 hardware thread\n" in said
     assert "different numbers of hardware threads: 1 on node2, 2 elsewhere" in said
 
 
@@ -35,4 +35,4 @@ def test_the_node_that_does_not_answer_is_named(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "node node7: does not answer" in done.stdout
     assert done.stdout.count("does not answer") == 3, "once as a node, as the failure and as a limit"
-    assert "node node2: 1 hardware thread to run on" in done.stdout
+    assert "node node2: 1 hardware thread\n" in done.stdout

@@ -240,7 +240,5 @@ def test_no_pattern_is_scaled_to_processes_that_there_cannot_be(p: int) -> None:
 
 
 def test_a_replay_that_is_too_large_is_refused_with_how_many_calls_would_do() -> None:
-    with pytest.raises(
-        BadInput, match=r"100 calls on 16777216 processes .* take 4 calls at most with --most"
-    ):
+    with pytest.raises(BadInput, match=r"100 calls on 16777216 processes .* use at most 4 calls with --most"):
         scaled_replay(Replay(name="x", delays_s=np.zeros((100, 2))), 2**24)

@@ -277,7 +277,7 @@ def test_simulated_choices_are_reported_to_be_simulated(
 ) -> None:
     settings = {"coll_tuned_alltoall_algorithm": "1"}
     known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
-    monkeypatch.setattr(write, "named", lambda installation, wanted: known)
+    monkeypatch.setattr(write, "find_algorithms", lambda installation, names: known)
     delays: results_factory.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
     library = {"name": "sim-openmpi on paper", "family": "openmpi", "simulated": True}
     results_factory.results(world.folder / "simulated", results_factory.rows(delays), library)

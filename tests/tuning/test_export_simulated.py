@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import msgspec
 import pytest
 from real_libraries import real_installation
 
@@ -70,6 +71,19 @@ def test_rules_name_the_simulated_choices_by_the_librarys_settings(simulated):
     assert ruled
     assert ruled.items() <= chosen.items()
     assert all(rule.settings for own in tuning_plan.rules.values() for rule in own)
+
+
+def test_a_choice_that_breaks_legal_programs_is_replaced_by_another_simulated_algorithm(simulated):
+    family, directory = simulated
+    results = read_study(directory)
+    installation = real_installation(f"{family}5")
+    for choice in choose(results, bootstrap=0):
+        for verdict in results.verdicts:
+            if verdict.commutative_only and verdict.algorithm in choice.scores:
+                unsafe = msgspec.structs.replace(choice, algorithm=verdict.algorithm)
+                tuning_plan, _ = plan_for(results, [unsafe], str(installation.prefix))
+                rules = [rule for own in tuning_plan.rules.values() for rule in own]
+                assert all(rule.algorithm.name != verdict.algorithm and rule.settings for rule in rules)
 
 
 def test_open_mpis_file_names_the_simulation(tmp_path, simulated):

@@ -228,10 +228,14 @@ def _simulated_plan(
             " simulate those of a library with --family openmpi or --family mpich"
         )
     installation = _target_installation(family, requested)
-    chosen_names = {
-        (one.configuration.collective, one.algorithm) for one in choices if one.algorithm != DEFAULT
+    # An algorithm that breaks legal programs is replaced by another one that was measured.
+    names = {
+        (one.configuration.collective, name)
+        for one in choices
+        for name in (one.algorithm, *one.scores)
+        if name != DEFAULT
     }
-    algorithms = find_algorithms(installation, chosen_names)
+    algorithms = find_algorithms(installation, names)
     available, notes = _available(choices, algorithms, installation)
     tuning_plan = plan(
         available,
