@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from msgspec import Struct
 
-from offbeat.report.palette import INK, MUTED, PAPER
-from offbeat.report.sheet import Sheet, width_of
+from offbeat.drawing.palette import INK, MUTED, PAPER
+from offbeat.drawing.sheet import Sheet, width_of
 from offbeat.results.read import Results
 from offbeat.select.table import NO_DELAY, DelayTable, delay_tables
 from offbeat.units import format_size
