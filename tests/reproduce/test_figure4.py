@@ -24,7 +24,7 @@ WORDS = [sys.executable, "-m", "offbeat", "reproduce", "figure4", "--p", "64"]
 
 def wanted(**words) -> figure4.Part:
     lists = {name: words.get(name, []) for name in ("collectives", "factors", "sizes", "algorithms")}
-    return figure4.part(**lists, platform=words.get("platform", "paper"), p=words.get("p", 1024))
+    return figure4.selected_part(**lists, platform=words.get("platform", "paper"), p=words.get("p", 1024))
 
 
 def run(*words, folder):

@@ -51,7 +51,7 @@ def skew_figure(skews: Sequence[Skew], subject: str) -> Figure:
         around = place + spread.uniform(-0.28, 0.28, shown_s.size)
         axes.plot(shown_s, around, ".", markersize=3, alpha=0.35, color=colour, markeredgewidth=0)
         _box(axes, shown_s, place, colour)
-    axes.set_yticks(range(len(skews)), names)
+    axes.set_yticks(range(len(skews)), names, color=INK)
     axes.set_ylim(len(skews) - 0.5, -0.5)
     time_axis(axes, "x", is_log=is_wide)
     if not is_wide:

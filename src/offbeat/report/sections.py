@@ -28,7 +28,6 @@ from offbeat.drawing.page import (
     environment,
 )
 from offbeat.drawing.pictures import EmbeddedFigure
-from offbeat.drawing.tables import Table
 from offbeat.errors import BadInput
 from offbeat.report import facts, labels, outcome
 from offbeat.report.configurations import ConfigurationView
@@ -280,25 +279,12 @@ def _tuning(directory: Path, status: TuningStatus | None) -> list[Part]:
         Lines(lines=status.notes),
         Details(
             title="Rules",
-            remark=f"{labels.count(len(status.rules), 'rule')}; {rest}",
-            parts=[_rules(status)],
-            is_open=len(status.rules) <= OPEN_LINES,
+            remark=f"{labels.count(len(status.rules.rows), 'rule')}; {rest}",
+            parts=[status.rules],
+            is_open=len(status.rules.rows) <= OPEN_LINES,
         ),
         _proofs(directory, status),
     ]
-
-
-def _rules(status: TuningStatus) -> Table:
-    return Table(
-        title="",
-        name="Rules of the tuning files",
-        headings=["collective", "processes", "message size", "algorithm"],
-        rows=[
-            [rule.collective, rule.processes, rule.sizes or labels.DASH, rule.algorithm]
-            for rule in status.rules
-        ],
-        texts=(0, 3),
-    )
 
 
 def _proofs(directory: Path, status: TuningStatus) -> Part:
@@ -308,18 +294,11 @@ def _proofs(directory: Path, status: TuningStatus) -> Part:
         )
         shows = " shows which algorithm runs in each configuration."
         return Text(text=verify.format(directory) + shows)
-    table = Table(
-        title="",
-        name="Proofs",
-        headings=["collective", "p", "message size", "expected", "", "observed"],
-        rows=[
-            [proof.collective, proof.p, proof.size, proof.expected, proof.mark, proof.observed]
-            for proof in status.proofs
-        ],
-        texts=(0, 3, 4, 5),
-    )
     return Details(
-        title="Proof", remark=status.outcome, parts=[table], is_open=len(status.proofs) <= OPEN_LINES
+        title="Proof",
+        remark=status.outcome,
+        parts=[status.proofs],
+        is_open=len(status.proofs.rows) <= OPEN_LINES,
     )
 
 
