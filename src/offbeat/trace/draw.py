@@ -23,13 +23,13 @@ from offbeat.trace.tables import library_name
 from offbeat.units import counted, format_time
 
 _WIDTH, _HEIGHT, _LOW = 7.2, 3.4, 2.9
-_STEPS, _SQUARES, _LINES = 1024, 256, 200
+_SQUARES, _LINES = 256, 200
 
 
 def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = None) -> Figure:
     """Mean delay of each rank relative to the first arrival, over all calls (figure 1).
 
-    A sample of the calls adds a band with most of their delays. With more ranks than points, a point is the
+    A sample of the calls adds a band with most of their delays. With more ranks than steps, a step is the
     maximum over neighbouring ranks, and the axis label says so.
     """
     figure, axes = _framed(
@@ -43,7 +43,7 @@ def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = N
     largest_s = max(float(delays.max(initial=0.0)), float(high.max(initial=0.0)))
     scale_s, unit = time_unit(largest_s)
     band = None if sample is None else (low / scale_s, high / scale_s)
-    each = draw_delays(axes, delays / scale_s, band, most=_STEPS, labels=("mean", _band_words()))
+    each = draw_delays(axes, delays / scale_s, band, most=_SQUARES, labels=("mean", _band_words()))
     missing = np.flatnonzero(np.isnan(row.delays_s))
     if len(missing):
         axes.plot(missing, np.zeros(len(missing)), "x", color=ORANGE, markersize=4, label="not traced")

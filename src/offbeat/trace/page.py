@@ -38,7 +38,7 @@ def write_page(
     """
     program = Path(summary.program).name or "a program"
     nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
-    sections = [_advice(summary), _tables(summary)]
+    sections = [_recommendation(summary), _tables(summary)]
     if drawn := drawn_rows(summary):
         sections.append(_arrivals(summary, drawn, samples, Album(pictures, path.absolute().parent)))
     sections.append(_about(trace, summary))
@@ -54,11 +54,11 @@ def write_page(
     )
 
 
-def _advice(summary: Summary) -> Section:
+def _recommendation(summary: Summary) -> Section:
     lines = [Text(text=line) for line in head(summary)]
     notes = [Text(text=note, kind="caution") for note in summary.notes]
-    advice = Text(text=sentence(summary), kind="verdict")
-    return Section(anchor="verdict", title="What to tune first", parts=[advice, *lines, *notes])
+    first = Text(text=sentence(summary), kind="verdict")
+    return Section(anchor="verdict", title="What to tune first", parts=[first, *lines, *notes])
 
 
 def _tables(summary: Summary) -> Section:
