@@ -153,7 +153,7 @@ def test_what_cannot_be_meant_is_refused(trace: Path, words: list[str], said: st
     ids=lambda words: words[0] + words[3].strip("-"),
 )
 def test_a_full_disk_is_a_sentence(trace: Path, words: list[str]) -> None:
-    with pytest.raises(RunFailed, match=r"cannot write .*/dev/full: No space left on device; make room"):
+    with pytest.raises(RunFailed, match=r"cannot write .*/dev/full: No space left on device; free space"):
         run(*(str(trace) if word == "TRACE" else word for word in words))
 
 
