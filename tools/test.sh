@@ -9,11 +9,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [[ ${1:-} == --quick ]] || tools/debian_packages.sh openmpi-bin libopenmpi-dev mpich libmpich-dev libsimgrid-dev chromium chromium-driver gdb \
-    gfortran pkg-config valgrind otf2-tools hpcc lammps scalapack-mpi-test iproute2
+    gfortran pkg-config valgrind otf2-tools hpcc lammps scalapack-mpi-test iproute2 ccache
 
 # Builds of the native parts are kept from one run to the next: they are stored under a digest of their sources.
 export OFFBEAT_TEST_CACHE=${OFFBEAT_TEST_CACHE:-$PWD/build/test-cache}
 export OFFBEAT_MPI_PATH=$PWD/.mpi/openmpi:$PWD/.mpi/mpich:$PWD/.mpi/impi
+if command -v ccache >/dev/null; then
+    # Several tests compile the same C sources for the same MPI library.
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$OFFBEAT_TEST_CACHE/ccache CCACHE_NOHASHDIR=1
+fi
 unset PYTHONUNBUFFERED # hides what happens when a reader of our output leaves early
 export PYTHONPATH=$PWD/tools/pytest${PYTHONPATH:+:$PYTHONPATH}
 

@@ -1,7 +1,7 @@
-"""Writes the pages of docs/reference from the sources, so that they cannot drift from them.
+"""Writes the pages of docs/reference from the sources, so that the pages always agree with the program.
 
-Usage: ``python docs/reference_pages [--check]``. With ``--check`` nothing is written: the pages that
-are not what the sources say are named, and the exit status is 1 if there are any.
+Usage: ``python docs/reference_pages [--check]``. With ``--check`` nothing is written: outdated pages are
+named, and the exit status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ PAGES: dict[str, Callable[[], str]] = {
     "environment.md": environment.page,
     "driver.md": driver.page,
 }
-"""File names in docs/reference, and what writes them."""
+"""File name in docs/reference → the function that returns the page."""
 
 MARK = "<!-- Written by `make docs` from {source}; edit that, not this page. -->\n\n"
 
 
 def text_of(name: str) -> str:
-    """A page as it should be."""
+    """The current text of a page."""
     page = PAGES[name]
     return MARK.format(source=sys.modules[page.__module__].SOURCE) + page().rstrip() + "\n"
 
 
 def stale() -> list[str]:
-    """The pages whose file is not what the sources say."""
+    """The names of the pages whose file differs from :func:`text_of`."""
     return [
         name
         for name in PAGES
@@ -52,12 +52,12 @@ def stale() -> list[str]:
 def main(words: list[str]) -> int:
     """Write the pages, or check them; returns the exit status."""
     if words not in ([], ["--check"]):
-        print(f"unknown words {words}; known: --check", file=sys.stderr)
+        print(f"unknown arguments {words}; the only option is --check", file=sys.stderr)
         return 2
     old = stale()
     if words:
         for name in old:
-            print(f"docs/reference/{name} is not what the sources say; run 'make docs'", file=sys.stderr)
+            print(f"docs/reference/{name} is outdated; run 'make docs'", file=sys.stderr)
         return 1 if old else 0
     for name in old:
         (REFERENCE / name).write_text(text_of(name), encoding="utf-8")

@@ -17,23 +17,23 @@ SOURCE = "src/offbeat/cli"
 
 HEAD = """# Commands
 
-`offbeat COMMAND --help`, or `-h`, prints the same. Every command ends with one of these statuses:
+`offbeat COMMAND --help`, or `-h`, prints the same. Every command ends with one of these exit statuses:
 
 | status | meaning |
 | --- | --- |
-| 0 | done |
-| 1 | tried, and not or not wholly done: a sentence says what failed |
-| 2 | the input cannot be used: a sentence names file, line, key or option; nothing was launched |
-| 129, 130, 143 | stopped by a signal (130: Ctrl-C); a sentence says whether anything measured is kept |
+| 0 | success |
+| 1 | the command failed completely or partly: a message says what failed |
+| 2 | the input is invalid: a message names the file, line, key or option; nothing was launched |
+| 129, 130, 143 | stopped by a signal (130: Ctrl-C); a message says whether measurements were stored |
 
-Tables go to standard output, progress and warnings to standard error. Colours are left out where the output
-is not a terminal. Tables are as wide as the terminal, or 80 columns where there is none; the variable
-`COLUMNS` sets another width. In a table without enough room, names break where their parts end, and columns
-that still have no room continue in a further table below; numbers and their units never break.
+Tables go to standard output, progress and warnings to standard error. If the output is not a terminal, it has
+no colours. Tables are as wide as the terminal, or 80 columns without a terminal; the variable `COLUMNS` sets
+another width. If a table is too wide, names break between their parts, and columns that still do not fit
+continue in a second table below; numbers and their units never break.
 
-`--json FILE` means the same in every command that has it: JSON is written to FILE as well, and with `-` it is
-printed in place of the text. `--notes` prints all notes; without it, the ten that matter most are printed,
-with the number of the others.
+`--json FILE` has the same meaning in every command that has it: JSON is also written to FILE, and with `-` it
+is printed instead of the text. `--notes` prints all notes; without it, the ten most important notes are
+printed, with the number of the others.
 
 `offbeat --install-completion` lets the shell complete commands, options, names of collectives and algorithms,
 and result directories.
@@ -108,14 +108,14 @@ def _row(parameter: Any, types: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _placeholder(kind: Any) -> str:
-    """What stands for an option's value; nothing for a flag."""
+    """The placeholder of an option's value; empty for a flag."""
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return "|".join(str(entry.value) for entry in kind)
     return {bool: "", int: "NUMBER", float: "NUMBER", str: "TEXT", Path: "PATH"}[kind]
 
 
 def _default(value: Any) -> str:
-    """What stands where the option is left out; nothing for flags and for options without a value."""
+    """The default of an option; empty for flags and for options without a default."""
     if value is None or value is False or value == "" or value == []:
         return ""
     return code(str(value.value if hasattr(value, "value") else value))

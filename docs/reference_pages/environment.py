@@ -1,4 +1,4 @@
-"""The page of environment variables; a test holds its table against the sources."""
+"""The page of environment variables; a test compares its tables with the sources."""
 
 from __future__ import annotations
 
@@ -7,66 +7,72 @@ from markdown import code, table
 SOURCE = "docs/reference_pages/environment.py"
 
 YOURS = {
-    "OFFBEAT_MPI_PATH": "prefixes of MPI installations to look at beside those on PATH, separated by colons",
-    "OFFBEAT_CACHE": "folder for the built native parts, which compute nodes must see; where it is not set,"
-    " `~/.cache/offbeat` or `$XDG_CACHE_HOME/offbeat`",
-    "OFFBEAT_READ_LIMIT": "the most that offbeat reads from one file, and the most memory that one table of"
-    " results may take: `8 GB`; where it is not set, 1 MiB for study and platform files, 64 MiB for other"
-    " text, 2 GiB for results, and 1 TiB for the trace of a rank",
-    "OFFBEAT_CASE_LIMIT": "how many cases a study may have for each algorithm: 100000 where it is not set",
-    "OFFBEAT_ALGORITHM_TIME": "how long one call of an algorithm that is written in Python may run: `10 s`"
-    " where it is not set",
-    "OFFBEAT_ALGORITHM_MEMORY": "how much memory such a call may take: `1 GiB` where it is not set",
-    "OFFBEAT_JOB_END": "when the batch job ends, in seconds since 1970: `offbeat run` stops before it. What"
-    " `offbeat script` writes sets it where the scheduler does not tell",
-    "OFFBEAT_CLOCK_METHOD": "the method of the shared clock: `constraints` where it is not set;"
-    " `hierarchical`, `offset`, `hca3`, `jk`, `skampi`",
-    "OFFBEAT_CLOCK_SOURCE": "the local clock behind the shared one: `CLOCK_MONOTONIC` where it is not"
-    " set; `CLOCK_MONOTONIC_RAW`, `MPI_Wtime`, and for tests `virtual:` with the text that `offbeat/clock.h`"
+    "OFFBEAT_MPI_PATH": "prefixes of MPI installations to search in addition to `PATH`, separated by colons",
+    "OFFBEAT_CACHE": "folder for the built native parts, which compute nodes must be able to read; default:"
+    " `$XDG_CACHE_HOME/offbeat`, or `~/.cache/offbeat`",
+    "OFFBEAT_READ_LIMIT": "limit on the size of a file that offbeat reads, and on the memory of a table of"
+    " results: `8 GB`; default: 1 MiB for study and platform files, 64 MiB for other text, 2 GiB for results,"
+    " and 1 TiB for the trace of a rank",
+    "OFFBEAT_CASE_LIMIT": "limit on the number of cases of a study for each algorithm; default: 100000",
+    "OFFBEAT_ALGORITHM_TIME": "time limit of one call of an algorithm that is written in Python; default:"
+    " `10 s`",
+    "OFFBEAT_ALGORITHM_MEMORY": "memory limit of such a call; default: `1 GiB`",
+    "OFFBEAT_JOB_END": "end of the batch job, in seconds since 1970: `offbeat run` stops before it. Scripts"
+    " from `offbeat script` set it if the scheduler does not provide it",
+    "OFFBEAT_CLOCK_METHOD": "method of the shared clock: `constraints` (default), `hierarchical`, `offset`,"
+    " `hca3`, `jk`, `skampi`",
+    "OFFBEAT_CLOCK_SOURCE": "local clock behind the shared clock: `CLOCK_MONOTONIC` (default),"
+    " `CLOCK_MONOTONIC_RAW`, `MPI_Wtime`; for tests, `virtual:` and parameters, which `offbeat/clock.h`"
     " explains",
     "OFFBEAT_CLOCK_EXCHANGES": "maximum number of ping-pong exchanges of a process with its reference"
     " process in a sync; default: the method's own number",
     "OFFBEAT_HARMONIZE_TOLERANCE_NS": "how late a process may leave a harmonised start and still be on time,"
-    " in nanoseconds; 1000 where it is not set",
-    "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: on which communicators MPI_Barrier becomes a"
-    " harmonised start: `world` where it is not set; `all`, or patterns of their names, separated by commas",
-    "OFFBEAT_TRACE_DIR": "for `liboffbeat-trace.so`, and set by `offbeat trace run`: the folder of the trace;"
-    " `offbeat-trace` where it is not set",
-    "OFFBEAT_TRACE_RANKS": "only these ranks of MPI_COMM_WORLD are traced: `0-3,8,16-`",
-    "OFFBEAT_TRACE_EVERY": "only every so many-th call of a communicator is recorded",
-    "OFFBEAT_TRACE_COLLECTIVES": "only these collectives are recorded, with all their variants:"
+    " in nanoseconds; default: 1000",
+    "OFFBEAT_HARMONIZE_BARRIERS": "for `liboffbeat-preload.so`: the communicators on which MPI_Barrier is"
+    " replaced by a harmonised start: `world` (default), `all`, or patterns of their names, separated by"
+    " commas",
+    "OFFBEAT_TRACE_DIR": "for `liboffbeat-trace.so`, and set by `offbeat trace run`: folder of the trace;"
+    " default: `offbeat-trace`",
+    "OFFBEAT_TRACE_RANKS": "records only these ranks of MPI_COMM_WORLD: `0-3,8,16-`",
+    "OFFBEAT_TRACE_EVERY": "N: records only every Nth call of a communicator",
+    "OFFBEAT_TRACE_COLLECTIVES": "records only these collectives, with all their variants:"
     " `allreduce,alltoall,constructors`",
-    "OFFBEAT_TRACE_COMM_SIZES": "only calls on communicators of these sizes are recorded: `16-`",
-    "OFFBEAT_TRACE_WINDOW": "only calls in these seconds since MPI_Init are recorded: `10-60`, `2.5-`",
-    "OFFBEAT_TRACE_BYTES": "how large the file of a rank may become: `100 MB`",
-    "OFFBEAT_TRACE_DEPTH": "so many callers tell call sites apart, 0 to 16; 4 where it is not set; 0: as 1,"
-    " and the interpreter of a Python program is not asked for its frames",
-    "OFFBEAT_TRACE_SYNC_LEVEL": "MPI_Pcontrol with this level, 3 or more, synchronises the clocks anew; it is"
-    " then collective over MPI_COMM_WORLD",
+    "OFFBEAT_TRACE_COMM_SIZES": "records only calls on communicators of these sizes: `16-`",
+    "OFFBEAT_TRACE_WINDOW": "records only calls in these seconds since MPI_Init: `10-60`, `2.5-`",
+    "OFFBEAT_TRACE_BYTES": "limit on the size of a rank's file: `100 MB`",
+    "OFFBEAT_TRACE_DEPTH": "number of callers that distinguish call sites, 0 to 16; default: 4; 0: as 1, but"
+    " without the frames of a Python program",
+    "OFFBEAT_TRACE_SYNC_LEVEL": "MPI_Pcontrol with this level, 3 or more, synchronises the clocks again; the"
+    " call is then collective over MPI_COMM_WORLD",
 }
-"""What a user may set."""
+"""Variables for users."""
 
 OURS = {
-    "OFFBEAT_YIELD": "for launched programs: 1 where more processes run than there are cores, so that a"
-    " waiting process gives its core away; MPIX_Harmonize finds out by itself where it is not set",
-    "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm that a launch is for",
-    "OFFBEAT_LAUNCH": "for launched programs: the launch's mark, by which what it left behind is ended",
+    "OFFBEAT_YIELD": "for launched programs: 1 if the node is oversubscribed, so that a waiting process"
+    " yields its core; if it is not set, MPIX_Harmonize detects oversubscription itself",
+    "OFFBEAT_ALGORITHM": "for launched programs: the collective and the algorithm of the launch",
+    "OFFBEAT_LAUNCH": "for launched programs: the id of the launch, by which offbeat finds and ends processes"
+    " that it left behind",
 }
-"""What offbeat sets for the programs that it launches, or reads in tests."""
+"""Variables that offbeat sets for the programs that it launches, or reads in tests."""
 
 OTHERS = {
-    "PATH": "launchers (`mpirun`, `mpiexec`) on it are looked at",
-    "LOADEDMODULES": "names the module that an MPI came from",
+    "PATH": "offbeat searches it for launchers (`mpirun`, `mpiexec`)",
+    "LOADEDMODULES": "names the environment module of an MPI installation",
     "SLURM_*, PBS_*": "inside a job: its nodes, processes and time limit",
-    "CC, CFLAGS, CPPFLAGS, LDFLAGS": "reach CMake when the native parts are built",
+    "CC, CFLAGS, CPPFLAGS, LDFLAGS": "passed to CMake when the native parts are built",
 }
-"""Variables of others that offbeat reads."""
+"""Variables of other programs that offbeat reads."""
 
 
 def page() -> str:
     """The whole page."""
     parts = ["# Environment variables\n"]
-    for title, variables in (("Yours", YOURS), ("Set by offbeat", OURS), ("Of others", OTHERS)):
+    for title, variables in (
+        ("For users", YOURS),
+        ("Set by offbeat", OURS),
+        ("Of other programs", OTHERS),
+    ):
         rows = [(", ".join(map(code, name.split(", "))), meaning) for name, meaning in variables.items()]
         parts += [f"## {title}\n", table(("variable", "meaning"), rows)]
     return "\n".join(parts)

@@ -1,4 +1,4 @@
-"""Pieces of Markdown: code in cells, tables, and Python docstrings as text."""
+"""Markdown: inline code, tables, and the text of Python docstrings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 
 
 def code(text: str) -> str:
-    """A word as it is typed; bars are escaped, as they would end a table's cell."""
+    """Inline code; bars are escaped, because a bar ends a table cell."""
     return f"`{text}`".replace("|", "\\|")
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells are Markdown already."""
+    """A table; the cells are Markdown."""
     lines = ["| " + " | ".join(headings) + " |", "|" + " --- |" * len(headings)]
     lines += ["| " + " | ".join(cell.replace("\n", " ") for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -27,5 +27,5 @@ def prose(docstring: str | None) -> str:
 
 
 def sentence(text: str) -> str:
-    """Text on one line that can stand in a cell."""
+    """Text as one line, for a table cell."""
     return " ".join(text.split()).replace("|", "\\|")

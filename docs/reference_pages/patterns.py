@@ -12,8 +12,8 @@ SOURCE = "src/offbeat/pattern"
 
 HEAD = """# Arrival patterns
 
-An arrival pattern is one delay a rank. The smallest is 0; the largest is the skew. A shape says how a pattern
-is drawn, the skew scales it.
+An arrival pattern has one delay per rank. The smallest delay is 0; the largest is the skew. A shape is a rule
+that generates a pattern; the skew scales the pattern.
 
 """
 
@@ -25,10 +25,10 @@ FILE = """
 ```text
 {example}```
 
-`offbeat pattern make SHAPE --p P --skew TIME --output FILE` writes one, `offbeat pattern check FILE` checks
-one, and a study uses it by `patterns.files`. Delays are seconds unless the header's `unit` names another:
-{units}. The file must hold as many delays as there are processes. Where the smallest delay is not 0, it is
-subtracted from all, since only differences between ranks matter.
+`offbeat pattern make SHAPE --p P --skew TIME --output FILE` writes a pattern file, `offbeat pattern check
+FILE` checks one, and the key `patterns.files` of a study names them. Delays are in seconds unless the
+header's `unit` names another unit: {units}. The file must hold one delay for each process. If the smallest
+delay is not 0, it is subtracted from all delays, because only differences between ranks matter.
 """
 
 REPLAY = """
@@ -39,9 +39,9 @@ REPLAY = """
 ```text
 {example}```
 
-`offbeat trace pattern DIR --what calls --output FILE.replay` writes one, `offbeat pattern show FILE.replay`
-draws one, and a study uses it by `patterns.replays`. `unit` is as for pattern files, and a call whose
-smallest delay is not 0 is shifted by it.
+`offbeat trace pattern DIR --what calls --output FILE.replay` writes a replay file, `offbeat pattern show
+FILE.replay` draws one, and the key `patterns.replays` of a study names them. `unit` has the same meaning as
+in pattern files. If the smallest delay of a call is not 0, it is subtracted from all delays of the call.
 """
 
 

@@ -12,19 +12,20 @@ SOURCE = "src/offbeat/platform/schema.py"
 
 HEAD = """# The platform file
 
-A platform file describes the machine that is simulated. `offbeat platform init` writes one with every key
-explained, `offbeat platform show` says what a file comes to, `offbeat platform calibrate` measures one. A
-file with an unknown key, a wrong type or an impossible value is refused whole, with the line. Editors that
-understand JSON Schema can use [platform.schema.json](platform.schema.json) (`offbeat platform schema` prints
-it). What the figures mean is said in [the network model](../explanation/network-model.md).
+A platform file describes the simulated machine. `offbeat platform init` writes one with an explanation of
+every key, `offbeat platform show` prints the resulting machine and message times, and `offbeat platform
+calibrate` writes one from measurements. A file with an unknown key, a wrong type or an impossible value is
+rejected, and the message names the line. Editors that support JSON Schema can use
+[platform.schema.json](platform.schema.json) (`offbeat platform schema` prints it). [The network
+model](../explanation/network-model.md) explains the values.
 
 Sizes are whole numbers of bytes or text with a unit: {sizes}. Times are seconds or text with a unit: {times}.
 Bandwidths are bytes per second or text with a unit: {bandwidths}.
 
 ## Platforms that come with offbeat
 
-Each is a file in `src/offbeat/platform/presets/`; wherever a platform file is asked for, its name will do.
-`offbeat platform init --from NAME` writes a copy to change.
+Each is a file in `src/offbeat/platform/presets/`. Every option and key that expects a platform file also
+accepts its name. `offbeat platform init --from NAME` writes a copy that you can change.
 
 {presets}
 """

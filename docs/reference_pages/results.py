@@ -12,30 +12,30 @@ from offbeat.study.algorithm import Algorithm, Verdict
 SOURCE = "src/offbeat/results and src/offbeat/study/algorithm.py"
 
 HELD = {
-    layout.STUDY: "the study as it was resolved when the results began",
-    layout.PROVENANCE: f"where and with what it was measured; `schema_version` is {SCHEMA_VERSION}",
-    layout.PLAN: "which cases the study has, measured or not",
-    layout.HOSTFILE: "the study's host file as it was when the study began, where it has one;"
+    layout.STUDY: "the study with all defaults, as it was when the results began",
+    layout.PROVENANCE: f"the machine and the software that were used; `schema_version` is {SCHEMA_VERSION}",
+    layout.PLAN: "all cases of the study, measured or not",
+    layout.HOSTFILE: "a copy of the study's host file from the start of the study, if it has one;"
     " `offbeat verify` launches with it",
-    layout.ALGORITHMS: "one line an algorithm of the library, with the settings that force it",
-    layout.VERDICTS: "one line a verdict: what was found out about an algorithm before it was measured",
-    layout.CASES: "one line a finished case, written and synchronised to disk before the next case begins",
-    f"{layout.REPETITIONS}/": "Parquet, one row a repetition",
-    f"{layout.RANKS}/": "Parquet, one row a repetition and rank",
-    f"{layout.SAMPLES}/": "what the session under way has measured, as checked records; Parquet when it ends",
-    f"{layout.DAMAGED}/": "damaged lines and files that were moved here, if there were any",
-    f"{layout.LOGS}/": "what the launched programs printed",
-    layout.LOCK: "held while a run writes here",
+    layout.ALGORITHMS: "one line per algorithm of the library, with the settings that force it",
+    layout.VERDICTS: "one line per verdict: the result of testing an algorithm before it was measured",
+    layout.CASES: "one line per finished case, written and synchronised to disk before the next case begins",
+    f"{layout.REPETITIONS}/": "Parquet, one row per repetition",
+    f"{layout.RANKS}/": "Parquet, one row per repetition and rank",
+    f"{layout.SAMPLES}/": "the measurements of the active session, with checksums; Parquet at its end",
+    f"{layout.DAMAGED}/": "damaged lines and files, if there were any",
+    f"{layout.LOGS}/": "the output of the launched programs",
+    layout.LOCK: "lock file, held while a run writes to the directory",
 }
-"""What stands in a result directory."""
+"""The content of a result directory."""
 
 FRAMES = {
     "cases": (
         CASES,
-        "One row a case. It is what `offbeat.read_cases(DIR)` and `offbeat results export` give.",
+        "One row per case: `offbeat.read_cases(DIR)` and `offbeat results export`.",
     ),
-    "repetitions": (REPETITIONS, "One row a repetition: `offbeat.read_study(DIR).repetitions`."),
-    "ranks": (RANKS, "One row a repetition and rank: `offbeat.read_study(DIR).ranks()`."),
+    "repetitions": (REPETITIONS, "One row per repetition: `offbeat.read_study(DIR).repetitions`."),
+    "ranks": (RANKS, "One row per repetition and rank: `offbeat.read_study(DIR).ranks()`."),
 }
 
 HEAD = """# Results
@@ -48,29 +48,29 @@ In Python:
 ```python
 import offbeat
 
-cases = offbeat.read_cases("study-results")    # a polars frame, one row a case
+cases = offbeat.read_cases("study-results")    # a polars frame, one row per case
 results = offbeat.read_study("study-results")  # cases, repetitions, ranks(), algorithms, verdicts, provenance
 ```
 
-`offbeat results export DIR` writes the same as CSV or JSON. Times are in seconds, sizes in bytes. The frames
-join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins with `=`, `+`, `-`
-or `@`) has an apostrophe in front; `offbeat results import` takes it off again.
+`offbeat results export DIR` writes one of the tables below as CSV or JSON. Times are in seconds, sizes in
+bytes. The frames join on `case`. In CSV, a text that a spreadsheet would take for a formula (one that begins
+with `=`, `+`, `-` or `@`) is preceded by an apostrophe; `offbeat results import` removes it.
 
 ## Damage
 
-Each line, and each JSON document, ends with a checksum of itself (`checksum`), and each case's line holds
-the checksums of its rows in the other two tables (`samples`). A line or file that does not fit its checksum,
-and a case whose numbers cannot be true together (a median outside of its interval, a delay of more than ten
-days), is left out and named by every command that reads the results. `offbeat run` with the study moves what
-is damaged into `damaged/` and measures those cases again.
+Each line, and each JSON document, ends with its own checksum (`checksum`), and each case's line holds the
+checksums of its rows in the other two tables (`samples`). Every command that reads the results omits and
+names a line or file that does not match its checksum, and a case with implausible numbers (a median outside
+its interval, a delay of more than ten days). `offbeat run` with the study moves the damaged lines and files
+to `damaged/` and measures those cases again.
 """
 
 IMPORT = """## CSV files that can be imported
 
-`offbeat results import FILE.csv --output DIR` makes such a directory from measurements made elsewhere. A row
-is one measurement of one algorithm under one pattern; several rows of the same cell are its repetitions. It
-needs the columns {required}, and besides them `p`, or `nodes` and `ppn`. Names of times end in their unit
-({units}): `last_delay_us`. A column of another name is given as `--column OURS=THEIRS`.
+`offbeat results import FILE.csv --output DIR` creates such a directory from measurements of other programs. A
+row is one measurement of one algorithm under one pattern; several rows of the same case are its repetitions.
+Required are the columns {required}, and either `p`, or `nodes` and `ppn`. The name of a time column ends in
+its unit ({units}): `last_delay_us`. `--column OURS=THEIRS` maps a column with another name.
 
 {columns}"""
 

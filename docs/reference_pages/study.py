@@ -11,9 +11,10 @@ SOURCE = "src/offbeat/study/schema.py"
 
 HEAD = """# The study file
 
-A study file is TOML. `offbeat init` writes one with every key explained; `offbeat run` refuses a file with an
-unknown key, a wrong type or an impossible value whole, with the line, before anything is launched. Editors
-that understand JSON Schema can use [study.schema.json](study.schema.json) (`offbeat schema` prints it).
+A study file is TOML. `offbeat init` writes one with an explanation of every key. If a file has an unknown
+key, a wrong type or an impossible value, `offbeat run` rejects it before anything is launched, and the
+message names the line. Editors that support JSON Schema can use [study.schema.json](study.schema.json)
+(`offbeat schema` prints it).
 
 Sizes are whole numbers of bytes or text with a unit: {sizes}. Times are seconds or text with a unit: {times}.
 """

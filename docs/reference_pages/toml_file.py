@@ -1,4 +1,4 @@
-"""The page of a file that people write, from the structures that it is read into."""
+"""The page of a TOML file that users write, from the structures into which it is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {
 
 
 def sections(form: Form) -> Iterator[tuple[str, inspect.StructType, bool]]:
-    """Every table of a file: name, structure, and whether it may be there several times."""
+    """Every table of a file: name, structure, and whether the file may have several of it."""
     top = form.structure()
     yield "", top, False
     for field in top.fields:
@@ -31,7 +31,7 @@ def sections(form: Form) -> Iterator[tuple[str, inspect.StructType, bool]]:
 
 
 def section_of(field: inspect.Field) -> inspect.StructType | None:
-    """The table that a key of the file holds, or a list of which it holds."""
+    """The structure of a key that holds a table or a list of tables, else None."""
     bare = _bare(field.type)
     inner = _bare(bare.item_type) if isinstance(bare, inspect.ListType) else bare
     return inner if isinstance(inner, inspect.StructType) else None
@@ -43,12 +43,12 @@ def page_of(head: str, form: Form) -> str:
 
 
 def words(listed: Iterable[Any]) -> str:
-    """Words as they are typed, in a row."""
+    """A list of words as inline code."""
     return ", ".join(code(str(word)) for word in listed)
 
 
 def _section(form: Form, name: str, section: inspect.StructType, several: bool) -> str:
-    title = "## At the top" if not name else f"## [[{name}]]" if several else f"## [{name}]"
+    title = "## Top-level keys" if not name else f"## [[{name}]]" if several else f"## [{name}]"
     purpose = "Keys before the first table." if not name else prose(section.cls.__doc__)
     more = " There may be several of these tables." if several else ""
     rows = [

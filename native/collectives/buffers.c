@@ -33,8 +33,8 @@ static int block_factor(const offbeat_call *call, int i) {
 
 /** Allocates and fills the counts and displacements of an irregular collective. */
 static int create_layout(offbeat_call *call) {
-    call->counts = malloc((size_t)call->p * sizeof *call->counts);
-    call->displacements = malloc((size_t)call->p * sizeof *call->displacements);
+    call->counts = calloc((size_t)call->p, sizeof *call->counts);
+    call->displacements = calloc((size_t)call->p, sizeof *call->displacements);
     if (call->counts == NULL || call->displacements == NULL)
         return MPI_ERR_NO_MEM;
     int is_reversed = call->variant.counts == OFFBEAT_COUNTS_REVERSED;

@@ -42,7 +42,8 @@ static int get_members(MPI_Comm comm, member_list *members) {
     PMPI_Comm_test_inter(comm, &is_inter);
     if (is_inter)
         PMPI_Comm_remote_size(comm, &members->remote_count);
-    members->ranks = malloc(sizeof(int) * ((size_t)members->count + (size_t)members->remote_count + 1));
+    members->ranks =
+        calloc((size_t)members->count + (size_t)members->remote_count + 1, sizeof *members->ranks);
     if (members->ranks == NULL)
         return -1;
     if (PMPI_Comm_group(comm, &group) == MPI_SUCCESS) {

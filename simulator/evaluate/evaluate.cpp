@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -73,12 +74,13 @@ class Evaluation {
             try_path = contended != (1U << count) - 1 || graph_.messages.size() <= many_messages;
         }
         path.reset();
-        std::optional<Fluid> fluid;
+        std::unique_ptr<Fluid> fluid;
         for (size_t pattern = 0; pattern < patterns; ++pattern) {
             if (engines[pattern] != Engine::fluid)
                 continue;
             if (!fluid)
-                fluid.emplace(graph_, traffic_, message_costs_, costs_, bytes_per_element_, tolerance_);
+                fluid = std::make_unique<Fluid>(graph_, traffic_, message_costs_, costs_, bytes_per_element_,
+                                                tolerance_);
             fluid->run(checked_arrivals(arrivals_s, p, pattern, 1), exits_s.subspan(pattern * p, p));
         }
         return engines;

@@ -62,6 +62,18 @@ def succeed(argv: Sequence[object], environment: Mapping[str, str] | None = None
     return done.stdout
 
 
+def compile_without_warnings(folder: Path) -> None:
+    """Build what is configured in a folder.
+
+    Fails on warnings without turning them into errors: with the compiler options of the driver's build,
+    ccache has most of the objects.
+    """
+    done = run(["cmake", "--build", folder, "--parallel", "2"])
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output[-8000:]
+    assert "warning:" not in output, output[-8000:]
+
+
 def other_than(mpi: Installation) -> Installation:
     """Another MPI implementation with Fortran bindings."""
     for name in libraries_with("USE_F08", "MPIF_H"):
@@ -81,10 +93,10 @@ def install(name: str, folder: Path) -> PlainInstall:
     succeed(
         [
             *("cmake", "-S", SOURCES, "-B", build, f"-DMPI_C_COMPILER={mpi.mpicc}"),
-            *("-DOFFBEAT_FORTRAN=ON", "-DOFFBEAT_WERROR=ON"),
+            "-DOFFBEAT_FORTRAN=ON",
         ]
     )
-    succeed(["cmake", "--build", build, "--parallel", "2"])
+    compile_without_warnings(build)
     succeed(["cmake", "--install", build, "--prefix", prefix])
     succeed(["cmake", "-S", CONSUMERS, "-B", consumers, f"-DCMAKE_PREFIX_PATH={prefix}"])
     succeed(["cmake", "--build", consumers])

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from real_libraries import REPOSITORY
+from plain_install import SOURCES, compile_without_warnings, succeed
 
 from offbeat.mpi import build, check
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
 
-SOURCES = REPOSITORY / "native"
 PROGRAM = """
 #include <offbeat/harmonize.h>
 #include <stdio.h>
@@ -37,20 +35,6 @@ int main(void) {
 """
 
 
-def run(words: Sequence[object], environment: dict[str, str] | None = None, timeout_s: float = 400) -> str:
-    done = subprocess.run(
-        [str(word) for word in words],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
-    )
-    assert done.returncode == 0, f"{words}\n{done.stdout[-5000:]}\n{done.stderr[-5000:]}"
-    return done.stdout
-
-
 def launcher_with_a_blank(launch: LaunchCommand, p: int) -> str:
     """The launcher's words as CMake takes them, for any number of processes."""
     words = launch.argv[:-1]
@@ -65,21 +49,20 @@ def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installati
     configure = [
         *build.configure_options(mpi_installation),
         "-DOFFBEAT_BUILD_TESTING=ON",
-        "-DOFFBEAT_WERROR=ON",
         f"-DOFFBEAT_TEST_LAUNCHER={launcher_with_a_blank(launch, p)}",
     ]
-    run(["cmake", "-S", SOURCES, "-B", tmp_path, *configure])
-    run(["cmake", "--build", tmp_path, "--parallel", "2"])
-    said = run(["ctest", "--test-dir", tmp_path, "--output-on-failure"], launch.environment)
-    assert "100% tests passed" in said
+    succeed(["cmake", "-S", SOURCES, "-B", tmp_path, *configure])
+    compile_without_warnings(tmp_path)
+    output = succeed(["ctest", "--test-dir", tmp_path, "--output-on-failure"], launch.environment)
+    assert "100% tests passed" in output
 
 
 def test_plain_cmake_finds_an_mpi_by_itself(some_mpi_installation: Installation, tmp_path: Path) -> None:
     wrapper = some_mpi_installation.mpicc
     words = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_options(some_mpi_installation)
-    run(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *words])
-    run(["cmake", "--build", tmp_path / "build", "--parallel", "2"])
-    run(["cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "there"])
+    succeed(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *words])
+    succeed(["cmake", "--build", tmp_path / "build", "--parallel", "2"])
+    succeed(["cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "there"])
     assert check.check(some_mpi_installation, tmp_path / "there/bin/offbeat-driver").p == 2
 
 
@@ -91,7 +74,7 @@ def test_other_programs_can_use_the_installed_clock_and_start(
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text(PROGRAM, encoding="utf-8")
     library = mpi_installation.library
-    run(
+    succeed(
         [
             "cc",
             source,
@@ -105,7 +88,7 @@ def test_other_programs_can_use_the_installed_clock_and_start(
         + [f"-Wl,-rpath,{folder}" for folder in (library.parent, library.resolve().parent)]
     )
     launch = command(mpi_installation, program, 2)
-    said = run(launch.argv, launch.environment)
+    said = succeed(launch.argv, launch.environment)
     assert sorted(said.split("\n")[:2]) == ["rank 0 waits 0 ns", "rank 1 waits 1000 ns"]
 
 
@@ -114,8 +97,8 @@ def test_the_driver_keeps_its_library_whatever_a_module_puts_on_the_library_path
 ) -> None:
     (tmp_path / "empty.c").write_text("int nothing_of_mpi;\n", encoding="utf-8")
     for name in ("libmpi.so.12", "libmpi.so.40", "libmpich.so.12"):
-        run(["cc", "-shared", f"-Wl,-soname,{name}", "-o", tmp_path / name, tmp_path / "empty.c"])
-    loaded = run(["ldd", mpi_driver], {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
+        succeed(["cc", "-shared", f"-Wl,-soname,{name}", "-o", tmp_path / name, tmp_path / "empty.c"])
+    loaded = succeed(["ldd", mpi_driver], {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
     assert str(tmp_path) not in loaded
     assert "libmpi" in loaded
 

@@ -149,7 +149,7 @@ def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> l
     return [
         f"the mean skew of {calls.description} is {format_time(calls.skew_s)}, and the shapes were measured"
         f" with skews of {measured}: the average over them is not representative of this program. To measure"
-        " with the program's skew, set [skew] policy = 'fixed' in the study"
+        f" with the program's skew, set [skew] policy = 'fixed' and times = [{calls.skew_s:.3g}] in the study"
     ]
 
 

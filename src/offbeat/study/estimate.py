@@ -12,7 +12,7 @@ from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
 from offbeat.study.schema import SIMULATING, Study
 
 START_S = 500e-6
-"""Assumed time from one repetition's end to the next one's synchronized start, in seconds."""
+"""Assumed time from one repetition's end to the next one's harmonised start, in seconds."""
 
 LATENCY_S = 10e-6
 """Assumed time of one round of messages, in seconds."""

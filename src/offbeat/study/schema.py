@@ -218,7 +218,7 @@ class SimulatorSection(Section, frozen=True, kw_only=True):
 
 
 class StartSection(Section, frozen=True, kw_only=True):
-    """The synchronized start."""
+    """The harmonised start."""
 
     tolerance: Annotated[
         PositiveSeconds | Literal["auto"],
