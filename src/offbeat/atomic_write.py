@@ -8,12 +8,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from offbeat.errors import BadInput, OffbeatError, RunFailed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @contextmanager
@@ -65,26 +62,6 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except FileNotFoundError:
         return None
-
-
-PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
-"""The file formats of pictures."""
-
-
-def check_picture_path(path: Path) -> None:
-    """Raise :class:`BadInput` unless the suffix is one of PICTURE_SUFFIXES."""
-    if path.suffix.lower() not in PICTURE_SUFFIXES:
-        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(PICTURE_SUFFIXES)}")
-
-
-def write_picture(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, SVG or PDF, by the suffix of the path. Raises :class:`OffbeatError`."""
-    check_picture_path(path)
-    try:
-        with atomic_writer(path) as stream:
-            figure.savefig(stream, dpi=150, format=path.suffix[1:].lower())
-    except OSError as error:
-        raise write_error(path, error, "the picture") from error
 
 
 def check_new(path: Path, *, force: bool = False) -> None:

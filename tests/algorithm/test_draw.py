@@ -139,7 +139,7 @@ def test_a_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:
 
 def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     made = call_messages(find.find_algorithm("reduce/binomial"), Call(p=4), rooted=True)
-    with pytest.raises(BadInput, match=r"name the picture with one of .png, .svg, .pdf"):
+    with pytest.raises(BadInput, match=r"name the picture with one of .png, .pdf, .svg"):
         picture(made, None, tmp_path / "out.gif")
     with pytest.raises(BadInput, match="cannot write the picture"):
         picture(made, None, tmp_path / "nowhere" / "out.png")

@@ -88,7 +88,7 @@ def test_a_picture_labels_its_axes_with_units(tmp_path):
 
 
 def test_a_picture_of_another_kind_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"\.png, \.svg, \.pdf"):
+    with pytest.raises(BadInput, match=r"\.png, \.pdf, \.svg"):
         picture([shape_pattern("bell", 4, 1.0)], tmp_path / "bell.bmp")
 
 

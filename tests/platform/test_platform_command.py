@@ -53,7 +53,7 @@ def test_show_draws_a_picture(tmp_path: Path, name: str, suffix: str) -> None:
 
 def test_a_picture_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
     refused = run("show", "paper", "--picture", str(tmp_path / "x.gif")).exception
-    assert isinstance(refused, BadInput) and ".png, .svg, .pdf" in str(refused)
+    assert isinstance(refused, BadInput) and ".png, .pdf, .svg" in str(refused)
 
 
 def test_init_writes_a_file_that_can_be_shown(tmp_path: Path) -> None:

@@ -13,8 +13,11 @@ import pytest
 import study_factory as factory
 from markupsafe import escape
 
+from offbeat.drawing.page import Section
+from offbeat.drawing.tables import Table
 from offbeat.errors import BadInput
 from offbeat.report.html import write_report
+from offbeat.report.sections import SECTIONS, Content
 from offbeat.results import schema
 from offbeat.results.read import Results
 from offbeat.select.choose import select
@@ -281,3 +284,19 @@ def test_a_page_that_cannot_be_written_ends_with_a_sentence(tmp_path: Path) -> N
 def test_an_unknown_rule_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="rule 'best' is unknown"):
         page_of(factory.results(tmp_path, factory.case_frame(["a"], ["no_delay"])), "best")
+
+
+def test_a_section_that_is_added_is_on_the_page_and_in_its_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fastest(content: Content) -> Section:
+        choices = [view.choice for view in content.views if view.choice]
+        table = Table(title="Choices", headings=["algorithm"], rows=[[one.algorithm] for one in choices])
+        return Section(anchor="fastest", title="The fastest", link="Fastest", parts=[table])
+
+    monkeypatch.setattr("offbeat.report.html.SECTIONS", (*SECTIONS, fastest))
+    study = factory.results(tmp_path, factory.table({"no_delay": {"a": 1.0, "b": 2.0}}))
+    page = page_of(study)
+    elements(page)
+    assert '<a href="#fastest">Fastest</a>' in page
+    assert "The fastest Choices algorithm a" in text_of(page)

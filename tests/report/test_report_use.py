@@ -81,9 +81,9 @@ def test_the_command_the_rules_and_the_notes_are_shown(tmp_path: Path) -> None:
     assert found is not None
     assert found.usage == [COMMAND]
     assert found.notes == ["not with non-commutative operations"]
-    (line,) = found.rules
-    assert (line.collective, line.processes, line.sizes) == ("reduce", "4 – 7", "1 KiB – 4095 B")
-    assert (found.outcome, found.proofs) == ("", [])
+    ((*line, _),) = found.rules.rows
+    assert line == ["reduce", "4 – 7", "1 KiB – 4095 B"]
+    assert (found.outcome, found.proofs.rows) == ("", [])
 
 
 def test_files_of_another_rule_get_a_note(tmp_path: Path) -> None:
@@ -115,10 +115,9 @@ def test_rules_are_counted_and_failures_give_a_warning(tmp_path: Path, outcome: 
     found = status_of(tmp_path)
     assert found is not None
     assert found.outcome.startswith("openmpi-4.1.4: 1 of 1 rule verified")
-    assert (found.proofs[1].expected, found.proofs[1].observed) == (
-        "the library’s default",
-        "reduce_intra_binomial; indistinguishable from 1 algorithm",
-    )
+    *_, expected, _, observed = found.proofs.rows[1]
+    assert expected == "the library’s default"
+    assert observed == "reduce_intra_binomial; indistinguishable from 1 algorithm"
     study = factory.results(tmp_path, factory.case_frame(["chain"], factory.SHAPES))
     notices = warnings(study, factory.shown(study), found)
     assert any("was not proved to obey" in notice.what for notice in notices) == warned

@@ -13,7 +13,7 @@ from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.select import document
 from offbeat.select.choose import select
-from offbeat.select.details import Grid
+from offbeat.select.details import Matrix
 from offbeat.select.document import SelectionDocument
 from offbeat.select.render import rendered
 
@@ -144,9 +144,9 @@ def test_a_matrix_is_transposed_only_if_that_takes_fewer_tables():
 
 def test_blocks_of_columns_hold_every_column_once():
     columns = [Text("c" * (i % 20 + 1)) for i in range(50)]
-    grid = Grid("", [Text("row")], columns, [[Text("x" * (i % 7)) for i in range(50)]])
+    matrix = Matrix("", [Text("row")], columns, [[Text("x" * (i % 7)) for i in range(50)]])
     for width in (1, 10, 40, 1000):
-        assert [j for block in grid.blocks(width) for j in block] == list(range(50))
+        assert [j for block in matrix.blocks(width) for j in block] == list(range(50))
 
 
 def test_the_same_warning_in_many_configurations_is_printed_once():

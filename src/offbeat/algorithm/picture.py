@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from offbeat.algorithm.draw import heading
 from offbeat.algorithm.exits import SimulatedExits, summary
 from offbeat.algorithm.show import CallMessages, Message
-from offbeat.atomic_write import check_picture_path, write_picture
+from offbeat.drawing.axes import style_axes
+from offbeat.drawing.palette import BLUE, INK, ORANGE
+from offbeat.drawing.pictures import check_picture_path, write_picture
 from offbeat.errors import BadInput
 from offbeat.pattern.draw import time_unit
 from offbeat.units import format_size
@@ -27,7 +29,7 @@ MAX_MESSAGES = 20_000
 MAX_LABELS = 32
 """Up to this number, each rank and each round is labelled."""
 
-_BLUE, _ORANGE, _GRID, _INK = "#0072B2", "#E69F00", "#d0d7de", "#1b1f24"
+_GRID = "#d0d7de"
 
 
 def picture(call: CallMessages, exits: SimulatedExits | None, path: Path) -> None:
@@ -98,8 +100,8 @@ def _draw_messages(axes: Axes, call: CallMessages, figure: Figure) -> None:
     for edge in np.arange(1.5, call.rounds + 0.5):
         if call.rounds <= 60:
             axes.axvline(edge, color=_GRID, linewidth=0.6, linestyle=(0, (2, 3)), zorder=0)
-    axes.tick_params(labelsize=8)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    style_axes(axes)
+    axes.spines["left"].set_visible(False)
 
 
 def _sizes_map() -> ListedColormap:
@@ -117,7 +119,7 @@ def _draw_arrows(axes: Axes, messages: list[Message], norm: LogNorm | None, dens
     heads = np.array([(message.round + 0.4, message.target) for message in messages], dtype=float)
     heads[:, 0] -= 0.1 * np.array([message.source > message.target for message in messages])  # heads apart
     sizes = np.array([max(message.bytes, 1) for message in messages], dtype=float)
-    colours = _sizes_map()(norm(sizes)) if norm else _BLUE
+    colours = _sizes_map()(norm(sizes)) if norm else BLUE
     axes.quiver(
         tails[:, 0],
         tails[:, 1],
@@ -134,7 +136,7 @@ def _draw_arrows(axes: Axes, messages: list[Message], norm: LogNorm | None, dens
         headaxislength=7,
         zorder=3,
     )
-    axes.plot(tails[:, 0], tails[:, 1], "o", color=_INK, markersize=2.2, zorder=4)
+    axes.plot(tails[:, 0], tails[:, 1], "o", color=INK, markersize=2.2, zorder=4)
 
 
 def _draw_times(axes: Axes, exits: SimulatedExits) -> None:
@@ -143,14 +145,14 @@ def _draw_times(axes: Axes, exits: SimulatedExits) -> None:
     ranks = np.arange(len(exits.exits_s))
     arrivals: NDArray[np.float64] = exits.arrivals_s / scale_s
     left: NDArray[np.float64] = exits.exits_s / scale_s
-    axes.barh(ranks, arrivals, height=0.18, color=_ORANGE, label="not yet there")
-    axes.barh(ranks, left - arrivals, left=arrivals, height=0.6, color=_BLUE, label="in the call")
-    axes.plot(left, ranks, "o", color=_INK, markersize=2.6, zorder=3, label="leaves")
-    axes.axvline(float(arrivals.max()), color=_INK, linewidth=1, linestyle=(0, (4, 3)))
+    axes.barh(ranks, arrivals, height=0.18, color=ORANGE, label="not yet there")
+    axes.barh(ranks, left - arrivals, left=arrivals, height=0.6, color=BLUE, label="in the call")
+    axes.plot(left, ranks, "o", color=INK, markersize=2.6, zorder=3, label="leaves")
+    axes.axvline(float(arrivals.max()), color=INK, linewidth=1, linestyle=(0, (4, 3)))
     axes.set_title(_wrapped(summary(exits)), fontsize=10, loc="left")
     axes.set_xlabel(f"time [{unit}]   (dashed: the last arrival)", fontsize=9)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlim(0, float(left.max()) * 1.03 or 1.0)
     axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3)
-    axes.tick_params(labelsize=8, left=False)
-    axes.spines[["top", "right"]].set_visible(False)
+    style_axes(axes)
+    axes.tick_params(left=False)

@@ -8,10 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from offbeat.atomic_write import write_picture
 from offbeat.calibrate.fit import Residual
 from offbeat.calibrate.measurements import Measurements
-from offbeat.platform.picture import COLOURS
+from offbeat.drawing.axes import style_axes
+from offbeat.drawing.palette import LINES
+from offbeat.drawing.pictures import write_picture
 
 
 def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
@@ -21,7 +22,7 @@ def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
     where = measured.hosts[0] if len(measured.hosts) == 1 else f"{len(measured.hosts)} nodes"
     figure.suptitle(f"{where}, {measured.library}: dots are measured, lines are the model", fontsize=10)
     times, errors, *together = figure.subplots(1, 3 if several else 2)
-    for name, colour in zip(dict.fromkeys(residual.where for residual in found), COLOURS, strict=False):
+    for name, colour in zip(dict.fromkeys(residual.where for residual in found), LINES, strict=False):
         here = [residual for residual in found if residual.where == name]
         _draw_alone(times, errors, [residual for residual in here if residual.flows == 1], colour)
         for axes in together:
@@ -32,8 +33,8 @@ def picture(measured: Measurements, found: list[Residual], path: Path) -> None:
     for axes in together:
         axes.set(xlabel="messages at once", ylabel="bytes per second of all [GB/s]", ylim=(0, None))
     for axes in (times, errors, *together):
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+        style_axes(axes)
     write_picture(figure, path)
 
 

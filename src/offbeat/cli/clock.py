@@ -135,7 +135,6 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     from offbeat.clock.summary import summary
     from offbeat.clock.tables import left_out, tables
     from offbeat.clock.verdict import sentence
-    from offbeat.table import FittedTable
 
     console = stdout()
     machine, found = done.head.machine, done.head.algorithms
@@ -146,7 +145,7 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     summed = summary(done.rows, machine.p)
     for one in [*tables(summed, machine), left_out(found)]:
         if one.rows:
-            console.print(FittedTable(one.headings, one.rows, texts=one.texts, title=one.title))
+            console.print(one.fitted(console.width))
             for note in one.notes:
                 console.print(note, markup=False)
             console.print()

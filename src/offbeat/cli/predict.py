@@ -119,10 +119,10 @@ def _print(prediction: Prediction, *, all_notes: bool) -> None:
 def _draw(prediction: Prediction, folder: Path) -> None:
     from rich.console import Console
 
-    from offbeat.predict.draw import prediction_figure  # importing matplotlib is slow
-    from offbeat.report.pictures import write
+    from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
+    from offbeat.predict.draw import prediction_figure
 
-    write(prediction_figure(prediction), folder, PICTURE)
+    write_pictures(prediction_figure(prediction), folder, PICTURE)
     Console(stderr=True, highlight=False, soft_wrap=True).print(
         f"picture: {folder}/{PICTURE}.png", markup=False
     )

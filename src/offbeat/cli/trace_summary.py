@@ -11,9 +11,7 @@ from offbeat.cli.output import AllNotes, Json, print_notes, prints_text, stdout,
 from offbeat.cli.trace_options import Directory, summary_of_trace
 
 if TYPE_CHECKING:
-    from offbeat.table import FittedTable
     from offbeat.trace.summary import Summary
-    from offbeat.trace.tables import Table
 
 MOST_ROWS = 20
 """Default of --rows."""
@@ -66,7 +64,7 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
     for table in tables(summary, rows, apart=apart):
         if table.rows:
             console.print()
-            console.print(_fitting(table, console.width))
+            console.print(table.fitted(console.width))
             for note in table.notes:
                 console.print(note, markup=False)
     console.print()
@@ -74,23 +72,11 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
 
 
 def _draw(summary: Summary, folder: Path) -> None:
-    from offbeat.report.pictures import write as write_picture  # importing matplotlib is slow
+    from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
     from offbeat.trace.call_site_stats import file_stem_of
     from offbeat.trace.draw import delay_figure
     from offbeat.trace.recommendation import with_arrivals
 
     drawn = with_arrivals(summary.group_rows)
     for place, row in enumerate(sorted(drawn, key=lambda row: -row.operation_s)[:PICTURES], 1):
-        write_picture(delay_figure(summary, row), folder, f"{place}-{file_stem_of(row)}-delay")
-
-
-def _fitting(table: Table, width: int) -> FittedTable:
-    """A table, without its spare columns if it is too wide."""
-    complete = _drawn(table)
-    return complete if complete.natural_width <= width else _drawn(table.without_spare_columns())
-
-
-def _drawn(table: Table) -> FittedTable:
-    from offbeat.table import FittedTable
-
-    return FittedTable(table.headings, table.rows, texts=table.texts, title=table.title)
+        write_pictures(delay_figure(summary, row), folder, f"{place}-{file_stem_of(row)}-delay")

@@ -266,9 +266,9 @@ def _name_verify(console: Console, results: Results, tried: Sequence[TriedChoice
 
 
 def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
+    from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
     from offbeat.predict.conditions import Estimate
-    from offbeat.predict.draw import prediction_figure  # importing matplotlib is slow
-    from offbeat.report.pictures import write
+    from offbeat.predict.draw import prediction_figure
     from offbeat.trial.comparison import mean_interval, mean_s
 
     actual = {}
@@ -276,4 +276,4 @@ def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: 
         if own:
             low, high = mean_interval(own)
             actual[name] = Estimate(time_s=mean_s(own), low_s=low, high_s=high)
-    write(prediction_figure(expected, actual), folder, PICTURE)
+    write_pictures(prediction_figure(expected, actual), folder, PICTURE)

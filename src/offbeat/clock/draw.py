@@ -11,18 +11,16 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from offbeat.clock.rows import HARMONIZE
 from offbeat.clock.summary import AgedAccuracy, Skew, SyncCost
 from offbeat.clock.tables import label
-from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
-from offbeat.report.sheet import width_of
+from offbeat.drawing.axes import POINTS, framed_axes, legend_beside, time_axis, titled_figure
+from offbeat.drawing.palette import BLUE, BROWN, GREY, INK, LINES, MARKERS, MUTED
+from offbeat.drawing.sheet import width_of
 from offbeat.study.algorithm import DEFAULT
 from offbeat.units import format_time
-
-COLOURS = (BLUE, "#D55E00", "#009E73", "#CC79A7", ORANGE, "#56B4E9", "#5b5b5b", "#8c564b")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 NEAREST_NS = 10
 """Times below this are drawn there on logarithmic scales: clocks don't tell much less apart."""
@@ -35,29 +33,29 @@ MOST_LINES = 8
 
 _SEED = 7
 
-_POINTS = 8.5
-_INNER = 5.0
-_LEAST_LEFT = 1.15
-"""Type size, and inches: the width of axes, and of what is left of them."""
+_INNER, _LEAST_LEFT = 5.0, 1.15
+"""Inches: the width of axes, and the least of what is left of them."""
 
 
 def skew_figure(skews: Sequence[Skew], subject: str) -> Figure:
     """How far apart processes leave each start: every single one, and boxes over them (figure 3)."""
     names = [label(one.start) for one in skews]
     height = 1.3 + 0.42 * len(skews)
-    figure, axes = _sheet(_INNER + 1, height, "Exit skew of each start", subject, left=names)
+    figure, axes = _framed(_INNER + 1, height, "Exit skew of each start", subject, left=names)
     largest, least = max(one.most_s for one in skews), min(one.median_s for one in skews)
     is_wide = largest > WIDE * max(least, NEAREST_NS * 1e-9)
     spread = np.random.default_rng(_SEED)
     for place, one in enumerate(skews):
         shown_s = np.maximum(one.skews_s, NEAREST_NS * 1e-9) if is_wide else one.skews_s
-        colour = BLUE if one.start == HARMONIZE else "#b35900"
+        colour = BLUE if one.start == HARMONIZE else BROWN
         around = place + spread.uniform(-0.28, 0.28, shown_s.size)
         axes.plot(shown_s, around, ".", markersize=3, alpha=0.35, color=colour, markeredgewidth=0)
         _box(axes, shown_s, place, colour)
-    axes.set_yticks(range(len(skews)), names)
+    axes.set_yticks(range(len(skews)), names, color=INK)
     axes.set_ylim(len(skews) - 0.5, -0.5)
-    _times(axes, "x", is_log=is_wide)
+    time_axis(axes, "x", is_log=is_wide)
+    if not is_wide:
+        axes.set_xlim(left=0)
     axes.set_xlabel("last exit − first exit" + (", logarithmic" if is_wide else ""), fontsize=9)
     return figure
 
@@ -77,7 +75,7 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
     """Who leaves when: each rank's typical time behind the first one (as figure 1 shows it)."""
     shown = _most_different(skews)
     names = [label(one.start) for one in shown]
-    figure, axes = _sheet(_INNER, 3.6, "When each process leaves a start", subject, right=names)
+    figure, axes = _framed(_INNER, 3.6, "When each process leaves a start", subject, right=names)
     largest_s = [float(one.lags_s.max()) for one in shown]
     is_wide = max(largest_s) > WIDE * max(float(np.median(largest_s)), NEAREST_NS * 1e-9)
     for number, one in enumerate(shown):
@@ -86,7 +84,7 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
         axes.plot(
             ranks,
             one.lags_s,
-            color=COLOURS[number],
+            color=LINES[number],
             marker=marker,
             markersize=4,
             linewidth=2.2 if one.start == HARMONIZE else 1.1,
@@ -98,8 +96,8 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
     if is_wide:
         axes.set_yscale("symlog", linthresh=10 * NEAREST_NS * 1e-9, linscale=0.5)
     axes.set_ylim(bottom=0)
-    _times(axes, "y", is_log=False)
-    _legend(axes)
+    time_axis(axes, "y")
+    legend_beside(axes)
     return figure
 
 
@@ -111,7 +109,7 @@ def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
         f"{method},\nunmodified clocks" if are_mixed and not artificial else method
         for method, artificial in kinds
     ]
-    figure, axes = _sheet(_INNER, 3.6, "How long a sync takes", subject, right=names)
+    figure, axes = _framed(_INNER, 3.6, "How long a sync takes", subject, right=names)
     for number, (method, distorted) in enumerate(kinds):
         line = sorted(
             (x for x in costs if (x.method, x.distorted) == (method, distorted)), key=lambda x: x.processes
@@ -119,7 +117,7 @@ def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
         axes.plot(
             [one.processes for one in line],
             [one.taken_s for one in line],
-            color=COLOURS[number % len(COLOURS)],
+            color=LINES[number % len(LINES)],
             marker=MARKERS[number % len(MARKERS)],
             markersize=5,
             linewidth=1.3,
@@ -133,22 +131,22 @@ def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
     axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
     axes.set_xlabel("processes", fontsize=9)
     axes.set_ylabel("from the start until the last is done", fontsize=9)
-    _times(axes, "y", is_log=True)
-    _legend(axes)
+    time_axis(axes, "y", is_log=True)
+    legend_beside(axes)
     return figure
 
 
 def age_figure(aged: Sequence[AgedAccuracy], subject: str) -> Figure:
     """How wrong clocks are by the age of their sync, and what they say of it themselves (figure 16)."""
     methods = list(dict.fromkeys(one.method for one in aged))
-    figure, axes = _sheet(_INNER, 4.2, "Accuracy by the age of the sync", subject, right=methods)
+    figure, axes = _framed(_INNER, 4.2, "Accuracy by the age of the sync", subject, right=methods)
     oldest = max(one.age_s for one in aged)
     floor_s = NEAREST_NS * 1e-9
     first = min((one.age_s for one in aged if one.planned_s), default=oldest) / 3
     for number, name in enumerate(methods):
         line = sorted((one for one in aged if one.method == name), key=lambda one: one.planned_s)
         ages = [one.age_s if one.planned_s else first for one in line]
-        colour = COLOURS[number % len(COLOURS)]
+        colour = LINES[number % len(LINES)]
         errors = [max(one.error_s, floor_s) for one in line]
         axes.plot(ages, errors, color=colour, marker=MARKERS[number % len(MARKERS)], markersize=5, label=name)
         bounds = [max(one.bound_s, floor_s) for one in line]
@@ -161,15 +159,15 @@ def age_figure(aged: Sequence[AgedAccuracy], subject: str) -> Figure:
         fontsize=7.5, color=MUTED, ha="right", va="bottom",
     )  # fmt: skip
     axes.set_xscale("log")
-    _times(axes, "y", is_log=True)
-    _times(axes, "x", is_log=True)
+    time_axis(axes, "y", is_log=True)
+    time_axis(axes, "x", is_log=True)
     ticks = [
         tick for tick in (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0) if first * 1.5 < tick <= oldest * 1.2
     ]
     axes.set_xticks([first, *ticks], ["at once", *(format_time(tick) for tick in ticks)])
     axes.set_xlabel("age of the sync", fontsize=9)
     axes.set_ylabel("error (typical); dashed: the bound", fontsize=9)
-    _legend(axes)
+    legend_beside(axes)
     return figure
 
 
@@ -183,7 +181,7 @@ def _most_different(skews: Sequence[Skew]) -> list[Skew]:
     return [*always, *others]
 
 
-def _sheet(
+def _framed(
     inner: float,
     height: float,
     title: str,
@@ -196,33 +194,9 @@ def _sheet(
 
     There is room for the texts ``left`` of the axes and for a legend of the texts ``right`` of them.
     """
-    before = max([_LEAST_LEFT, *(width_of(line, _POINTS) + 0.35 for line in left)])
-    behind = max([0.3, *(width_of(line, _POINTS) + 0.65 for text in right for line in text.split("\n"))])
-    width = before + inner + behind
-    figure = Figure(figsize=(width, height), facecolor=PAPER)
-    figure.text(0.15 / width, 1 - 0.2 / height, title, fontsize=11, weight="bold", color=INK, va="center")
-    figure.text(
-        0.15 / width, 1 - 0.44 / height, subject, fontsize=_POINTS, color=MUTED, va="center", parse_math=False
-    )
-    axes = figure.add_axes((before / width, 0.55 / height, inner / width, 1 - 1.25 / height))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(GREY)
-    axes.tick_params(labelsize=_POINTS, colors=INK, length=2.5)
+    before = max([_LEAST_LEFT, *(width_of(line, POINTS) + 0.35 for line in left)])
+    behind = max([0.3, *(width_of(line, 8.5) + 0.65 for text in right for line in text.split("\n"))])
+    figure = titled_figure(before + inner + behind, height, title, subject)
+    axes = framed_axes(figure, before, 0.55, behind, 0.7)
     axes.grid(alpha=0.25)
-    axes.set_axisbelow(True)
     return figure, axes
-
-
-def _times(axes: Axes, which: str, *, is_log: bool) -> None:
-    """Seconds on an axis, written with their unit."""
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    if is_log:
-        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-        axis.set_minor_formatter(NullFormatter())
-    elif which == "x":
-        axes.set_xlim(left=0)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: format_time(float(value))))
-
-
-def _legend(axes: Axes) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), fontsize=8.5, frameon=False)

@@ -1,7 +1,4 @@
-"""The report of a check: one self-contained HTML file, and its pictures as files.
-
-Every text that comes from measurements is escaped by the template engine.
-"""
+"""The report of a check: one self-contained HTML file, and its pictures as files."""
 
 from __future__ import annotations
 
@@ -11,36 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from msgspec import Struct
 
-import offbeat
-from offbeat.atomic_write import write_atomically
 from offbeat.clock import draw
 from offbeat.clock.directory import REPORT, ROWS, Check
 from offbeat.clock.rows import CheckedAlgorithms, Machine
 from offbeat.clock.summary import Ratios, Summary
 from offbeat.clock.tables import latency_grid, left_out, proofs, tables
 from offbeat.clock.verdict import sentence
+from offbeat.drawing import page
+from offbeat.drawing.grid_figure import grid_figure
+from offbeat.drawing.page import Facts, Lines, Section, ShownGrid, Text
+from offbeat.drawing.pictures import Album, EmbeddedFigure
+from offbeat.drawing.tables import Fact
 from offbeat.errors import BadInput
-from offbeat.report.figures import grid_figure
-from offbeat.report.grids import Grid
-from offbeat.report.pictures import Album, EmbeddedFigure, Link
-from offbeat.report.standalone_page import environment, style
 from offbeat.units import format_size
 
-
-class Fact(Struct, frozen=True, kw_only=True):
-    """A line of the table about the machine."""
-
-    name: str
-    value: str
-
-
-class Behind(Struct, frozen=True, kw_only=True):
-    """A grid of latencies, and the links to its pictures."""
-
-    grid: Grid
-    files: list[Link]
+NOT_MEASURED = "Nothing was measured yet."
+LEAVING = (
+    "A barrier lets its processes go one after another; a harmonised start lets them go at a common deadline"
+    " on the clock that they share. The pattern in which they leave is the pattern in which they arrive at"
+    " whatever is measured next."
+)
 
 
 def write_page(check: Check, found: Summary, pictures: Path | None) -> Path:
@@ -52,38 +40,73 @@ def write_page(check: Check, found: Summary, pictures: Path | None) -> Path:
     head = check.head
     if head.machine is None or head.algorithms is None:
         raise BadInput(f"nothing was measured in {check.directory} yet; check again to resume")
-    path = check.directory / REPORT
-    album = Album(pictures, check.directory.absolute())
-    try:
-        write_atomically(path, _page(check, head.machine, head.algorithms, found, album).encode())
-    except OSError as error:
-        raise BadInput(f"cannot write the report {path}: {error.strerror or error}") from error
-    return path
+    machine, path = head.machine, check.directory / REPORT
+    sections = _sections(check, machine, head.algorithms, found, Album(pictures, check.directory.absolute()))
+    title = f"How well {machine.p} processes start together on {machine.host}"
+    subtitle = f"{machine.library} · {_hosts(machine)} · {machine.time}"
+    return page.write_page(
+        path, page.page(title, subtitle, sections, source=str(check.directory / ROWS), pictures=pictures)
+    )
 
 
-def _page(check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary, album: Album) -> str:
-    made = tables(found, machine)
-    content = {
-        "version": offbeat.__version__,
-        "title": f"How well {machine.p} processes start together on {machine.host}",
-        "subtitle": f"{machine.library} · {_hosts(machine)} · {machine.time}",
-        "style": style(),
-        "verdict": sentence(found, machine),
-        "warnings": machine.warnings,
-        "unfinished": not any(row.step.startswith("accuracy") for row in check.rows),
-        "tables": {
-            name: [table for table in made if table.name.startswith(name)]
-            for name in ("skew", "sync", "accuracy")
-        },
-        "pictures": _pictures(found, machine, album),
-        "behind": [part for ratios in found.ratios for part in _behind(ratios, found, album)],
-        "machine": _facts(check, machine),
-        "evidence": [left_out(algorithms), proofs(algorithms)],
-        "failures": found.failures,
-        "rows": check.directory / ROWS,
-        "pictures_directory": album.directory,
-    }
-    return environment("offbeat.clock").get_template("clock.html.j2").render(content)
+def _sections(
+    check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary, album: Album
+) -> list[Section]:
+    pictures = _pictures(found, machine, album)
+    shown = tables(found, machine)
+
+    def measured(anchor: str, title: str, *before: Text) -> Section:
+        named = [table for table in shown if table.name.startswith(anchor)]
+        missing = [] if named else [Text(text=NOT_MEASURED)]
+        return Section(anchor=anchor, title=title, parts=[*before, *named, *pictures[anchor], *missing])
+
+    return [
+        _verdict(check, machine, found),
+        measured("skew", "How processes leave a start", Text(text=LEAVING)),
+        _behind(found, album),
+        measured("sync", "What a sync costs"),
+        measured("accuracy", "How long a sync lasts"),
+        _measured(check, machine, algorithms, found),
+    ]
+
+
+def _verdict(check: Check, machine: Machine, found: Summary) -> Section:
+    parts = [Text(text=sentence(found, machine), kind="verdict")]
+    parts += [Text(text=warning, kind="caution") for warning in machine.warnings]
+    if not any(row.step.startswith("accuracy") for row in check.rows):
+        parts.append(
+            Text(
+                text="The check is not finished: ask for it again with the same settings, and it goes on.",
+                kind="caution",
+            )
+        )
+    return Section(anchor="verdict", title="Verdict", parts=parts)
+
+
+def _behind(found: Summary, album: Album) -> Section:
+    explanation = Text(
+        text="What the usual benchmarks state: each process takes the time before and after the call; the"
+        " average over the processes, and the longest of them."
+    )
+    grids = [grid for ratios in found.ratios for grid in _grids(ratios, found, album)]
+    parts: Sequence[page.Part] = grids or [Text(text=NOT_MEASURED)]
+    return Section(
+        anchor="behind", title="The same collective behind each start", parts=[explanation, *parts]
+    )
+
+
+def _measured(check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary) -> Section:
+    evidence = [table for table in (left_out(algorithms), proofs(algorithms)) if table.rows]
+    failures = [f"{step}: {why}" for step, why in found.failures]
+    return Section(
+        anchor="measured",
+        title="How it was measured",
+        parts=[
+            Facts(facts=_facts(check, machine)),
+            *evidence,
+            *([Lines(lines=failures, title="Steps that failed")] if failures else []),
+        ],
+    )
 
 
 def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[EmbeddedFigure]]:
@@ -113,16 +136,18 @@ def _shown(album: Album, figure: Figure, name: str, alt: str) -> EmbeddedFigure:
     return album.embed(figure, name, f"{alt}; the table has its numbers")
 
 
-def _behind(ratios: Ratios, found: Summary, album: Album) -> list[Behind]:
+def _grids(ratios: Ratios, found: Summary, album: Album) -> list[ShownGrid]:
     """The grids of averages and of longest times."""
     several = len({one.bytes for one in found.ratios}) > 1
     size = f"-{format_size(ratios.bytes).replace(' ', '')}" if several else ""
-    parts = []
-    for longest in (False, True):
-        grid = latency_grid(ratios, longest=longest)
-        files = album.links(partial(grid_figure, grid), f"{ratios.collective}{size}-{grid.kind}")
-        parts.append(Behind(grid=grid, files=files))
-    return parts
+    grids = [latency_grid(ratios, longest=longest) for longest in (False, True)]
+    return [
+        ShownGrid(
+            grid=grid,
+            files=album.links(partial(grid_figure, grid), f"{ratios.collective}{size}-{grid.kind}"),
+        )
+        for grid in grids
+    ]
 
 
 def _facts(check: Check, machine: Machine) -> list[Fact]:

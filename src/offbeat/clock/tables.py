@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from offbeat.clock.rows import HARMONIZE, CheckedAlgorithms, Machine
 from offbeat.clock.summary import AgedAccuracy, Ratios, Skew, Summary, SyncCost
-from offbeat.report.grids import Grid, Heading, Key, Row, Square
+from offbeat.drawing.grid import Grid, Heading, Key, Row, Square
+from offbeat.drawing.tables import Table
 from offbeat.study.algorithm import DEFAULT, MEASURED, Verdict
 from offbeat.study.evidence import short
 from offbeat.units import counted, format_size, format_time
@@ -21,20 +20,6 @@ NOTHING_KNOWN = "–"
 
 NOTABLY = 1.1
 """Two times are considered different if their ratio is at least this."""
-
-
-class Table(Struct, frozen=True, kw_only=True):
-    """A table; ``texts`` are the columns with text, the others have numbers.
-
-    ``notes`` are sentences below the table.
-    """
-
-    name: str
-    title: str
-    headings: list[str]
-    rows: list[list[str]]
-    notes: list[str] = []
-    texts: tuple[int, ...] = (0,)
 
 
 def label(start: str) -> str:

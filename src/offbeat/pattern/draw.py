@@ -6,11 +6,10 @@ a single late rank among thousands stays visible; a line below the bars says so.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
+from offbeat.drawing.ranks import maxima_by_group
 from offbeat.pattern.file import Pattern
 from offbeat.pattern.replay import Replay, mean_pattern
 from offbeat.units import counted, format_time
@@ -20,16 +19,6 @@ BAND = (0.05, 0.95)
 """The quantiles over the calls of a replay between which its delays are drawn as a band."""
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-
-
-def maxima_by_group(delays_s: NDArray[np.float64], columns: int) -> tuple[NDArray[np.float64], int]:
-    """The largest delay of each group of neighbouring ranks, for at most ``columns`` groups.
-
-    Returns the maxima in seconds and the number of ranks in a group; the last group may be smaller.
-    """
-    ranks_each = math.ceil(len(delays_s) / columns)
-    starts = np.arange(0, len(delays_s), ranks_each)
-    return np.maximum.reduceat(delays_s, starts), ranks_each
 
 
 def time_unit(largest_s: float) -> tuple[float, str]:

@@ -15,19 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 
-from offbeat.atomic_write import check_picture_path, write_picture
-from offbeat.pattern.draw import BAND, maxima_by_group, time_unit
+from offbeat.drawing.axes import style_axes
+from offbeat.drawing.pictures import check_picture_path, write_picture
+from offbeat.drawing.ranks import FEW, draw_delays
+from offbeat.pattern.draw import BAND, time_unit
 from offbeat.pattern.file import Pattern
 from offbeat.pattern.replay import Replay, mean_pattern
 from offbeat.units import counted
-
-BARS = 200
-"""The most bars of a panel."""
-
-DOTS = 64
-"""Up to this number of ranks, a rank without delay is marked by a dot."""
-
-_DARK, _LIGHT, _LINE = "#0072B2", "#9ECAE9", "#222222"
 
 
 def picture(patterns: Iterable[Pattern | Replay], path: Path) -> None:
@@ -53,19 +47,9 @@ def picture(patterns: Iterable[Pattern | Replay], path: Path) -> None:
 
 def _panel(axes: Axes, pattern: Pattern) -> None:
     scale_s, unit = time_unit(pattern.skew_s)
-    latest_s, ranks_each = maxima_by_group(pattern.delays_s, BARS)
-    axes.set_xlabel("rank", fontsize=9)
-    if ranks_each == 1:
-        axes.bar(np.arange(pattern.p), latest_s / scale_s, width=0.8, color=_DARK)
-    else:
-        edges = np.append(np.arange(0, pattern.p, ranks_each), pattern.p)
-        means_s = np.add.reduceat(pattern.delays_s, edges[:-1]) / np.diff(edges)
-        axes.stairs(latest_s / scale_s, edges - 0.5, fill=True, color=_LIGHT)
-        axes.stairs(means_s / scale_s, edges - 0.5, fill=True, color=_DARK)
-        axes.set_xlabel(f"rank ({ranks_each} a bar; light: the latest, dark: their mean)", fontsize=9)
-    if pattern.p <= DOTS:
-        on_time = np.flatnonzero(pattern.delays_s == 0)
-        axes.plot(on_time, np.zeros(len(on_time)), "o", color=_DARK, markersize=3, clip_on=False, zorder=3)
+    each = draw_delays(axes, pattern.delays_s / scale_s)
+    legend = "" if each == 1 else f" ({each} a bar; light: the latest, dark: their mean)"
+    axes.set_xlabel(f"rank{legend}", fontsize=9)
     _format_axes(axes, pattern, scale_s, unit)
 
 
@@ -75,17 +59,8 @@ def _replay_panel(axes: Axes, replay: Replay) -> None:
     low_s, high_s = np.quantile(replay.delays_s, BAND, axis=0)
     top_s = float(high_s.max(initial=average.skew_s))
     scale_s, unit = time_unit(top_s)
-    means_s, ranks_each = maxima_by_group(average.delays_s, BARS)
-    starts = np.arange(0, replay.p, ranks_each)
-    edges = np.append(starts, replay.p) - 0.5
-    lows, highs = np.minimum.reduceat(low_s, starts), np.maximum.reduceat(high_s, starts)
-    if replay.p <= DOTS:
-        axes.bar(starts, means_s / scale_s, width=0.8, color=_DARK)
-        axes.vlines(starts, lows / scale_s, highs / scale_s, color=_LINE, linewidth=1.2)
-    else:
-        axes.stairs(highs / scale_s, edges, baseline=lows / scale_s, fill=True, color=_LIGHT)
-        axes.stairs(means_s / scale_s, edges, baseline=None, color=_DARK)
-    marks = ("bar", "line") if replay.p <= DOTS else ("line", "band")
+    draw_delays(axes, average.delays_s / scale_s, (low_s / scale_s, high_s / scale_s))
+    marks = ("bar", "line") if replay.p <= FEW else ("line", "band")
     legend = f"{marks[0]}: mean of {counted(replay.calls, 'call')}, {marks[1]}: 5% to 95%"
     axes.set_xlabel(f"rank ({legend})", fontsize=9)
     _format_axes(axes, average, scale_s, unit, top_s)
@@ -104,5 +79,4 @@ def _format_axes(axes: Axes, pattern: Pattern, scale_s: float, unit: str, top_s:
         axes.text(
             0.5, 0.5, "no rank is late", transform=axes.transAxes, ha="center", fontsize=9, color="0.35"
         )
-    axes.tick_params(labelsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
+    style_axes(axes)

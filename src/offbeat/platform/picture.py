@@ -9,7 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from offbeat.atomic_write import write_picture
+from offbeat.drawing.axes import style_axes
+from offbeat.drawing.palette import LINES
+from offbeat.drawing.pictures import write_picture
 from offbeat.platform.machine import Platform
 from offbeat.platform.message_times import message_paths, message_s
 from offbeat.platform.network import levels
@@ -18,8 +20,6 @@ from offbeat.platform.show import topology_text
 
 MAX_DRAWN = 16
 """The most switches of a level, or groups, that are drawn; the label states their number."""
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 SIZES = np.unique(np.round(2 ** np.arange(0, 24.01, 0.125)).astype(int))
 
@@ -36,7 +36,7 @@ def picture(platform: Platform, path: Path) -> None:
 
 def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:
     """Time and bandwidth of one message alone against its size, a line for each distance."""
-    for path, colour in zip(message_paths(file), COLOURS * 4, strict=False):
+    for path, colour in zip(message_paths(file), LINES * 4, strict=False):
         taken_s = message_s(file, path, SIZES)
         time.loglog(SIZES, taken_s * 1e6, color=colour, label=path.name)
         speed.loglog(SIZES, SIZES / taken_s / 1e9, color=colour)
@@ -44,8 +44,8 @@ def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:
     speed.set(xlabel="message size [B]", ylabel="bandwidth [GB/s]")
     time.legend(fontsize=8, frameon=False)
     for axes in (time, speed):
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+        style_axes(axes)
 
 
 def _draw_shape(axes: Axes, file: PlatformFile) -> None:

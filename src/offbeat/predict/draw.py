@@ -8,18 +8,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from offbeat.drawing.axes import POINTS, framed_axes, titled_figure
+from offbeat.drawing.palette import BLUE, GREEN, GREY, INK, MUTED, ORANGE, PAPER, PURPLE, SKY
+from offbeat.drawing.sheet import width_of
 from offbeat.predict.conditions import Estimate
 from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.predict.wording import WORDS
-from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
-from offbeat.report.sheet import width_of
 from offbeat.select.wording import common_unit, significant
 
-ACTUAL = "#56B4E9"
-COLOURS = {"no_delay": ORANGE, "average": BLUE, "scenario": "#009E73", "replay": "#CC79A7"}
+COLOURS = {"no_delay": ORANGE, "average": BLUE, "scenario": GREEN, "replay": PURPLE}
 """Okabe and Ito's tones; light blue, orange and blue mean what they mean in the paper's figure."""
 
-_WIDTH, _TOP, _BOTTOM, _POINTS = 7.6, 1.35, 0.5, 8.0
+_WIDTH, _TOP, _BOTTOM = 7.6, 1.35, 0.5
 _FEW = 6
 
 
@@ -37,12 +37,10 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     each = 0.15 if len(shown) <= _FEW else 0.11
     step = each * len(bars) + (0.16 if len(shown) <= _FEW else 0.1)
     height = _TOP + step * max(len(shown), 1) + _BOTTOM
-    figure = Figure(figsize=(_WIDTH, height), facecolor=PAPER)
-    _titles(figure, prediction, bool(known), height)
-    left = 0.3 + max((width_of(one.name, _POINTS) for one in shown), default=0.5)
-    axes = figure.add_axes(
-        (left / _WIDTH, _BOTTOM / height, 1 - (left + 0.5) / _WIDTH, 1 - (_TOP + _BOTTOM) / height)
-    )
+    figure = titled_figure(_WIDTH, height, "Expected run time", *_subject(prediction))
+    _draw_keys(figure, _keys(prediction, bool(known)), height)
+    left = 0.3 + max((width_of(one.name, POINTS) for one in shown), default=0.5)
+    axes = framed_axes(figure, left, _BOTTOM, 0.5, _TOP)
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
     for place, one in enumerate(shown):
         _group(axes, one, known.get(one.name), prediction, place * step, each, factor)
@@ -51,43 +49,41 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     middle = each * (len(bars) - 1) / 2
     axes.set_yticks([place * step + middle for place in range(len(shown))], [one.name for one in shown])
     axes.set_ylim(step * len(shown) - each * 0.5, -each)
-    axes.set_xlabel(f"run time [{unit}]", fontsize=_POINTS + 1)
+    axes.set_xlabel(f"run time [{unit}]", fontsize=POINTS + 1)
     axes.set_xlim(0, 1.06 * factor * _longest(prediction, shown, known))
-    axes.tick_params(labelsize=_POINTS, colors=INK)
-    axes.tick_params(axis="y", length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(GREY)
+    axes.tick_params(axis="y", length=0, colors=INK)
+    axes.spines["left"].set_visible(False)
     return figure
 
 
-def _titles(figure: Figure, prediction: Prediction, has_runs: bool, height: float) -> None:
+def _subject(prediction: Prediction) -> tuple[str, str]:
+    """The program and its calls; the library."""
     run = prediction.recorded
-    figure.text(0.02, 1 - 0.2 / height, "Expected run time", fontsize=11, weight="bold", color=INK)
     words = "; ".join(part.calls.description for part in prediction.parts[:2])
     more = f" and {len(prediction.parts) - 2} more" if len(prediction.parts) > 2 else ""
-    about = f"{run.program.rsplit('/', 1)[-1] or 'a program'} on {run.processes} processes: {words}{more}"
-    figure.text(0.02, 1 - 0.42 / height, _cut(about), fontsize=_POINTS, color=MUTED, parse_math=False)
-    library = _cut(prediction.parts[0].table.configuration.library)
-    figure.text(
-        0.02, 1 - 0.6 / height, f"algorithms: {library}", fontsize=_POINTS, color=MUTED, parse_math=False
-    )
-    keys = [("run", ACTUAL, "as run")] if has_runs else []
-    keys += [(name, COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
-    _keys(figure, keys, height)
+    program = run.program.rsplit("/", 1)[-1] or "a program"
+    library = prediction.parts[0].table.configuration.library
+    return f"{program} on {run.processes} processes: {words}{more}", f"algorithms: {library}"
 
 
-def _keys(figure: Figure, keys: Sequence[tuple[str, str, str]], height: float) -> None:
+def _keys(prediction: Prediction, has_runs: bool) -> list[tuple[str, str]]:
+    """The colours of the bars and what they mean."""
+    expected = [(COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
+    return [*([(SKY, "as run")] if has_runs else []), *expected]
+
+
+def _draw_keys(figure: Figure, keys: Sequence[tuple[str, str]], height: float) -> None:
     x, y = 0.15, 0.82
-    for _, colour, words in keys:
-        needed = 0.22 + width_of(words, _POINTS) + 0.15
+    for colour, words in keys:
+        needed = 0.22 + width_of(words, POINTS) + 0.15
         if x + needed > _WIDTH:
             x, y = 0.15, y + 0.17
-        figure.text(x / _WIDTH, 1 - y / height, "■", fontsize=_POINTS + 2, color=colour, va="center")
-        figure.text((x + 0.17) / _WIDTH, 1 - y / height, words, fontsize=_POINTS, color=INK, va="center")
+        figure.text(x / _WIDTH, 1 - y / height, "■", fontsize=POINTS + 2, color=colour, va="center")
+        figure.text((x + 0.17) / _WIDTH, 1 - y / height, words, fontsize=POINTS, color=INK, va="center")
         x += needed
     legend = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
     figure.text(
-        0.15 / _WIDTH, 1 - (y + 0.18) / height, legend, fontsize=_POINTS - 0.5, color=MUTED, va="center"
+        0.15 / _WIDTH, 1 - (y + 0.18) / height, legend, fontsize=POINTS - 0.5, color=MUTED, va="center"
     )
 
 
@@ -102,7 +98,7 @@ def _group(
 ) -> None:
     """The bars of one algorithm, from ``top`` on; the last one with its number."""
     known = actual is not None or bool(prediction.ran)
-    times: list[tuple[str, Estimate | None]] = [(ACTUAL, actual)] if known else []
+    times: list[tuple[str, Estimate | None]] = [(SKY, actual)] if known else []
     times += [(COLOURS[name], one.run_s.get(name)) for name in prediction.conditions]
     for number, (colour, time) in enumerate(times):
         if time is None:
@@ -116,7 +112,7 @@ def _group(
             time.high_s * factor,
             y,
             f" {significant(time.time_s * factor)}",
-            fontsize=_POINTS - 2 if each < 0.13 else _POINTS - 1.5,
+            fontsize=POINTS - 2 if each < 0.13 else POINTS - 1.5,
             color=MUTED,
             va="center_baseline",
             zorder=4,
@@ -127,7 +123,3 @@ def _group(
 def _longest(prediction: Prediction, shown: Sequence[ExpectedRun], known: Mapping[str, Estimate]) -> float:
     times = [time.high_s for one in shown for time in one.run_s.values()]
     return max([*times, *(time.high_s for time in known.values()), prediction.recorded.run_s])
-
-
-def _cut(text: str, most: int = 118) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from msgspec import Struct
 
+from offbeat.drawing.tables import Fact
 from offbeat.report import labels
 from offbeat.select import wording
 from offbeat.select.reliability import HAS_TIME, threads_of
@@ -131,13 +132,6 @@ def _where(verdicts: Iterable[Verdict]) -> str:
         f"p = {p}: {', '.join(format_size(size) for size in sorted(set(measured)))}"
         for p, measured in sorted(sizes.items())
     )
-
-
-class Fact(Struct, frozen=True, kw_only=True):
-    """A line of a table: a name, and the value with its unit."""
-
-    name: str
-    value: str
 
 
 def quality(results: Results) -> list[Fact]:

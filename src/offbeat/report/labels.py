@@ -13,17 +13,7 @@ from offbeat.select.table import Configuration
 from offbeat.study.case import REDUCING, ROOTED
 from offbeat.units import format_size, format_time
 
-MINUS = "\N{MINUS SIGN}"
 DASH = wording.NOTHING
-LAST_DELAY = "d\N{COMBINING CIRCUMFLEX ACCENT}"
-"""The last delay's letter."""
-
-
-def typeset(number: str) -> str:
-    """A number with a true minus sign in place of the hyphen, and without a sign where it rounds to zero."""
-    if not number.strip("+-0.%"):
-        number = number.lstrip("+-")
-    return number.replace("-", MINUS)
 
 
 def duration_span(low_s: float, high_s: float) -> str:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from offbeat.drawing.tables import Table
 from offbeat.errors import BadInput
 from offbeat.report import labels
 from offbeat.study.algorithm import DEFAULT
@@ -25,24 +27,20 @@ FOLDER = "tuning"
 """The folder inside a result directory into which ``offbeat export`` writes."""
 
 
-class RuleLine(Struct, frozen=True, kw_only=True):
-    """A rule of the tuning files, as text."""
-
-    collective: str
-    processes: str
-    sizes: str
-    algorithm: str
-
-
-class ProofLine(Struct, frozen=True, kw_only=True):
-    """The proof of one probe, as text."""
-
-    collective: str
-    p: str
-    size: str
-    expected: str
-    mark: str
-    observed: str
+RULES = Table(
+    title="",
+    name="Rules of the tuning files",
+    headings=["collective", "processes", "message size", "algorithm"],
+    rows=[],
+    texts=(0, 3),
+)
+PROVED = Table(
+    title="",
+    name="Proofs",
+    headings=["collective", "p", "message size", "expected", "", "observed"],
+    rows=[],
+    texts=(0, 3, 4, 5),
+)
 
 
 class TuningStatus(Struct, frozen=True, kw_only=True):
@@ -58,9 +56,9 @@ class TuningStatus(Struct, frozen=True, kw_only=True):
     files: list[str] = []
     usage: list[str] = []
     notes: list[str] = []
-    rules: list[RuleLine] = []
+    rules: Table = RULES
     outcome: str = ""
-    proofs: list[ProofLine] = []
+    proofs: Table = PROVED
     failed: list[str] = []
 
 
@@ -87,14 +85,14 @@ def tuning_status(directory: Path, selection: Selection) -> TuningStatus | None:
         files=[str(path) for path in manifest.tuning.files],
         usage=manifest.tuning.usage,
         notes=notes,
-        rules=[_rule_line(rule) for rule in manifest.tuning.rules],
+        rules=replace(RULES, rows=[_rule_row(rule) for rule in manifest.tuning.rules]),
         outcome=summary(current) if current else "",
-        proofs=[_proof_line(proof) for proof in proofs],
+        proofs=replace(PROVED, rows=[_proof_row(proof) for proof in proofs]),
         failed=[
-            f"{line.collective} of {line.size} on p = {line.p}: {line.expected} {line.mark}; {line.observed}"
+            f"{collective} of {size} on p = {p}: {expected} {mark}; {observed}"
             for proof in proofs
             if proof.outcome not in (OBEYED, DIFFERS)
-            for line in (_proof_line(proof),)
+            for collective, p, size, expected, mark, observed in (_proof_row(proof),)
         ],
     )
 
@@ -107,28 +105,27 @@ def _current_proofs(folder: Path) -> Proofs | None:
     return proofs
 
 
-def _rule_line(rule: Rule) -> RuleLine:
-    return RuleLine(
-        collective=rule.collective,
-        processes=_span(str(rule.p_low), str(rule.p_high)),
-        sizes=""
-        if rule.collective == "barrier"
-        else _span(format_size(rule.bytes_low), format_size(rule.bytes_high)),
-        algorithm=rule.algorithm.name,
-    )
+def _rule_row(rule: Rule) -> list[str]:
+    sizes = _span(format_size(rule.bytes_low), format_size(rule.bytes_high))
+    return [
+        rule.collective,
+        _span(str(rule.p_low), str(rule.p_high)),
+        labels.DASH if rule.collective == "barrier" else sizes,
+        rule.algorithm.name,
+    ]
 
 
 def _span(low: str, high: str) -> str:
     return low if low == high else f"{low} {labels.DASH} {high}"
 
 
-def _proof_line(proof: Proof) -> ProofLine:
+def _proof_row(proof: Proof) -> list[str]:
     also = f"; indistinguishable from {labels.count(len(proof.also), 'algorithm')}" if proof.also else ""
-    return ProofLine(
-        collective=proof.case.collective,
-        p=str(proof.case.p),
-        size=format_size(proof.case.bytes),
-        expected="the library’s default" if proof.expected == DEFAULT else proof.expected,
-        mark=MARKS.get(proof.outcome, proof.outcome),
-        observed=proof.why or short(proof.evidence) + also,
-    )
+    return [
+        proof.case.collective,
+        str(proof.case.p),
+        format_size(proof.case.bytes),
+        "the library’s default" if proof.expected == DEFAULT else proof.expected,
+        MARKS.get(proof.outcome, proof.outcome),
+        proof.why or short(proof.evidence) + also,
+    ]

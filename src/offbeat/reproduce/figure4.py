@@ -13,12 +13,12 @@ from pathlib import Path
 import tomlkit
 from msgspec import Struct
 
+from offbeat.drawing.pictures import write_pictures
 from offbeat.engines import executors, resume
 from offbeat.engines.open import sim_engine_of
 from offbeat.engines.progress import ProgressListener
 from offbeat.engines.run import run
 from offbeat.errors import BadInput
-from offbeat.report import pictures
 from offbeat.reproduce.claims import NAMED, sentences
 from offbeat.reproduce.maps import algorithms_of, map_figure, maps
 from offbeat.results.read import read_study
@@ -175,6 +175,6 @@ def reproduce(
     files: list[Path] = []
     for one in all_maps:
         figure = map_figure(one, algorithms_of(all_maps, one.collective), engine.name)
-        files += pictures.write(figure, directory / FOLDER, one.name)
+        files += write_pictures(figure, directory / FOLDER, one.name)
     claims = sentences(all_maps, maps(results, NAMED))
     return Reproduction(done=outcome.done, total=outcome.total, pictures=files, claims=claims)

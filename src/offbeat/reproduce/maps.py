@@ -8,17 +8,17 @@ resolution (an eager d̂ can be 0), so that no ratio divides by zero.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from msgspec import Struct
 
-from offbeat.report.palette import INK, MUTED, PAPER
-from offbeat.report.sheet import Sheet, width_of
+from offbeat.drawing import grid
+from offbeat.drawing.grid import Grid
+from offbeat.drawing.grid_figure import grid_figure
+from offbeat.drawing.palette import KINDS
 from offbeat.results.read import Results
 from offbeat.select.table import NO_DELAY, DelayTable, delay_tables
 from offbeat.units import format_size
@@ -150,30 +150,7 @@ def _label(factor: float) -> str:
     return repr(float(factor)).removesuffix(".0")
 
 
-COLOURS = (
-    "#8ecae6",
-    "#f4a259",
-    "#a7c957",
-    "#f2cc8f",
-    "#cdb4db",
-    "#e5989b",
-    "#90a8c3",
-    "#d4d700",
-    "#80ced7",
-    "#c9ada7",
-    "#ffafcc",
-    "#b5e48c",
-    "#dda15e",
-    "#adb5bd",
-    "#ffd60a",
-    "#9d8df1",
-)
-"""Background colours for black text, in the order in which algorithms get them."""
-
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-_MARGIN, _ROW, _COLUMN, _LINE = 0.18, 0.36, 0.52, 0.22
-_POINTS = 8.5
 
 
 def algorithms_of(maps: Sequence[Map], collective: str) -> list[str]:
@@ -189,75 +166,43 @@ def algorithms_of(maps: Sequence[Map], collective: str) -> list[str]:
     return sorted(counts, key=lambda name: (-counts[name], name))
 
 
-def map_figure(one: Map, algorithms: Sequence[str], subject: str) -> Figure:
-    """Draw a map; ``algorithms`` get colours and letters in their order, ``subject`` is the second line."""
-    label = max(width_of(shape, _POINTS) for shape in one.shapes) + 0.15
-    inner = max(_COLUMN * len(one.sizes), 4.5)
-    present = [name for name in algorithms if any(s.algorithm == name for s in one.squares.values())]
-    legend = _legend_lines(present, algorithms, inner + label)
-    caption = textwrap.wrap(_caption(one), int((inner + label) / width_of("n", _POINTS)))
-    top = _MARGIN + 0.62
-    bottom = top + _ROW * len(one.shapes) + 0.32
-    height = bottom + _LINE * (len(legend) + len(caption)) + 0.3
-    sheet = Sheet(2 * _MARGIN + label + inner, height)
-    sheet.text(_MARGIN, _MARGIN + 0.1, f"{one.collective}, skew factor {one.factor:g}", 12, weight="bold")
-    sheet.text(_MARGIN, _MARGIN + 0.38, subject, _POINTS, color=MUTED)
-    for number, shape in enumerate(one.shapes):
-        _draw_row(sheet, one, shape, algorithms, _MARGIN + label, top + _ROW * number)
-    for number, size in enumerate(one.sizes):
-        x = _MARGIN + label + _COLUMN * (number + 0.5)
-        sheet.text(x, bottom - 0.18, format_size(size).replace(" ", "\n"), 7, ha="center", va="center")
-    y = bottom + 0.2
-    for line in legend:
-        _draw_legend(sheet, line, algorithms, y)
-        y += _LINE
-    for text in caption:
-        sheet.text(_MARGIN, y + 0.05, text, _POINTS, color=MUTED)
-        y += _LINE
-    return sheet.finished()
+def map_grid(one: Map, algorithms: Sequence[str], subject: str) -> Grid:
+    """A map as a coloured grid: shapes × sizes; ``algorithms`` get colours and letters in their order."""
+    present = {square.algorithm for square in one.squares.values()}
 
+    def square(shape: str, size: int) -> grid.Square:
+        best = one.squares.get((shape, size))
+        if best is None:
+            return grid.Square(text="", tone="missing")
+        tone, letter = _look(algorithms.index(best.algorithm))
+        return grid.Square(text=_number(best.ratio), small=letter, tone=tone)
 
-def _draw_row(sheet: Sheet, one: Map, shape: str, algorithms: Sequence[str], left: float, y: float) -> None:
-    sheet.text(left - 0.1, y + _ROW / 2, shape, _POINTS, ha="right")
-    for number, size in enumerate(one.sizes):
-        square = one.squares.get((shape, size))
-        if square is None:
-            continue
-        x = left + _COLUMN * number
-        place = algorithms.index(square.algorithm)
-        _fill(sheet, x, y, _COLUMN, _ROW, place)
-        sheet.text(x + _COLUMN / 2, y + 0.13, _number(square.ratio), 8, ha="center")
-        sheet.text(x + _COLUMN / 2, y + 0.265, LETTERS[place % len(LETTERS)], 6, ha="center", color=INK)
-
-
-def _fill(sheet: Sheet, x: float, y: float, width: float, height: float, place: int) -> None:
-    colour = COLOURS[place % len(COLOURS)]
-    sheet.axes.add_patch(
-        Rectangle((x, y), width, height, facecolor=colour, edgecolor=PAPER, linewidth=1.2, zorder=0.5)
+    return Grid(
+        kind="map",
+        title=f"{one.collective}, skew factor {one.factor:g}",
+        subject=subject,
+        caption=_caption(one),
+        columns=[grid.Heading(name=format_size(size)) for size in one.sizes],
+        rows=[
+            grid.Row(heading=grid.Heading(name=shape), squares=[square(shape, size) for size in one.sizes])
+            for shape in one.shapes
+        ],
+        keys=[
+            grid.Key(tone=tone, mark=letter, meaning=name)
+            for name, (tone, letter) in ((name, _look(at)) for at, name in enumerate(algorithms))
+            if name in present
+        ],
     )
 
 
-def _legend_lines(names: Sequence[str], algorithms: Sequence[str], width: float) -> list[list[str]]:
-    lines: list[list[str]] = [[]]
-    used = 0.0
-    for name in names:
-        needed = 0.5 + width_of(name, _POINTS)
-        if lines[-1] and used + needed > width:
-            lines.append([])
-            used = 0.0
-        lines[-1].append(name)
-        used += needed
-    return lines
+def _look(place: int) -> tuple[str, str]:
+    """The tone and the letter of an algorithm by its place."""
+    return f"kind{place % KINDS}", LETTERS[place % len(LETTERS)]
 
 
-def _draw_legend(sheet: Sheet, names: Sequence[str], algorithms: Sequence[str], y: float) -> None:
-    x = _MARGIN
-    for name in names:
-        place = algorithms.index(name)
-        _fill(sheet, x, y - 0.085, 0.22, 0.17, place)
-        sheet.text(x + 0.11, y, LETTERS[place % len(LETTERS)], 7, ha="center")
-        sheet.text(x + 0.28, y, name, _POINTS)
-        x += 0.5 + width_of(name, _POINTS)
+def map_figure(one: Map, algorithms: Sequence[str], subject: str) -> Figure:
+    """Draw a map; ``algorithms`` get colours and letters in their order, ``subject`` is the second line."""
+    return grid_figure(map_grid(one, algorithms, subject))
 
 
 def _caption(one: Map) -> str:

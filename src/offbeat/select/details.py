@@ -8,7 +8,6 @@ fewer blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,24 +16,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from offbeat.drawing.grid import Grid, Square
 from offbeat.select import wording
 from offbeat.select.choose import Choice
-from offbeat.select.rules import Rule, average_rules
-from offbeat.select.table import NO_DELAY, DelayTable
+from offbeat.select.grids import SKEWS, grids
+from offbeat.select.table import DelayTable
 from offbeat.study.algorithm import DEFAULT
 from offbeat.table import FittedTable, wrap_text
 
-ROBUST_MARKS = {"faster": ("▼", "cyan"), "slower": ("▲", "bright_red"), "same": ("=", ""), "": ("", "dim")}
-"""Robustness class → its mark and its style; the mark tells it without colour."""
-
 GOOD_STYLE = "bold cyan"
-
-SKEWS = {
-    "own": " Each algorithm's skew is relative to its own run time.",
-    "same": " All algorithms had the same skews.",
-    "": "",
-}
-"""The reference of the skews (:attr:`DelayTable.skews`), as a sentence."""
+STYLES = {"faster": "cyan", "slower": "bright_red", "missing": "dim"}
+"""The styles of tones in the terminal; every tone has a mark or a number beside it."""
 
 
 def details(table: DelayTable, choice: Choice | None, within: float, width: int) -> RenderableType:
@@ -43,34 +35,50 @@ def details(table: DelayTable, choice: Choice | None, within: float, width: int)
     parts: list[RenderableType] = [
         Text(f"{table.configuration} ({table.configuration.library})", style="bold")
     ]
-    parts += delay_view(table, choice, within, width)
-    if choice is not None:
-        parts += winner_view(choice, within)
-    if NO_DELAY in table.patterns and len(table.patterns) > 1:
-        parts += robustness_view(table, choice, width)
-    parts += normalised_view(table, choice, width)
+    for grid in grids(table, choice, within):
+        parts += grid_view(grid, table, choice, within, width)
+        if grid.kind == "last-delay" and choice is not None:
+            parts += winner_view(choice, within)
     legend = _legend(table, choice)
     return Group(*parts, *([Text(), Text(legend, style="dim")] if legend else []))
 
 
-def delay_view(table: DelayTable, choice: Choice | None, within: float, width: int) -> list[RenderableType]:
-    """Median last delays with the good set of each row marked (the paper's figure 5)."""
-    unit, factor = wording.common_unit(table.last_delay_s)
-    good = table.good(within)
+def grid_view(
+    grid: Grid, table: DelayTable, choice: Choice | None, within: float, width: int
+) -> list[RenderableType]:
+    """One of the grids of a configuration under a note."""
+    rows = [row for row in grid.rows if not row.summary or any(one.tone != "missing" for one in row.squares)]
+    has_marks = any(square.mark for row in rows for square in row.squares)
+    matrix = Matrix(
+        corner="pattern",
+        rows=[Text(row.heading.name) for row in rows],
+        columns=[_heading(table, choice, column.name) for column in grid.columns],
+        texts=[[_text(square, has_marks=has_marks) for square in row.squares] for row in rows],
+        summary=sum(row.summary for row in rows),
+    )
+    parts: list[RenderableType] = [Text(f"\n{_note(grid, table, within)}")]
+    for number, block in enumerate(fitted(matrix, "algorithm", width)):
+        parts += [Text(), block] if number else [block]
+    return parts
 
-    def text(i: int, j: int) -> Text:
-        mark = " ✓" if good[i, j] else "  "
-        return Text(
-            wording.significant(table.last_delay_s[i, j] * factor)
-            + ("*" if table.is_incomplete(i, j) else "")
-            + mark,
-            style=GOOD_STYLE if good[i, j] else "",
-        )
 
-    of_replays = " (of replays the mean over their calls)" if table.replays else ""
-    close = wording.share_label(within)
-    note = f"Last delay d̂ in {unit}{of_replays}; ✓ good: within {close} of the row's fastest."
-    return _view(note, table, choice, width, text)
+def _note(grid: Grid, table: DelayTable, within: float) -> str:
+    unit, _ = wording.common_unit(table.last_delay_s)
+    if grid.kind == "last-delay":
+        of_replays = " (of replays the mean over their calls)" if table.replays else ""
+        close = wording.share_label(within)
+        return f"Last delay d̂ in {unit}{of_replays}; ✓ good: within {close} of the row's fastest."
+    if grid.kind == "robustness":
+        note = "Robustness d̂ / d̂ under no_delay - 1; ▼ over 25% faster, ▲ over 25% slower, = neither."
+        return f"{note} {SKEWS[table.skews]}".rstrip()
+    return f"d̂ relative to each row's fastest; in parentheses d̂ in {unit}."
+
+
+def _text(square: Square, *, has_marks: bool) -> Text:
+    """The text of a square; marks stand below each other."""
+    mark = square.mark or ("=" if square.tone == "same" else "")
+    text = f"{square.text} {square.small}".rstrip() + (f" {mark:1}" if has_marks else "")
+    return Text(text, style=GOOD_STYLE if square.strong else STYLES.get(square.tone, ""))
 
 
 def winner_view(choice: Choice, within: float) -> list[RenderableType]:
@@ -81,77 +89,6 @@ def winner_view(choice: Choice, within: float) -> list[RenderableType]:
         others = [name for name in choice.good[pattern] if name != winner]
         view.add_row(Text(pattern), Text(winner, style=GOOD_STYLE), Text(", ".join(others)))
     return [Text("\nWinners by pattern."), view]
-
-
-def robustness_view(table: DelayTable, choice: Choice | None, width: int) -> list[RenderableType]:
-    """Each algorithm's change against its own no_delay, in classes of ±25% (the paper's figure 6)."""
-    values, classes = table.robustness(), table.robustness_class()
-
-    def text(i: int, j: int) -> Text:
-        mark, style = ROBUST_MARKS[str(classes[i, j])]
-        return Text(f"{wording.change(values[i, j])} {mark}".rstrip(), style=style)
-
-    note = "Robustness d̂ / d̂ under no_delay - 1; ▼ over 25% faster, ▲ over 25% slower, = neither."
-    note += SKEWS[table.skews]
-    rows = [i for i, pattern in enumerate(table.patterns) if pattern != NO_DELAY]
-    return _view(note, table, choice, width, text, rows)
-
-
-def normalised_view(table: DelayTable, choice: Choice | None, width: int) -> list[RenderableType]:
-    """Each row divided by its fastest, absolute times in parentheses, averages below (the paper's figure
-    8)."""
-    unit, factor = wording.common_unit(table.last_delay_s)
-    ratios = table.normalised()
-
-    def text(i: int, j: int) -> Text:
-        if np.isnan(table.last_delay_s[i, j]):
-            return Text(wording.NOTHING, style="dim")
-        absolute = wording.significant(table.last_delay_s[i, j] * factor)
-        best = table.candidates[j] and ratios[i, j] <= 1
-        return Text(f"{wording.ratio(ratios[i, j])} ({absolute})", style=GOOD_STYLE if best else "")
-
-    note = f"d̂ relative to each row's fastest; in parentheses d̂ in {unit}."
-    averages = average_rules(table).items()
-    summary = {name: _scores(table, rule) for name, rule in averages if rule.rows(table)}
-    return _view(note, table, choice, width, text, summary=summary)
-
-
-def _scores(table: DelayTable, rule: Rule) -> list[Text]:
-    scores = rule.scores(table)
-    best = min(scores.values(), default=np.nan)
-    every = scores | rule.reference_scores(table)
-    return [
-        Text(
-            wording.ratio(every.get(name, np.nan), decimals=3),
-            style=GOOD_STYLE if scores.get(name) == best else "",
-        )
-        for name in table.algorithms
-    ]
-
-
-def _view(
-    note: str,
-    table: DelayTable,
-    choice: Choice | None,
-    width: int,
-    text: Callable[[int, int], Text],
-    rows: list[int] | None = None,
-    summary: dict[str, list[Text]] | None = None,
-) -> list[RenderableType]:
-    """One matrix of the configuration under its note; ``text`` gives the text at (pattern, algorithm)."""
-    rows = list(range(len(table.patterns))) if rows is None else rows
-    summary = summary or {}
-    grid = Grid(
-        corner="pattern",
-        rows=[*(Text(table.patterns[i]) for i in rows), *map(Text, summary)],
-        columns=[_heading(table, choice, name) for name in table.algorithms],
-        texts=[[text(i, j) for j in range(len(table.algorithms))] for i in rows] + list(summary.values()),
-        summary=len(summary),
-    )
-    parts: list[RenderableType] = [Text(f"\n{note}")]
-    for number, block in enumerate(fitted(grid, "algorithm", width)):
-        parts += [Text(), block] if number else [block]
-    return parts
 
 
 def _heading(table: DelayTable, choice: Choice | None, name: str) -> Text:
@@ -188,7 +125,7 @@ LABEL_WIDTH = 32
 
 
 @dataclass(frozen=True)
-class Grid:
+class Matrix:
     """Texts ``rows × columns`` under headings; ``summary`` of the last rows are separated by a line."""
 
     corner: str
@@ -197,9 +134,9 @@ class Grid:
     texts: list[list[Text]]
     summary: int = 0
 
-    def transposed(self, corner: str) -> Grid:
+    def transposed(self, corner: str) -> Matrix:
         """Rows and columns exchanged; the summary rows become the last columns."""
-        return Grid(corner, self.columns, self.rows, [list(line) for line in zip(*self.texts, strict=True)])
+        return Matrix(corner, self.columns, self.rows, [list(line) for line in zip(*self.texts, strict=True)])
 
     def blocks(self, width: int) -> list[list[int]]:
         """The columns in blocks that fit into ``width`` characters beside the row labels."""
@@ -216,7 +153,7 @@ class Grid:
         return blocks
 
     def tables(self, width: int) -> list[Table]:
-        """The grid as one table per block."""
+        """The matrix as one table per block."""
         return [self._table(block) for block in self.blocks(width)]
 
     def _column_width(self, column: int) -> int:
@@ -244,7 +181,7 @@ def _within(label: Text, width: int) -> Text:
     return Text("\n").join(wrap_text(label, width))
 
 
-def fitted(grid: Grid, transposed_corner: str, width: int) -> list[Table]:
-    """``grid`` as tables no wider than ``width``, transposed if that takes fewer tables."""
-    transposed = grid.transposed(transposed_corner)
-    return min((grid, transposed), key=lambda candidate: len(candidate.blocks(width))).tables(width)
+def fitted(matrix: Matrix, transposed_corner: str, width: int) -> list[Table]:
+    """``matrix`` as tables no wider than ``width``, transposed if that takes fewer tables."""
+    transposed = matrix.transposed(transposed_corner)
+    return min((matrix, transposed), key=lambda candidate: len(candidate.blocks(width))).tables(width)

@@ -12,6 +12,10 @@ from offbeat.errors import BadInput
 NOTHING = "–"
 """Printed in place of a missing number."""
 
+MINUS = "\N{MINUS SIGN}"
+LAST_DELAY = "d\N{COMBINING CIRCUMFLEX ACCENT}"
+"""The last delay's letter."""
+
 UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
 """Units of time and their number per second, the largest first."""
 
@@ -88,3 +92,10 @@ def parse_share(text: str) -> float:
     if value >= 1 and not percent:
         raise BadInput(f"--within '{text}' would be {value:.0%}; write '{number}%' or '{value:.0%}'.")
     return value
+
+
+def typeset(number: str) -> str:
+    """A number with a true minus sign in place of the hyphen, and without a sign where it rounds to zero."""
+    if not number.strip("+-0.%"):
+        number = number.lstrip("+-")
+    return number.replace("-", MINUS)

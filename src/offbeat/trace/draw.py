@@ -8,11 +8,13 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from offbeat.pattern.draw import maxima_by_group, time_unit
-from offbeat.report.palette import BLUE, GREY, INK, MUTED, ORANGE, PAPER
+from offbeat.drawing.axes import framed_axes, legend_beside_title, time_axis, titled_figure
+from offbeat.drawing.palette import BLUE, BROWN, GREY, MUTED, ORANGE
+from offbeat.drawing.ranks import draw_delays
+from offbeat.pattern.draw import BAND, time_unit
 from offbeat.trace.arrivals import Sample
 from offbeat.trace.call_aggregates import upper_ns
 from offbeat.trace.call_site_stats import CallSiteStats, description_of
@@ -21,21 +23,16 @@ from offbeat.trace.tables import library_name
 from offbeat.units import counted, format_time
 
 _WIDTH, _HEIGHT, _LOW = 7.2, 3.4, 2.9
-_BARS, _SQUARES, _LINES = 1024, 256, 200
-_FEW = 128
-"""Limit of ranks that are drawn as bars; more are a line."""
-
-SPREAD = (0.05, 0.95)
-"""The quantiles at the ends of the band around mean delays."""
+_SQUARES, _LINES = 256, 200
 
 
 def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = None) -> Figure:
     """Mean delay of each rank relative to the first arrival, over all calls (figure 1).
 
-    A sample of the calls adds a band with most of their delays. With more ranks than points, a point is the
+    A sample of the calls adds a band with most of their delays. With more ranks than steps, a step is the
     maximum over neighbouring ranks, and the axis label says so.
     """
-    figure, axes = _sheet(
+    figure, axes = _framed(
         _HEIGHT,
         "Average process delay (skew)",
         f"{counted(row.whole, 'call')}: {description_of(row)}, {row.processes} processes",
@@ -43,29 +40,18 @@ def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = N
     )
     delays = np.nan_to_num(row.delays_s, nan=0.0)
     low, high = _spread(sample, row)
-    scale_s, unit = time_unit(max(float(delays.max(initial=0.0)), float(high.max(initial=0.0))))
-    latest, each = maxima_by_group(delays, _BARS)
-    places = np.arange(len(latest)) * each + (each - 1) / 2
-    upper, lower = maxima_by_group(high, _BARS)[0] / scale_s, -maxima_by_group(-low, _BARS)[0] / scale_s
-    if len(delays) <= _FEW:
-        axes.bar(places, latest / scale_s, width=0.8, color=BLUE, alpha=0.75, label="mean")
-        if sample is not None:
-            axes.vlines(places, lower, upper, color=INK, linewidth=1.6, label=_band_words())
-    else:
-        if sample is not None:
-            axes.fill_between(
-                places, lower, upper, color=ORANGE, alpha=0.45, linewidth=0, label=_band_words()
-            )
-        axes.plot(places, latest / scale_s, color=BLUE, linewidth=0.9, label="mean")
+    largest_s = max(float(delays.max(initial=0.0)), float(high.max(initial=0.0)))
+    scale_s, unit = time_unit(largest_s)
+    band = None if sample is None else (low / scale_s, high / scale_s)
+    each = draw_delays(axes, delays / scale_s, band, most=_SQUARES, labels=("mean", _band_words()))
     missing = np.flatnonzero(np.isnan(row.delays_s))
     if len(missing):
         axes.plot(missing, np.zeros(len(missing)), "x", color=ORANGE, markersize=4, label="not traced")
     if sample is not None or len(missing):
-        _legend(axes)
+        legend_beside_title(axes)
     axes.set_xlabel("rank" if each == 1 else f"rank (the latest of {each})", fontsize=9)
     axes.set_ylabel(f"delay [{unit}]", fontsize=9)
-    largest = max(float(latest.max(initial=0.0)) / scale_s, float(upper.max(initial=0.0)))
-    axes.set_ylim(0, largest * 1.06 or 1.0)
+    axes.set_ylim(0, largest_s / scale_s * 1.06 or 1.0)
     axes.set_xlim(-0.7, len(delays) - 0.3)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
     return figure
@@ -73,10 +59,10 @@ def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = N
 
 def distribution_figure(summary: Summary, row: CallSiteStats) -> Figure:
     """The cumulative distribution of skew and last delay over the calls."""
-    figure, axes = _sheet(
+    figure, axes = _framed(
         _LOW, "Skew and d̂ of the calls", description_of(row), "share of the calls that are below a time"
     )
-    lines = ((0, BLUE, "-", "skew", row.skew), (2, "#b35900", "--", "d̂", row.last_delay))
+    lines = ((0, BLUE, "-", "skew", row.skew), (2, BROWN, "--", "d̂", row.last_delay))
     ends_ns: list[float] = []
     for place, colour, dashes, name, times in lines:
         edges_ns, shares = _cumulated(row.histograms[place])
@@ -84,14 +70,12 @@ def distribution_figure(summary: Summary, row: CallSiteStats) -> Figure:
             label = f"{name}: mean {format_time(times.mean_s)}, median {format_time(times.median_s, 2)}"
             axes.plot(edges_ns, shares, color=colour, linestyle=dashes, linewidth=1.8, label=label)
             ends_ns += [float(edges_ns[0]), float(edges_ns[-1])]
-    axes.set_xscale("log")
+    time_axis(axes, "x", is_log=True, per_second=1e9)
     if ends_ns:
         axes.set_xlim(min(ends_ns) / 1.3, max(ends_ns) * 1.3)
-        _legend(axes)
+        legend_beside_title(axes)
         subs = (1.0, 2.0, 5.0) if max(ends_ns) < 1000 * min(ends_ns) else (1.0,)
         axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=30))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_time(value / 1e9)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(np.linspace(0, 1, 5), ["0%", "25%", "50%", "75%", "100%"])
     axes.set_ylim(0, 1.02)
     axes.set_ylabel("share of calls", fontsize=9)
@@ -124,8 +108,8 @@ def course_figure(row: CallSiteStats, sample: Sample) -> Figure:
     most_s = float(np.nanquantile(squares, 0.99)) or float(np.nanmax(squares))
     scale_s, unit = time_unit(most_s)
     shown = f"{len(calls)} of {counted(row.whole, 'call')}" if len(calls) < row.whole else "every call"
-    figure, axes = _sheet(
-        _HEIGHT, "Delays over the run, call by call", f"{shown}: {description_of(row)}", "", right=0.8
+    figure, axes = _framed(
+        _HEIGHT, "Delays over the run, call by call", f"{shown}: {description_of(row)}", right=0.8
     )
     colours = colormaps["Blues"].with_extremes(bad=GREY)
     last = max(row.whole - 1, 1) if len(calls) > 1 else 1
@@ -148,46 +132,22 @@ def course_figure(row: CallSiteStats, sample: Sample) -> Figure:
     return figure
 
 
-def _sheet(
-    height: float, title: str, about: str, remarks: str, *, right: float = 0.17
-) -> tuple[Figure, Axes]:
+def _framed(height: float, title: str, *lines: str, right: float = 0.17) -> tuple[Figure, Axes]:
     """A figure with a title, lines below it, and axes that end ``right`` inches from the right edge."""
-    figure = Figure(figsize=(_WIDTH, height), facecolor=PAPER)
-    figure.text(0.02, 1 - 0.17 / height, title, fontsize=11, weight="bold", color=INK, va="center")
-    for place, line in enumerate((about, remarks)):
-        y = 1 - (0.39 + 0.18 * place) / height
-        figure.text(0.02, y, _fitting(line), fontsize=8, color=MUTED, va="center", parse_math=False)
-    top = 0.74 if remarks else 0.58
-    axes = figure.add_axes((0.1, 0.48 / height, 0.9 - right / _WIDTH, 1 - (top + 0.48) / height))
-    axes.tick_params(labelsize=8, colors=MUTED)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(GREY)
-    axes.set_axisbelow(True)
-    return figure, axes
+    figure = titled_figure(_WIDTH, height, title, *lines)
+    return figure, framed_axes(figure, 0.72, 0.48, right, 0.4 + 0.18 * len(lines))
 
 
 def _spread(sample: Sample | None, row: CallSiteStats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ends of the band of each rank, (p,) each; zeros without a sample."""
     if sample is None or not len(sample.delays_s):
         return np.zeros(len(row.delays_s)), np.zeros(len(row.delays_s))
-    low, high = np.quantile(np.nan_to_num(sample.delays_s, nan=0.0), SPREAD, axis=0)
+    low, high = np.quantile(np.nan_to_num(sample.delays_s, nan=0.0), BAND, axis=0)
     return np.asarray(low), np.asarray(high)
 
 
 def _band_words() -> str:
-    return f"{SPREAD[0]:.0%} to {SPREAD[1]:.0%} of the calls"
-
-
-def _legend(axes: Axes) -> None:
-    """Place the legend in one line with the title."""
-    place = axes.figure.transSubfigure
-    axes.legend(
-        fontsize=7.5, frameon=False, loc="upper right", bbox_to_anchor=(1, 1), bbox_transform=place, ncols=3
-    )
-
-
-def _fitting(line: str, most: int = 118) -> str:
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return f"{BAND[0]:.0%} to {BAND[1]:.0%} of the calls"
 
 
 def _remarks(summary: Summary, row: CallSiteStats) -> str:

@@ -1,7 +1,4 @@
-"""The report of a trace: one self-contained HTML file, and its pictures as files.
-
-Every text that comes from the trace is escaped by the template engine.
-"""
+"""The report of a trace: one self-contained HTML file, and its pictures as files."""
 
 from __future__ import annotations
 
@@ -9,12 +6,10 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
-import offbeat
-from offbeat.atomic_write import write_atomically, write_error
-from offbeat.report.pictures import Album, EmbeddedFigure
-from offbeat.report.standalone_page import environment, style
+from offbeat.drawing import page
+from offbeat.drawing.page import Code, Details, Facts, Section, Text
+from offbeat.drawing.pictures import Album
+from offbeat.drawing.tables import Fact
 from offbeat.trace.arrivals import Sample
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.draw import course_figure, delay_figure, distribution_figure
@@ -26,22 +21,6 @@ from offbeat.units import counted, format_time
 
 MOST_DRAWN, MOST_ROWS, OPEN_ROWS = 6, 50, 3
 """Limits of rows with pictures, of rows in tables, and of rows with expanded pictures."""
-
-
-class InfoLine(Struct, frozen=True, kw_only=True):
-    """A line of the table on the trace."""
-
-    name: str
-    value: str
-
-
-class DrawnRow(Struct, frozen=True, kw_only=True):
-    """A row with its pictures, and the command that extracts a pattern from it."""
-
-    title: str
-    remark: str
-    pictures: list[EmbeddedFigure]
-    pattern: str
 
 
 def drawn_rows(summary: Summary) -> list[CallSiteStats]:
@@ -57,39 +36,52 @@ def write_page(
     ``pictures`` is the folder for all pictures as PNG, PDF and SVG; None writes none. Raises
     :class:`BadInput` if a file cannot be written.
     """
-    page = _page(trace, summary, samples, Album(pictures, path.absolute().parent))
-    try:
-        write_atomically(path, page.encode())
-    except OSError as error:
-        raise write_error(path, error, "the report") from error
-
-
-def _page(trace: Trace, summary: Summary, samples: Sequence[Sample], album: Album) -> str:
     program = Path(summary.program).name or "a program"
     nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
-    rows = drawn_rows(summary)
-    content = {
-        "version": offbeat.__version__,
-        "title": f"How the ranks of {program} arrive",
-        "subtitle": f"{counted(summary.processes, 'rank')} on {nodes} · {library_name(summary.library)}",
-        "style": style(),
-        "advice": sentence(summary),
-        "head": head(summary),
-        "notes": summary.notes,
-        "tables": [table for table in tables(summary, MOST_ROWS) if table.rows],
-        "rows": [
-            _drawn(place, row, sample, summary, album)
-            for place, (row, sample) in enumerate(zip(rows, samples, strict=True), 1)
-        ],
-        "open_rows": OPEN_ROWS,
-        "about": _about(trace, summary),
-        "directory": summary.directory,
-        "pictures_directory": album.directory,
-    }
-    return environment("offbeat.trace").get_template("trace.html.j2").render(content)
+    sections = [_recommendation(summary), _tables(summary)]
+    if drawn := drawn_rows(summary):
+        sections.append(_arrivals(summary, drawn, samples, Album(pictures, path.absolute().parent)))
+    sections.append(_about(trace, summary))
+    page.write_page(
+        path,
+        page.page(
+            f"How the ranks of {program} arrive",
+            f"{counted(summary.processes, 'rank')} on {nodes} · {library_name(summary.library)}",
+            sections,
+            source=summary.directory,
+            pictures=pictures,
+        ),
+    )
 
 
-def _drawn(place: int, row: CallSiteStats, sample: Sample, summary: Summary, album: Album) -> DrawnRow:
+def _recommendation(summary: Summary) -> Section:
+    lines = [Text(text=line) for line in head(summary)]
+    notes = [Text(text=note, kind="caution") for note in summary.notes]
+    first = Text(text=sentence(summary), kind="verdict")
+    return Section(anchor="verdict", title="What to tune first", parts=[first, *lines, *notes])
+
+
+def _tables(summary: Summary) -> Section:
+    shown = [table for table in tables(summary, MOST_ROWS) if table.rows]
+    parts: Sequence[page.Part] = shown or [Text(text="No collective was recorded.")]
+    return Section(anchor="tables", title="Call sites", link="Tables", parts=parts)
+
+
+def _arrivals(
+    summary: Summary, rows: Sequence[CallSiteStats], samples: Sequence[Sample], album: Album
+) -> Section:
+    explanation = Text(
+        text="The call sites whose operation takes the most time. A delay is behind the first rank to arrive"
+        " of the same call; the skew is the largest of them."
+    )
+    drawn = [
+        _drawn(place, row, sample, summary, album)
+        for place, (row, sample) in enumerate(zip(rows, samples, strict=True), 1)
+    ]
+    return Section(anchor="rows", title="How ranks arrive", link="Pictures", parts=[explanation, *drawn])
+
+
+def _drawn(place: int, row: CallSiteStats, sample: Sample, summary: Summary, album: Album) -> Details:
     title, name = description_of(row), f"{place}-{file_stem_of(row)}"
     latest = straggler_text(row.latest_ranks) or "unknown"
     figures = [
@@ -107,12 +99,17 @@ def _drawn(place: int, row: CallSiteStats, sample: Sample, summary: Summary, alb
     if len(sample.delays_s) > 1:
         course = f"Delays of single calls over the run, {title}; stability {stability_text(row)}"
         figures.append((course_figure(row, sample), "course", course))
-    return DrawnRow(
+    parts: list[page.Part] = [album.embed(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures]
+    if row.memberships == 1:
+        parts.append(Text(text="As an arrival pattern for studies:", kind="muted"))
+        parts.append(Code(text=_command(row, summary)))
+    return Details(
         title=title,
         remark=f"mean skew {format_time(row.skew.mean_s)}, d̂ {format_time(row.last_delay.mean_s)},"
         f" stability {stability_text(row)}",
-        pictures=[album.embed(figure, f"{name}-{kind}", alt) for figure, kind, alt in figures],
-        pattern=_command(row, summary) if row.memberships == 1 else "",
+        parts=parts,
+        is_open=place <= OPEN_ROWS,
+        kind="cell",
     )
 
 
@@ -123,7 +120,7 @@ def _command(row: CallSiteStats, summary: Summary) -> str:
     return shlex.join([*argv, "--output", f"{file_stem_of(row)}.txt"])
 
 
-def _about(trace: Trace, summary: Summary) -> list[InfoLine]:
+def _about(trace: Trace, summary: Summary) -> Section:
     headers = trace.headers
     sources = sorted({header.source for header in headers})
     sampling = sorted({header.sampling for header in headers if header.sampling})
@@ -138,4 +135,5 @@ def _about(trace: Trace, summary: Summary) -> list[InfoLine]:
         ("recorded", "; ".join(sampling) or "every collective"),
         ("clocks", f"{', '.join(sources)}; times between ranks: {clock}"),
     )
-    return [InfoLine(name=name, value=value) for name, value in pairs]
+    facts = Facts(facts=[Fact(name=name, value=value) for name, value in pairs])
+    return Section(anchor="traced", title="How it was traced", link="How it was traced", parts=[facts])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from msgspec import Struct
-
+from offbeat.drawing.tables import Table
 from offbeat.trace.call_site_stats import (
     LEAST_EXPLAINED,
     SHARES,
@@ -20,32 +19,6 @@ from offbeat.units import counted, format_size, format_time
 
 NOTHING_KNOWN = "–"
 MOST_ROWS = 20
-
-
-class Table(Struct, frozen=True, kw_only=True):
-    """A table; columns in ``texts`` are text, the others numbers. ``notes`` are sentences below it.
-
-    The columns ``spare`` can be omitted on a narrow terminal: the first column has the same row numbers in
-    all tables of a summary.
-    """
-
-    title: str
-    headings: list[str]
-    rows: list[list[str]]
-    texts: tuple[int, ...]
-    notes: list[str] = []
-    spare: tuple[int, ...] = ()
-
-    def without_spare_columns(self) -> Table:
-        """The same table without the spare columns."""
-        columns = [column for column in range(len(self.headings)) if column not in self.spare]
-        return Table(
-            title=self.title,
-            headings=[self.headings[column] for column in columns],
-            rows=[[row[column] for column in columns] for row in self.rows],
-            texts=tuple(number for number, column in enumerate(columns) if column in self.texts),
-            notes=self.notes,
-        )
 
 
 def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:

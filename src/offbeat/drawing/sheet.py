@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import TextToPath
 
-from offbeat.report.palette import INK, PAPER, TONES
+from offbeat.drawing.palette import INK, PAPER, TONES
 
 FONT = "DejaVu Sans"
 """The font of all figures; it comes with matplotlib."""
@@ -67,3 +68,11 @@ def wrapped(text: str, points: float, width: float) -> list[str]:
         else:
             lines[-1] = longer
     return lines
+
+
+def shortened(text: str, points: float, width: float) -> str:
+    """A line of at most ``width`` inches; what is cut off at its end is marked by ``…``."""
+    if width_of(text, points) <= width:
+        return text
+    kept = bisect_right(range(len(text)), width, key=lambda end: width_of(f"{text[:end]}…", points)) - 1
+    return f"{text[: max(kept, 0)].rstrip()}…"

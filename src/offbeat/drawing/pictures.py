@@ -7,12 +7,13 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import matplotlib
 from matplotlib.figure import Figure
 from msgspec import Struct
 
+from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
 
 SUFFIXES = (".png", ".pdf", ".svg")
@@ -57,21 +58,32 @@ class EmbeddedFigure(Struct, frozen=True, kw_only=True):
     files: list[Link]
 
 
-def write(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Write a figure as ``name``.png, .pdf and .svg. Raises BadInput if a file cannot be written.
+def check_picture_path(path: Path) -> None:
+    """Raise :class:`BadInput` unless the suffix is one of SUFFIXES."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise BadInput(f"cannot draw {path}: name the picture with one of {', '.join(SUFFIXES)}")
 
-    The files hold no date, so that the same results give the same files.
-    """
+
+def write_picture(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, SVG or PDF, by the suffix of the path. Raises :class:`OffbeatError`."""
+    check_picture_path(path)
+    try:
+        with atomic_writer(path) as stream:
+            _save(figure, stream, path.suffix.lower())
+    except OSError as error:
+        raise write_error(path, error, "the picture") from error
+
+
+def write_pictures(figure: Figure, directory: Path, name: str) -> list[Path]:
+    """Write a figure as ``name``.png, .pdf and .svg. Raises BadInput if a file cannot be written."""
     files = [directory / f"{name}{suffix}" for suffix in SUFFIXES]
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with matplotlib.rc_context(_SETTINGS):
-            for path in files:
-                if path.is_symlink():
-                    raise BadInput(
-                        f"{path} is a symbolic link, and the picture would overwrite what it leads to"
-                    )
-                figure.savefig(path, dpi=DPI, metadata=_METADATA[path.suffix])
+        for path in files:
+            if path.is_symlink():
+                raise BadInput(f"{path} is a symbolic link, and the picture would overwrite what it leads to")
+            with atomic_writer(path) as stream:
+                _save(figure, stream, path.suffix)
     except OSError as error:
         where = error.filename or directory
         raise BadInput(
@@ -80,16 +92,21 @@ def write(figure: Figure, directory: Path, name: str) -> list[Path]:
     return files
 
 
+def _save(figure: Figure, stream: BinaryIO, suffix: str) -> None:
+    """Write a figure without a date, so that the same figure gives the same file."""
+    with matplotlib.rc_context(_SETTINGS):
+        figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
+
+
 def data_uri(figure: Figure) -> str:
     """A figure as SVG in a ``data:`` URI, for an image in a self-contained page."""
     stream = io.BytesIO()
-    with matplotlib.rc_context(_SETTINGS):
-        figure.savefig(stream, format="svg", metadata=_METADATA[".svg"])
+    _save(figure, stream, ".svg")
     return "data:image/svg+xml;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
 
 
 class Album:
-    """Writes a report's figures: into the page, and into a directory if one was given.
+    """Writes the figures of a page: into the page, and into a directory if one was given.
 
     ``page`` is the folder of the page, which links to the files; ``total`` is the number of figures.
     """
@@ -105,7 +122,7 @@ class Album:
         """Write a figure's files, if there is a directory for them, and return the links to them."""
         if self.directory is None:
             return []
-        files = write(draw(), self.directory, name)
+        files = write_pictures(draw(), self.directory, name)
         self._done += 1
         if self._progress:
             self._progress(self._done, self.total)

@@ -38,6 +38,37 @@ TONES: dict[str, Tone] = {
     "ratio5": Tone("#de8a2f", "#1b1000", "#a3610c", "#ffffff"),
     "ratio6": Tone("#9a4a00", "#ffffff", "#d98324", "#1b1000"),
 }
-"""The tones of :mod:`offbeat.report.grids`."""
+"""The tones of the squares of a :class:`offbeat.drawing.grid.Grid`, by name."""
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#8c959f"
+SKY, GREEN, VERMILION, PURPLE = "#56B4E9", "#009E73", "#D55E00", "#CC79A7"
+PALE_BLUE, BROWN = "#9ECAE9", "#b35900"
+
+LINES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#5b5b5b", "#8c564b")
+"""The colours of lines in their order."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""The markers of lines in their order, so that lines do not differ only by colour."""
+
+_KINDS = [
+    "#8ecae6",
+    "#f4a259",
+    "#a7c957",
+    "#f2cc8f",
+    "#cdb4db",
+    "#e5989b",
+    "#90a8c3",
+    "#d4d700",
+    "#80ced7",
+    "#c9ada7",
+    "#ffafcc",
+    "#b5e48c",
+    "#dda15e",
+    "#adb5bd",
+    "#ffd60a",
+    "#9d8df1",
+]
+KINDS = len(_KINDS)
+"""The number of tones for things without an order: ``kind0``, ``kind1`` and so on, each with a letter."""
+
+TONES |= {f"kind{number}": Tone(colour, INK, colour, INK) for number, colour in enumerate(_KINDS)}

@@ -1,0 +1,1 @@
+"""Pictures, tables and pages, for every room that shows something: figures, coloured grids, HTML pages."""
