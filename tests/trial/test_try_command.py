@@ -261,8 +261,8 @@ def test_bad_input_is_a_sentence_and_runs_nothing(
     world: World, options: list[str], words: list[str], sentence: str
 ) -> None:
     assert world.run("--rounds", 1, *options, words=words) == 2
-    assert sentence in world.err
-    assert world.err.count("\n") == 1
+    said = [line for line in world.err.splitlines() if line != "3 of 3 runs to do"]
+    assert len(said) == 1 and sentence in said[0]
     assert fake_mpirun.started(world.folder) == []
 
 
@@ -277,7 +277,7 @@ def test_simulated_choices_are_reported_to_be_simulated(
 ) -> None:
     settings = {"coll_tuned_alltoall_algorithm": "1"}
     known = [Algorithm(collective="alltoall", name="linear", settings=settings)]
-    monkeypatch.setattr(write, "named", lambda installation, wanted: known)
+    monkeypatch.setattr(write, "find_algorithms", lambda installation, wanted: known)
     delays: results_factory.Delays = {"no_delay": {"linear": 40, "pairwise": 60}}
     library = {"name": "sim-openmpi on paper", "family": "openmpi", "simulated": True}
     results_factory.results(world.folder / "simulated", results_factory.rows(delays), library)

@@ -15,8 +15,8 @@ class CampaignProgress(ProgressBar):
     """Displays the progress of a campaign (a :class:`offbeat.campaign.steps.CampaignListener`); a context
     manager. Subclasses have a method for finished steps, which calls :meth:`advance`.
 
-    ``activity`` is shown until the first event, ``doing`` is the verb for what is done to the steps. Ten
-    warnings are printed unless ``all_notes``; ``warnings`` has all.
+    ``activity`` is shown until the first event; ``unit`` is the word for steps, ``doing`` the verb for
+    what is done to them. Ten warnings are printed unless ``all_notes``; ``warnings`` has all.
     """
 
     def __init__(
@@ -24,6 +24,7 @@ class CampaignProgress(ProgressBar):
         console: Console | None = None,
         doing: str = "measure",
         *,
+        unit: str = "steps",
         activity: str = "listing algorithms",
         all_notes: bool = False,
     ) -> None:
@@ -32,7 +33,7 @@ class CampaignProgress(ProgressBar):
         self._all_notes = all_notes
         self.warnings: list[str] = []
         self._total = self._done = self._done_before = 0
-        self._unit = "steps"
+        self._unit = unit
 
     def say(self, activity: str) -> None:
         """An activity begins."""
@@ -50,12 +51,12 @@ class CampaignProgress(ProgressBar):
         elif len(self.warnings) == MAX_NOTES + 1:
             self.print("more warnings follow: --notes prints all of them")
 
-    def begin(self, done: int, total: int, unit: str = "steps") -> None:
+    def begin(self, done: int, total: int, unit: str = "") -> None:
         """The first step begins; ``done`` of the total number of steps are done already."""
-        self._total, self._done, self._done_before, self._unit = total, done, done, unit
+        self._total, self._done, self._done_before, self._unit = total, done, done, unit or self._unit
         self.restart(done, total)
         if not self.is_drawn:
-            self.print(f"{total - done} of {total} {unit} to {self._doing}")
+            self.print(f"{total - done} of {total} {self._unit} to {self._doing}")
 
     def advance(self, left: int | None = None) -> None:
         """Count a finished step; ``left`` is the number of remaining steps if it has changed."""

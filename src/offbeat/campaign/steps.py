@@ -21,7 +21,8 @@ class CampaignListener(Protocol):
         """Something limits the reliability of the results."""
 
     def begin(self, done: int, total: int, unit: str = ...) -> None:
-        """The first step begins; ``done`` of the total number of steps are done already."""
+        """The first step begins; ``done`` of the total number of steps are done already. ``unit`` replaces
+        the listener's word for steps."""
 
 
 class StepListener(CampaignListener, Protocol[RecordSeen]):

@@ -36,7 +36,7 @@ class RunProgress(CampaignProgress):
     def __init__(
         self, console: Console | None = None, doing: str = "measure", *, all_notes: bool = False
     ) -> None:
-        super().__init__(console, doing, all_notes=all_notes)
+        super().__init__(console, doing, unit="cases", all_notes=all_notes)
         self.counts: dict[str, int] = {}
         self._messages = 0
 

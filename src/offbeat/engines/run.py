@@ -49,7 +49,7 @@ def run(
     done = len(store.done.intersection(case.id for case in planned))
     session = Session(loaded, store, engine)
     if isinstance(engine, BatchEngine):
-        listener.begin(done, len(planned), "cases")
+        listener.begin(done, len(planned))
         measure_in_batches(planned, store.done, session, engine, listener, out_of_time)
     else:
         _measure_in_rounds(planned, Rounds(loaded, store, engine), session, listener, out_of_time)

@@ -96,7 +96,7 @@ class TrialProgress(CampaignProgress):
     """Prints the time of every run, and the progress; a context manager."""
 
     def __init__(self, console: Console | None = None) -> None:
-        super().__init__(console, "run", activity="running")
+        super().__init__(console, "do", unit="runs", activity="running")
 
     def recorded(self, record: Run) -> None:
         """Print a finished run."""

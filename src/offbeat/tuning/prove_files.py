@@ -101,7 +101,7 @@ def with_stored_hostfile(section: MpiSection, directory: Path) -> MpiSection:
 
 
 def _proofs(verifier: Verifier, all_probes: Sequence[Probe], told: ProgressListener) -> list[Proof]:
-    told.begin(0, len(all_probes), "cases")
+    told.begin(0, len(all_probes))
     proofs = []
     for proof in verifier.prove(all_probes, told.say):
         proofs.append(proof)
