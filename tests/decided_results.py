@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from offbeat.results.append import encode_lines, read_checked_lines
+from offbeat.campaign.append import encode_lines, read_checked_lines
 from offbeat.results.recorded import CASE_LINE
 
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from offbeat.campaign.checksum import add_checksum, document_with_checksum
 from offbeat.cli.app import build
-from offbeat.results.checksum import add_checksum, document_with_checksum
 from offbeat.results.layout import SCHEMA_VERSION
 from offbeat.study.case import Case
 from offbeat.tuning.proofs import table

@@ -154,7 +154,7 @@ def rows() -> list[Row]:
 def keep(directory: Path, kept_rows: Sequence[Row] | None = None, **changes: object) -> Path:
     """A directory with a check; ``changes`` are of its machine."""
     with CheckDirectory(directory, wanted()) as kept:
-        kept.describe(machine=machine(**changes), algorithms=found("tree"))
+        kept.update_head(machine=machine(**changes), algorithms=found("tree"))
         for row in rows() if kept_rows is None else kept_rows:
             kept.append(row)
     return directory

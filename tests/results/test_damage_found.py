@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
+from offbeat.campaign.append import encode_lines
 from offbeat.errors import BadInput
 from offbeat.results import layout
-from offbeat.results.append import encode_lines
 from offbeat.results.import_csv import import_csv
 from offbeat.results.read import read_study
 from offbeat.results.store import Store

@@ -53,7 +53,7 @@ def test_a_study_that_cannot_be_read_beside_its_results_is_named(
 def test_a_file_in_place_of_a_directory_is_told(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
-    with pytest.raises(BadInput, match="is a file; give the result directory"):
+    with pytest.raises(BadInput, match="is a file; give the directory that 'offbeat run'"):
         read_study(path)
 
 

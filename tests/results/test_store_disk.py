@@ -8,27 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from full_disk import Disk
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
 import offbeat
 from offbeat.errors import BadInput, RunFailed
 from offbeat.results.store import Store
-
-
-class Disk:
-    """Lets so many bytes be written, and then answers as a full disk does: half-way through a write."""
-
-    def __init__(self, monkeypatch):
-        self.room = 10**9
-        self.really = os.pwrite
-        monkeypatch.setattr(os, "pwrite", self.pwrite)
-
-    def pwrite(self, descriptor, data, position):
-        if self.room == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        written = self.really(descriptor, data[: self.room], position)
-        self.room -= written
-        return written
 
 
 @pytest.mark.parametrize("room", [0, 1, 100, 1000, 1500, 2000, 2500])
@@ -99,7 +84,7 @@ def test_no_room_for_parquet_at_the_end_keeps_the_samples_for_later(store, direc
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("offbeat.results.layout.publish", full)
+    monkeypatch.setattr("offbeat.campaign.durable.publish", full)
     with pytest.raises(RunFailed, match="No space left"):
         store.close()
     monkeypatch.undo()
@@ -142,8 +127,8 @@ def test_a_full_disk_at_the_start_is_bad_input(directory, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("offbeat.results.layout.write_durably", full)
-    with pytest.raises(BadInput, match=r"cannot write to the result directory .*: No space left"):
+    monkeypatch.setattr("offbeat.campaign.durable.write_durably", full)
+    with pytest.raises(BadInput, match=r"cannot write to the directory .*: No space left"):
         Store.create(directory, study_toml=STUDY, provenance={})
     monkeypatch.undo()
     Store.create(directory, study_toml=STUDY, provenance={}).close()
@@ -159,13 +144,3 @@ def test_reading_changes_nothing_in_the_directory(store, directory, tmp_path):
     moved = Path(shutil.copytree(directory, tmp_path / "copy"))
     (moved / "offbeat.lock").unlink()
     assert offbeat.read_study(moved).cases.equals(results.cases)
-
-
-def test_a_file_system_without_locks_is_written_all_the_same(directory, monkeypatch):
-    def no_locks(*_):
-        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
-    with Store.create(directory, study_toml=STUDY, provenance={}) as store:
-        store.append(make_case(), FACTS, make_samples())
-    assert len(offbeat.read_cases(directory)) == 1

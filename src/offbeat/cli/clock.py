@@ -109,7 +109,7 @@ def check_clock(
         methods=_methods(method),
         seed=seed,
     )
-    with CheckProgress() as progress:
+    with CheckProgress(all_notes=all_notes) as progress:
         done = check(installation, settings, output, progress)
     _show(done, pictures=not no_pictures, all_notes=all_notes)
 

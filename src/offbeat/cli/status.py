@@ -63,7 +63,7 @@ def _lines(status: Status) -> list[str]:
     of_total = "" if status.total is None else f" of {status.total}"
     active = "no run is active"
     if status.active:
-        active = f"process {status.active.pid} on {status.active.host} is running it"
+        active = f"{status.active} is running it"
     last = "never" if status.last_activity is None else f"{status.last_activity:%Y-%m-%d %H:%M:%S} UTC"
     return [
         f"{status.directory}: {status.done}{of_total} cases done; {active}",

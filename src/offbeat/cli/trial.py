@@ -83,7 +83,7 @@ def command(
     from offbeat.trace.run import find_installation
     from offbeat.trial import journal, launch, wording
     from offbeat.trial.choices import check_processes, planned_choices, write_tuning_files
-    from offbeat.trial.trial import TrialProgress, missing, run_all, times
+    from offbeat.trial.trial import TrialProgress, run_all, times
 
     launch.check_command(arguments)
     pattern = launch.parse_pattern(time)
@@ -115,8 +115,7 @@ def command(
         for line in wording.tried_lines(choices):
             console.print(line, markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)
-    journal.prepare(output)
-    with journal.open_journal(output, settings) as trial_journal:
+    with journal.Journal(output, settings) as trial_journal:
         tried = list(write_tuning_files(choices, installation, output / journal.TUNING))
         reaches = _reaches(tried, traced)
         if prints_text(json):
@@ -124,10 +123,9 @@ def command(
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
         names = [one.name for one in tried]
-        left = len(list(missing(trial_journal, names, rounds, seed)))
-        with TrialProgress(rounds * len(names) - left, rounds * len(names)) as progress:
+        with TrialProgress() as progress:
             used = launch.Command(argv=arguments, installation=installation)
-            run_all(trial_journal, used, tried, rounds, seed, pattern, progress.finished)
+            run_all(trial_journal, used, tried, rounds, seed, pattern, progress)
         times_s = times(trial_journal, names)
     if prints_text(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -40,15 +39,8 @@ WANDER = "wander=0.5/60"
 a minute, as in real quartz clocks."""
 
 
-class Prober(Protocol):
-    """Measures steps; :class:`LaunchedProber` does it with the driver."""
-
-    def do(self, step: Step) -> Row:
-        """Measure one step. Failures are part of the row; raises RunFailed if nothing can be launched."""
-
-
 class LaunchedProber:
-    """See :class:`Prober`; ``algorithms`` has those that steps name."""
+    """Measures steps with the driver."""
 
     def __init__(self, engine: MpiEngine, settings: CheckSettings, found: CheckedAlgorithms) -> None:
         self._engine = engine
@@ -58,7 +50,7 @@ class LaunchedProber:
         self._losses: dict[tuple[str, ...], list[str]] = {}
 
     def do(self, step: Step) -> Row:
-        """Measure one step."""
+        """Measure one step. Failures are part of the row; raises RunFailed if nothing can be launched."""
         failure = self._given_up(step)
         if failure:
             return failed(step, f"not tried again: {failure}", self._settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -12,44 +12,32 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from msgspec import Struct
-from rich.console import Console
 
 import offbeat
+from offbeat.campaign.progress import CampaignProgress
+from offbeat.campaign.steps import StepListener, run_steps
 from offbeat.clock import check_plan
 from offbeat.clock.check_plan import BARRIER, CheckSettings, Step
 from offbeat.clock.directory import Check, CheckDirectory
-from offbeat.clock.measure import LaunchedProber, Prober, candidates, ordered, prove, where
-from offbeat.clock.rows import CheckedAlgorithms, Machine
+from offbeat.clock.measure import LaunchedProber, candidates, ordered, prove, where
+from offbeat.clock.rows import CheckedAlgorithms, Machine, Row
 from offbeat.engines.mpi import MpiEngine, open_engine
 from offbeat.errors import RunFailed
 from offbeat.mpi import allocation, cores, launch
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
-from offbeat.progress_bar import ProgressBar
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
 BUSY_LOAD = 0.5
 """Load per core above which measurements are disturbed."""
 
 
-class CheckListener(Protocol):
+class CheckListener(StepListener[Row], Protocol):
     """Receives progress events of a check."""
 
-    def say(self, activity: str) -> None:
+    def print(self, text: str) -> None:
         """A long activity begins, for example a build."""
-
-    def doing(self, activity: str) -> None:
-        """A short activity begins, which replaces the previous one."""
-
-    def warn(self, sentence: str) -> None:
-        """Something limits the reliability of the results."""
-
-    def begin(self, done: int, total: int) -> None:
-        """Measuring begins; ``done`` of the total number of steps are done already."""
-
-    def finished(self, step: Step, failure: str) -> None:
-        """A step is on disk; ``failure`` is the reason if the step failed, else empty."""
 
 
 class DefaultProcesses(Struct, frozen=True, kw_only=True):
@@ -87,28 +75,16 @@ def check(
             listener.warn(warning)
         prober = LaunchedProber(engine, settings, found)
         todo = _steps(engine, settings, found, distorted=machine.shared)
-        run_steps(kept, ordered(todo, cache(lambda step: prober.where(step))), prober, listener)
+        in_order = ordered(todo, cache(lambda step: prober.where(step)))
+        run_steps(kept, {step.id: step for step in in_order}, prober.do, listener)
         return kept.check()
-
-
-def run_steps(kept: CheckDirectory, todo: Sequence[Step], prober: Prober, listener: CheckListener) -> None:
-    """Measure the steps that are not done yet, and write each to disk before the next one begins."""
-    done = kept.done
-    listener.begin(len(done), len(todo))
-    for step in todo:
-        if step.id in done:
-            continue
-        listener.doing(step.id)
-        row = prober.do(step)
-        kept.append(row)
-        listener.finished(step, row.failure)
 
 
 @contextmanager
 def _engine(
     installation: Installation, settings: CheckSettings, logs: Path, listener: CheckListener
 ) -> Iterator[MpiEngine]:
-    driver = build_native(installation, echo=listener.say)
+    driver = build_native(installation, echo=listener.print)
     with TemporaryDirectory() as scratch:
         engine = open_engine(
             installation,
@@ -134,8 +110,8 @@ def _described(
         return kept.head.machine, kept.head.algorithms
     check_plan.choose(candidates(engine, settings, settings.collective), settings.algorithms)
     machine = _machine(engine, settings)
-    found = prove(engine, settings, listener.doing)
-    kept.describe(machine=machine, algorithms=found)
+    found = prove(engine, settings, listener.say)
+    kept.update_head(machine=machine, algorithms=found)
     return machine, found
 
 
@@ -200,36 +176,11 @@ def _steps(
     return check_plan.steps(settings, found.measured(BARRIER), sound, distorted=distorted)
 
 
-class CheckProgress(ProgressBar):
+class CheckProgress(CampaignProgress):
     """Displays the progress of a check (a :class:`CheckListener`); a context manager."""
 
-    def __init__(self, console: Console | None = None) -> None:
-        super().__init__("listing algorithms", console)
-        self._done = self._total = 0
-
-    def say(self, activity: str) -> None:
-        """A long activity begins, for example a build."""
-        self.print(activity)
-
-    def doing(self, activity: str) -> None:
-        """A short activity begins; shown only on a terminal."""
-        self.update(activity=activity)
-
-    def warn(self, sentence: str) -> None:
-        """Something limits the reliability of the results."""
-        self.print(f"warning: {sentence}")
-
-    def begin(self, done: int, total: int) -> None:
-        """Measuring begins."""
-        self._done, self._total = done, total
-        if done:
-            self.print(f"{done} of {total} steps already done")
-        self.restart(done, total)
-
-    def finished(self, step: Step, failure: str) -> None:
-        """A step is on disk."""
-        self._done += 1
-        if failure:
-            self.print(f"failed: {step.id}: {failure}")
-        self.update(done=self._done)
-        self.print_periodically(f"{self._done} of {self._total} steps")
+    def recorded(self, record: Row) -> None:
+        """The row of a step is on disk."""
+        if record.failure:
+            self.print(f"failed: {record.step}: {record.failure}")
+        self.advance()

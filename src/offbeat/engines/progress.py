@@ -9,24 +9,14 @@ from typing import Protocol
 from msgspec import Struct
 from rich.console import Console
 
-from offbeat.progress_bar import ProgressBar
+from offbeat.campaign.progress import CampaignProgress
+from offbeat.campaign.steps import CampaignListener
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.case import Case
-from offbeat.table import MAX_NOTES
 
 
-class ProgressListener(Protocol):
-    """Receives progress events of a run."""
-
-    def say(self, activity: str) -> None:
-        """An activity begins."""
-
-    def warn(self, sentence: str) -> None:
-        """Something limits the reliability of the results."""
-
-    def begin(self, done: int, total: int, unit: str = "cases") -> None:
-        """Measuring begins; ``done`` of the total number of cases, or of blocks of cases, are done
-        already."""
+class ProgressListener(CampaignListener, Protocol):
+    """Receives progress events of a run; the steps are cases, or blocks of cases."""
 
     def simulated(self, messages: int) -> None:
         """``messages`` further messages were simulated."""
@@ -36,51 +26,19 @@ class ProgressListener(Protocol):
         known."""
 
 
-LEAST_FOR_FORECAST = 5
-"""Measured cases that are needed to forecast the remaining time from their mean time."""
-
-
-class RunProgress(ProgressBar):
+class RunProgress(CampaignProgress):
     """Displays the progress of a run (a :class:`ProgressListener`); a context manager.
 
     ``doing`` is the verb for what is done to the cases. ``counts`` has the number of cases of this run by
-    status. Ten warnings are printed unless ``all_notes``; ``warnings`` has all.
+    status.
     """
 
     def __init__(
         self, console: Console | None = None, doing: str = "measure", *, all_notes: bool = False
     ) -> None:
-        super().__init__("listing algorithms", console)
-        self._doing = doing
-        self._all_notes = all_notes
-        self.warnings: list[str] = []
+        super().__init__(console, doing, unit="cases", all_notes=all_notes)
         self.counts: dict[str, int] = {}
-        self._total = self._done = self._done_before = 0
-        self._unit = "cases"
         self._messages = 0
-
-    def say(self, activity: str) -> None:
-        """An activity begins."""
-        self.update(activity=activity[:50].ljust(50), detail=self.rate())
-        if self._total == 0:
-            self.print_periodically(activity)
-
-    def warn(self, sentence: str) -> None:
-        """Something limits the reliability of the results."""
-        if sentence in self.warnings:
-            return
-        self.warnings.append(sentence)
-        if self._all_notes or len(self.warnings) <= MAX_NOTES:
-            self.print(f"warning: {sentence}")
-        elif len(self.warnings) == MAX_NOTES + 1:
-            self.print("more warnings follow: --notes prints all of them")
-
-    def begin(self, done: int, total: int, unit: str = "cases") -> None:
-        """Measuring begins."""
-        self._total, self._done, self._done_before, self._unit = total, done, done, unit
-        self.restart(done, total)
-        if not self.is_drawn:
-            self.print(f"{total - done} of {total} {unit} to {self._doing}")
 
     def simulated(self, messages: int) -> None:
         """``messages`` further messages were simulated."""
@@ -89,28 +47,15 @@ class RunProgress(ProgressBar):
 
     def finished(self, case: Case, status: str, left: int | None = None) -> None:
         """A case, or a block of it, is on disk."""
-        self._done += 1
-        if left is not None:
-            self._total = self._done + left
         if status != UNFINISHED_CASE:
             self.counts[status] = self.counts.get(status, 0) + 1
-        self.update(done=self._done, total=self._total, detail=self.rate())
-        rate = f", {self.rate()}" if self._messages else ""
-        text = f"{self._done} of {self._total} {self._unit}{self._left()}{rate}"
-        self.print_periodically(text, last=self._done == self._total)
+        self.advance(left)
 
     def rate(self) -> str:
         """The rate of simulated messages, ``12.3 million messages/s``; empty if none were simulated."""
         if not self._messages:
             return ""
         return f"{self._messages / max(self.elapsed_s(), 1e-9) / 1e6:.3g} million messages/s"
-
-    def _left(self) -> str:
-        done_now = self._done - self._done_before
-        if done_now < LEAST_FOR_FORECAST:
-            return ""
-        seconds = self.elapsed_s() / done_now * (self._total - self._done)
-        return f", about {seconds:.0f} s left" if seconds >= 1 else ""
 
 
 class Outcome(Struct, kw_only=True):

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from offbeat.campaign.directory import other_settings
 from offbeat.engines.base import Engine
 from offbeat.errors import BadInput
+from offbeat.reading import read_file
 from offbeat.results import layout
 from offbeat.results.provenance import provenance
 from offbeat.results.store import Store
@@ -46,14 +48,12 @@ def open_store(loaded: LoadedStudy, directory: Path) -> Store:
     store = Store.open(directory)
     changed = _changes(loaded, store)
     if not changed:
-        _keep_hostfile(loaded, directory)
+        _keep_hostfile(loaded, store)
         return store
     store.close()
-    if store.has_cases:
-        raise BadInput(
-            f"{loaded.path}, or an option given beside it, has changed since the results in {directory}"
-            f" began ({', '.join(changed)}): new results would not be comparable. Restore the old values to"
-            " resume, or choose another directory with --output."
+    if store.has_records:
+        raise other_settings(
+            directory, layout.RESULTS, changed, f" in {loaded.path}, or in the options beside it,"
         )
     _clear(directory)  # it holds no measured case
     return _create(loaded, directory)
@@ -75,22 +75,23 @@ def _create(loaded: LoadedStudy, directory: Path) -> Store:
     loaded = with_seed(loaded, secrets.randbits(63) if seed == AUTO else seed)
     facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
     store = Store.create(directory, study_toml=loaded.resolved_toml(), provenance=facts)
-    _keep_hostfile(loaded, directory)
+    _keep_hostfile(loaded, store)
     return store
 
 
-def _keep_hostfile(loaded: LoadedStudy, directory: Path) -> None:
+def _keep_hostfile(loaded: LoadedStudy, store: Store) -> None:
     """Copy the host file to the results, so that they can be used without the study file.
 
-    Raises RunFailed if it cannot be written.
+    Raises BadInput if it cannot be read, RunFailed if the copy cannot be written.
     """
-    hostfile, kept = loaded.hostfile(), directory / layout.HOSTFILE
-    if hostfile is None or kept.exists():
+    hostfile = loaded.hostfile()
+    if hostfile is None or (store.directory / layout.HOSTFILE).exists():
         return
     try:
-        layout.write_durably(kept, hostfile.read_bytes())
+        content = read_file(hostfile)
     except OSError as error:
-        raise layout.disk_failure(kept, error) from error
+        raise BadInput(f"cannot read the host file {hostfile}: {error.strerror or error}") from error
+    store.write(layout.HOSTFILE, content)
 
 
 def with_seed(loaded: LoadedStudy, seed: int | str) -> LoadedStudy:
@@ -107,7 +108,7 @@ def check_library(store: Store, engine: Engine) -> None:
     """Record the measured library; raise BadInput if it is another one than in an earlier run."""
     facts = engine.describe()
     before = store.provenance.get("library")
-    if before is None or not (store.has_cases or store.verdicts):
+    if before is None or not (store.has_records or store.verdicts):
         store.update_provenance(facts)
         return
     now = facts["library"]

@@ -48,7 +48,7 @@ class Session:
         self._loaded = loaded
         self._store = store
         self._engine = engine
-        before = _cases_before(store) if store.has_cases else []
+        before = _cases_before(store) if store.has_records else []
         self._runtimes = NoDelayRuntimes(_runtimes_of(before))
         self._losses = _losses_of(before)
         self._skews_s = {case.id: row["skew_s"] for case, row in before if row["status"] == UNFINISHED_CASE}

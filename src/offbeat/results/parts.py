@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from offbeat.campaign.checksum import Damaged
 from offbeat.reading import RESULT_BYTES, raise_too_large, size_limit
-from offbeat.results.checksum import Damaged
 
 _MASK = 2**64 - 1
 _NAN = np.array([np.nan]).view(np.uint64)[0]

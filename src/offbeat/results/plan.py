@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from offbeat.campaign.checksum import Damaged, check_document
 from offbeat.errors import BadInput
 from offbeat.reading import decode_json, read_file
 from offbeat.results import layout
-from offbeat.results.checksum import Damaged, check_document
 from offbeat.study.case import Case
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import Any
 import polars as pl
 from msgspec import Struct
 
+from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
 from offbeat.results import layout, sample_files
-from offbeat.results.append import Lines, read_checked_lines
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plan import Plan, read_plan
 from offbeat.results.recorded import (

@@ -14,8 +14,8 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
+from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.results import layout, sample_files
-from offbeat.results.append import Lines, read_checked_lines
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plausible import implausible
 from offbeat.results.schema import CASES

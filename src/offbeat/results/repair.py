@@ -13,9 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from offbeat.campaign import durable
+from offbeat.campaign.append import AppendFile, Lines, encode_lines, read_checked_lines
+from offbeat.campaign.checksum import Damaged
 from offbeat.results import layout, sample_files
-from offbeat.results.append import AppendFile, Lines, encode_lines, read_checked_lines
-from offbeat.results.checksum import Damaged
 from offbeat.results.parts import add_checksums, batches_of, checksums_of_part, committed_rows
 from offbeat.results.recorded import (
     DamagedRecord,
@@ -36,7 +37,7 @@ def repair_lines(directory: Path, name: str, kind: Any) -> tuple[list[Any], list
     lines = read_checked_lines(directory / name, kind)
     _move_damaged_lines(directory, name, lines)
     if lines.damaged:
-        layout.write_durably(directory / name, encode_lines(lines.items))
+        durable.write_durably(directory / name, encode_lines(lines.items))
     else:
         AppendFile(directory / name, end=lines.end).close()
     return lines.items, [DamagedRecord(f"{name}:{bad.number}", bad.reason) for bad in lines.damaged]
@@ -48,7 +49,7 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
     Streams of samples become Parquet. Raises OSError, RunFailed and BadInput.
     """
     for folder, _ in _TABLES:
-        for unfinished in (directory / folder).glob("*" + layout.UNFINISHED):
+        for unfinished in (directory / folder).glob("*" + durable.UNFINISHED):
             unfinished.unlink()
     recorded = read_recorded(directory)
     _move_damaged_lines(directory, layout.CASES, recorded.lines)
@@ -56,7 +57,7 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
     sample_files.convert_streams(directory, committed(recorded.rows))
     valid, damaged_records = _with_valid_ranks(directory, recorded.rows)
     if len(valid) < len(recorded.rows):
-        layout.write_durably(directory / layout.CASES, encode_lines(valid))
+        durable.write_durably(directory / layout.CASES, encode_lines(valid))
     _drop_rows(directory, valid)
     return valid, [*recorded.damaged, *damaged_records]
 
@@ -64,7 +65,7 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
 def _write_cases(directory: Path, recorded: Recorded, rows: list[dict[str, Any]]) -> None:
     """Make ``cases.jsonl`` hold exactly these rows."""
     if len(rows) < len(recorded.lines.items) or recorded.lines.damaged:
-        layout.write_durably(directory / layout.CASES, encode_lines(rows))
+        durable.write_durably(directory / layout.CASES, encode_lines(rows))
     else:
         AppendFile(directory / layout.CASES, end=recorded.lines.end).close()
 
@@ -116,7 +117,7 @@ def _drop_rows(directory: Path, rows: list[dict[str, Any]]) -> None:
                 continue
             if all_rows == committed_sums:
                 continue
-            copy = part.with_name(part.name + layout.UNFINISHED + layout.UNFINISHED)
+            copy = part.with_name(part.name + durable.UNFINISHED + durable.UNFINISHED)
             copy.unlink(missing_ok=True)
             copy.hardlink_to(part)
             sample_files.write_part(part, _tables(copy, schema, limit, counts))

@@ -22,9 +22,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from offbeat.campaign import durable
+from offbeat.campaign.checksum import Damaged
 from offbeat.results import layout
 from offbeat.results.blocks import Samples, delays
-from offbeat.results.checksum import Damaged
 from offbeat.results.parts import add_checksums, read_part, row_checksums, with_schema
 from offbeat.results.records import encode_record, read_records, record_contents
 from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
@@ -234,14 +235,14 @@ def convert_streams(directory: Path, committed: Mapping[str, int]) -> None:
                 layout.move_to_damaged(directory, stream)
             else:
                 stream.unlink()
-            layout.sync_directory(stream.parent)
+            durable.sync_directory(stream.parent)
         except OSError as error:
-            raise layout.disk_failure(directory / layout.RANKS / part, error) from error
+            raise durable.disk_failure(directory / layout.RANKS / part, error) from error
 
 
 def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
     """Write one Parquet file; none if there are no rows. Raises OSError."""
-    unfinished = part.with_name(part.name + layout.UNFINISHED)
+    unfinished = part.with_name(part.name + durable.UNFINISHED)
     nonempty = (table for table in tables if table.num_rows)
     first = next(nonempty, None)
     if first is None:
@@ -253,7 +254,7 @@ def write_part(part: Path, tables: Iterable[pa.Table]) -> None:
                     writer.write_table(group)
             file.flush()
             os.fsync(file.fileno())
-        layout.publish(unfinished, part)
+        durable.publish(unfinished, part)
     except OSError:
         unfinished.unlink(missing_ok=True)
         raise

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from offbeat.campaign.append import Lines, read_checked_lines
+from offbeat.campaign.lock import Holder, holder
 from offbeat.results import layout
-from offbeat.results.append import Lines, read_checked_lines
-from offbeat.results.lock import Holder, holder
 from offbeat.results.plan import read_plan
 from offbeat.results.plausible import STATUSES
 from offbeat.study.algorithm import Verdict, proof_lines

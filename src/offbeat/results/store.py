@@ -7,23 +7,22 @@ a directory that can be opened and read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from offbeat.errors import RunFailed, SignalExit
+from offbeat.campaign import durable
+from offbeat.campaign.append import AppendFile, encode_lines
+from offbeat.campaign.checksum import document_with_checksum
+from offbeat.campaign.directory import LockedDirectory
+from offbeat.campaign.lock import Lock, locked_while_opening
 from offbeat.results import layout, sample_files
-from offbeat.results.append import AppendFile, encode_lines
 from offbeat.results.blocks import Block, Blocks, Samples
-from offbeat.results.checksum import document_with_checksum
 from offbeat.results.layout import UNFINISHED_CASE
-from offbeat.results.lock import Lock
 from offbeat.results.parts import add_checksums, committed_rows
 from offbeat.results.plan import Plan, plan_of
 from offbeat.results.read import key, read_study_toml
@@ -51,7 +50,7 @@ class _CaseOnDisk(NamedTuple):
 _NOTHING = _CaseOnDisk()
 
 
-class Store:
+class Store(LockedDirectory):
     """A context manager for a result directory that is open for writing, by one process at a time.
 
     ``study_toml`` is the study of the results, ``provenance`` where and how they were measured, ``logs`` the
@@ -61,11 +60,10 @@ class Store:
 
     def __init__(self, directory: Path, lock: Lock) -> None:
         """Use :meth:`create` or :meth:`open`. Repairs what a killed writer left."""
-        self.directory = directory
+        super().__init__(directory, lock)
         self.provenance = layout.read_provenance(directory)
         self.study_toml = read_study_toml(directory / layout.STUDY)
         self.logs = directory / layout.LOGS
-        self._lock = lock
         self._stream: AppendFile | None = None
         for folder in (layout.REPETITIONS, layout.RANKS, layout.SAMPLES, layout.LOGS):
             (directory / folder).mkdir(exist_ok=True)
@@ -86,12 +84,12 @@ class Store:
         RunFailed if another process is creating it.
         """
         directory = Path(directory)
-        layout.make_directory(directory)
-        with _release_on_failure(Lock(directory), directory) as lock:
-            layout.make_directory(directory)  # another run may have created it before the lock was taken
+        layout.make_new_directory(directory)
+        with locked_while_opening(directory) as lock:
+            layout.make_new_directory(directory)  # another run may have created it before the lock was taken
             versioned = {"schema_version": SCHEMA_VERSION} | dict(provenance)
-            layout.write_durably(directory / layout.STUDY, study_toml.encode())
-            layout.write_durably(directory / layout.PROVENANCE, document_with_checksum(versioned))
+            durable.write_durably(directory / layout.STUDY, study_toml.encode())
+            durable.write_durably(directory / layout.PROVENANCE, document_with_checksum(versioned))
             return cls(directory, lock)
 
     @classmethod
@@ -103,7 +101,7 @@ class Store:
         """
         directory = Path(directory)
         layout.read_provenance(directory)
-        with _release_on_failure(Lock(directory), directory) as lock:
+        with locked_while_opening(directory) as lock:
             return cls(directory, lock)
 
     @property
@@ -130,16 +128,16 @@ class Store:
 
     def set_total(self, cases: int) -> None:
         """Record the number of cases of an import, whose missing cases are unknown; raises RunFailed."""
-        self._write(layout.PLAN, msgspec.to_builtins(Plan(total=cases)))
+        self.write(layout.PLAN, document_with_checksum(msgspec.to_builtins(Plan(total=cases))))
 
     def set_plan(self, cases: Iterable[Case]) -> None:
         """Record all cases of the study, so that an unfinished one is recognised. Raises RunFailed."""
-        self._write(layout.PLAN, msgspec.to_builtins(plan_of(cases)))
+        self.write(layout.PLAN, document_with_checksum(msgspec.to_builtins(plan_of(cases))))
 
     def update_provenance(self, facts: Mapping[str, object]) -> None:
         """Add facts to the provenance, or replace some; raises RunFailed."""
         self.provenance = self.provenance | dict(facts)
-        self._write(layout.PROVENANCE, self.provenance)
+        self.write(layout.PROVENANCE, document_with_checksum(self.provenance))
 
     def append(self, case: Case, facts: Mapping[str, object], samples: Samples) -> None:
         """Write a block of a case: it is on disk when this returns; if this raises, nothing has changed.
@@ -217,7 +215,7 @@ class Store:
         return repetitions, add_checksums({case: before[1]}, {case: added[1]})[case]
 
     @property
-    def has_cases(self) -> bool:
+    def has_records(self) -> bool:
         """Whether any block has been measured."""
         return bool(self._on_disk)
 
@@ -242,30 +240,16 @@ class Store:
                 sample_files.convert_streams(self.directory, committed_repetitions)
         finally:
             self._cases.close()
-            self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, SignalExit):
-            error.report_measurements(self.has_cases)
-        try:
-            self.close()
-        except RunFailed:
-            if error is None:  # report the first failure; the next run converts the stream
-                raise
+            super().close()
 
     def _open_stream(self) -> AppendFile:
         if self._stream is None:
             path = sample_files.stream_path(self.directory, sample_files.next_number(self.directory))
             stream = AppendFile(path, end=0)
             try:
-                layout.sync_directory(path.parent)
+                durable.sync_directory(path.parent)
             except OSError as error:
-                raise layout.disk_failure(path, error) from error
+                raise durable.disk_failure(path, error) from error
             self._stream = stream
         return self._stream
 
@@ -312,7 +296,7 @@ class Store:
             at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known
         }
         if len(remaining) < len(self._verdicts):
-            layout.write_durably(self.directory / layout.VERDICTS, encode_lines(list(remaining.values())))
+            durable.write_durably(self.directory / layout.VERDICTS, encode_lines(list(remaining.values())))
             self._verdicts = remaining
 
     def _add_lines(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
@@ -325,25 +309,6 @@ class Store:
         finally:
             file.close()
         known.update((key(item), item) for item in new)
-
-    def _write(self, name: str, content: Mapping[str, object]) -> None:
-        try:
-            layout.write_durably(self.directory / name, document_with_checksum(content))
-        except OSError as error:
-            raise layout.disk_failure(self.directory / name, error) from error
-
-
-@contextmanager
-def _release_on_failure(lock: Lock, directory: Path) -> Iterator[Lock]:
-    """Release the lock if the block fails; an OSError becomes BadInput."""
-    try:
-        yield lock
-    except OSError as error:
-        lock.release()
-        raise layout.unwritable(directory, error) from error
-    except BaseException:
-        lock.release()
-        raise
 
 
 def _check_samples(case: Case, samples: Samples) -> None:

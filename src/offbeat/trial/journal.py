@@ -10,18 +10,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-import msgspec
 from msgspec import Struct
 
-from offbeat.atomic_write import write_atomically
-from offbeat.errors import BadInput, RunFailed, SignalExit
-from offbeat.reading import decode_json, read_file
-from offbeat.results.append import AppendFile, encode_lines, read_lines
-from offbeat.results.lock import Lock, holder
+from offbeat.campaign.directory import CampaignDirectory, CampaignFormat
 
 TRIAL, RUNS, OUTPUT, TUNING = "trial.json", "runs.jsonl", "output", "tuning"
 SCHEMA_VERSION = 1
@@ -60,104 +54,43 @@ class Run(Struct, frozen=True, kw_only=True):
     output: str
 
 
-class Journal:
-    """The runs of one folder; created by :func:`open_journal`."""
+class Turn(NamedTuple):
+    """One of the runs that a trial consists of: a choice in a round, which counts from 0."""
 
-    def __init__(self, directory: Path, runs: Sequence[Run], file: AppendFile) -> None:
-        self.directory = directory
-        self.runs = list(runs)
-        self._file = file
+    round: int
+    choice: str
 
-    @property
-    def valid_runs(self) -> dict[tuple[int, str], Run]:
-        """The successful runs with a time, by round and choice."""
-        return {(run.round, run.choice): run for run in self.runs if run.time_s is not None}
+    def __str__(self) -> str:
+        return f"round {self.round + 1}: {self.choice}"
+
+
+FORMAT = CampaignFormat[Settings, Run](
+    holds="a trial",
+    created_by="'offbeat try'",
+    head=TRIAL,
+    version_key="schema_version",
+    version=SCHEMA_VERSION,
+    head_type=Settings,
+    settings_of=lambda settings: settings,
+    labels={"choices": "the choices by the results", "folder": "working directory"},
+    records=RUNS,
+    record_type=Run,
+    step_of=lambda run: None if run.time_s is None else Turn(run.round, run.choice),
+    folders=(OUTPUT,),
+)
+
+
+class Journal(CampaignDirectory[Settings, Run]):
+    """The runs of one folder. ``done`` has the successful runs with a time, by their turn."""
+
+    def __init__(self, directory: Path, settings: Settings) -> None:
+        """Create the folder, or resume in it; raises as :class:`CampaignDirectory` does."""
+        super().__init__(FORMAT, directory, settings)
 
     def next_output(self, choice: str) -> tuple[int, Path]:
         """The number of the next run, and a new file for its output."""
-        number = max((run.number for run in self.runs), default=0) + 1
+        number = max((run.number for run in self.records), default=0) + 1
         return number, self.directory / OUTPUT / f"{number:03}-{choice}.txt"
-
-    def append(self, run: Run) -> None:
-        """Record a run; it is on disk on return."""
-        self._file.append(encode_lines([run]))
-        self.runs.append(run)
-
-
-@contextmanager
-def open_journal(directory: Path, settings: Settings) -> Iterator[Journal]:
-    """The journal of a folder, new or to resume with the same settings; locks the folder.
-
-    Raises :class:`BadInput` for a folder with other files or a trial with other settings, and
-    :class:`RunFailed` if another trial uses it.
-    """
-    with _locked(directory):
-        _check_settings(directory, settings)
-        runs, end = read_lines(directory / RUNS, Run)
-        file = AppendFile(directory / RUNS, end)
-        journal = Journal(directory, runs, file)
-        try:
-            (directory / OUTPUT).mkdir(exist_ok=True)
-            yield journal
-        except SignalExit as stop:
-            stop.report_measurements(bool(journal.runs))
-            raise
-        finally:
-            file.close()
-
-
-def prepare(directory: Path) -> None:
-    """Create the folder of a trial. Raises :class:`BadInput` if it contains other files."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        names = {entry.name for entry in directory.iterdir()}
-    except OSError as error:
-        raise BadInput(f"cannot create the folder {directory}: {error.strerror or error}") from error
-    if names and TRIAL not in names and not names <= {"offbeat.lock", TUNING}:
-        raise BadInput(
-            f"{directory} is not empty and has no trial (there is no {TRIAL} in it); give another folder"
-            " with --output"
-        )
-
-
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    try:
-        lock = Lock(directory)
-    except RunFailed:
-        process = holder(directory)
-        by = f"process {process.pid} on {process.host}" if process and process.pid else "another process"
-        raise RunFailed(f"{directory} is in use by {by}; wait until that trial ends, or stop it") from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _check_settings(directory: Path, settings: Settings) -> None:
-    """Write the settings of a new trial, or compare them with those of the folder."""
-    path = directory / TRIAL
-    try:
-        known = decode_json(read_file(path), Settings)
-    except FileNotFoundError:
-        try:
-            write_atomically(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
-        except OSError as error:
-            raise BadInput(f"cannot write {path}: {error.strerror or error}") from error
-        return
-    except (OSError, msgspec.DecodeError) as error:
-        raise BadInput(f"{path} cannot be read ({error}); give another folder with --output") from None
-    differing = [
-        name for name in Settings.__struct_fields__ if getattr(known, name) != getattr(settings, name)
-    ]
-    if differing:
-        names = {"choices": "the choices by the results", "folder": "the working directory"}
-        changed = ", ".join(names.get(name, f"the {name}") for name in differing)
-        command = f" (its command: {' '.join(known.command)})" if known.command != settings.command else ""
-        raise BadInput(
-            f"{directory} has the runs of another trial: {changed} differed; give another folder with"
-            f" --output, or remove it{command}"
-        )
 
 
 def working_directory() -> str:

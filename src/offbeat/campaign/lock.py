@@ -1,7 +1,7 @@
-"""One writer at a time: the lock on a result directory.
+"""One writer at a time: the lock on a directory.
 
 The lock is the operating system's own (``flock``), so it ends with its process however that ends. The file
-says who holds it, for the message to whoever comes second.
+names the process that holds it, for the message to the second one.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ import fcntl
 import os
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from offbeat.campaign.durable import unwritable
 from offbeat.errors import RunFailed
-from offbeat.results.layout import LOCK, unwritable
+
+LOCK = "offbeat.lock"
 
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 """What file systems answer that have no locks, such as Lustre mounted without ``flock``."""
@@ -26,20 +30,27 @@ _TRIES = 10
 
 
 class Holder(Struct, frozen=True, kw_only=True):
-    """The process that writes to a result directory."""
+    """The process that writes to a directory; ``pid`` is 0 if it is unknown."""
 
     pid: int
     host: str
 
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}" if self.pid else "another process"
+
+
+_UNKNOWN = Holder(pid=0, host="")
+
 
 class Lock:
-    """The lock on a result directory, held from construction to :meth:`release`.
+    """The lock on a directory, held from construction to :meth:`release`.
 
     On a file system without locks, two concurrent runs are not detected; ``effective`` is then false.
     """
 
     def __init__(self, directory: Path) -> None:
-        """Take the lock; raises RunFailed if another run has it, BadInput if its file cannot be written."""
+        """Take the lock; raises RunFailed if another process has it, BadInput if its file cannot be
+        written."""
         self.effective = True
         try:
             self._descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -58,7 +69,10 @@ class Lock:
                 break
             except BlockingIOError:
                 if attempt == _TRIES - 1:
-                    raise RunFailed(_busy(directory, _recorded(self._descriptor))) from None
+                    raise RunFailed(
+                        f"{directory} is being written by {_recorded(self._descriptor)}; wait until that"
+                        " process ends, or stop it"
+                    ) from None
                 time.sleep(0.02)
             except OSError as error:
                 if error.errno not in _WITHOUT_LOCKS:
@@ -68,7 +82,7 @@ class Lock:
         self._record()
 
     def _record(self) -> None:
-        """Write the holder into the lock file; a full disk is reported when the first case is written."""
+        """Write the holder into the lock file; a full disk is reported when the first record is written."""
         me = msgspec.json.encode(Holder(pid=os.getpid(), host=socket.gethostname()))
         try:
             os.ftruncate(self._descriptor, 0)
@@ -83,8 +97,25 @@ class Lock:
             self._descriptor = -1
 
 
+@contextmanager
+def locked_while_opening(directory: Path) -> Iterator[Lock]:
+    """The lock on a directory, which is released if the block fails and otherwise stays held.
+
+    Raises what :class:`Lock` raises, and BadInput for an OSError of the block.
+    """
+    lock = Lock(directory)
+    try:
+        yield lock
+    except OSError as error:
+        lock.release()
+        raise unwritable(directory, error) from error
+    except BaseException:
+        lock.release()
+        raise
+
+
 def holder(directory: Path) -> Holder | None:
-    """The process that writes to a result directory now, or None; works on read-only directories too."""
+    """The process that writes to a directory now, or None; works on read-only directories too."""
     try:
         descriptor = os.open(directory / LOCK, os.O_RDONLY)
     except OSError:
@@ -92,7 +123,7 @@ def holder(directory: Path) -> Holder | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _recorded(descriptor) or Holder(pid=0, host="")
+        return _recorded(descriptor)
     except OSError:
         return None
     finally:
@@ -100,16 +131,8 @@ def holder(directory: Path) -> Holder | None:
     return None
 
 
-def _recorded(descriptor: int) -> Holder | None:
+def _recorded(descriptor: int) -> Holder:
     try:
         return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
     except (OSError, msgspec.DecodeError):
-        return None
-
-
-def _busy(directory: Path, writer: Holder | None) -> str:
-    process = f"process {writer.pid} on {writer.host}" if writer else "another process"
-    return (
-        f"{directory} is being written by {process}; wait until that run ends ('offbeat status {directory}'"
-        " shows it), or stop it"
-    )
+        return _UNKNOWN

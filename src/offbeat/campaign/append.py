@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from offbeat.campaign.checksum import Damaged, add_checksum, remove_checksum
+from offbeat.campaign.durable import disk_failure
 from offbeat.errors import BadInput
 from offbeat.reading import RESULT_BYTES, read_file
-from offbeat.results.checksum import Damaged, add_checksum, remove_checksum
-from offbeat.results.layout import disk_failure
 
 
 class AppendFile:
