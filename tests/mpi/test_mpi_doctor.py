@@ -20,10 +20,13 @@ from offbeat.mpi.check import NodeStatus, limits_of_nodes
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
+from offbeat.mpi.protocol import LaunchFacts
 
 ANSWER = {
     "ok": True,
+    "protocol": 1,
     "p": 2,
+    "family": "openmpi",
     "library": "Open MPI v4.1.6",
     "clock_source": "CLOCK_MONOTONIC",
     "clock_resolution_ns": 1,
@@ -198,7 +201,7 @@ def test_the_table_marks_what_is_tried_and_names_what_is_unusable(
 def _working(
     installation: Installation, echo: object, hostfile: Path | None = None
 ) -> diagnose.TriedInstallation:
-    answer = msgspec.convert({**ANSWER}, check.Check)
+    answer = msgspec.convert({**ANSWER}, LaunchFacts)
     return diagnose.TriedInstallation(
         installation=installation, driver="/d", check=answer, failure="", nodes=[], limits=[]
     )
