@@ -98,7 +98,7 @@ def test_syncs_are_timed_on_the_first_processes(driver: Driver, method: str, pro
 
 
 def test_the_methods_that_a_check_knows_are_those_of_the_library(driver: Driver) -> None:
-    with pytest.raises(Refused, match=f"there are {' '.join(METHODS)}$"):
+    with pytest.raises(Refused, match=f"the methods are {' '.join(METHODS)}$"):
         ask(driver, "sync", method="guess")
 
 
@@ -151,7 +151,7 @@ def test_a_step_of_a_clock_between_syncs_is_seen_beyond_its_bound(driver: Driver
         ("start", {"by": "luck"}, "by must be barrier or harmonize"),
         ("start", {"collective": "reduce", "bytes": 3}, "multiple"),
         ("start", {"repetitions": 0}, "repetitions must be a whole number"),
-        ("sync", {"processes": P + 1}, "at most those of this launch"),
+        ("sync", {"processes": P + 1}, "processes must not exceed the number of processes of the launch"),
         ("sync", {"method": "guess"}, "guess"),
         ("sync", {"source": "virtual:what"}, "virtual"),
         ("accuracy", {"methods": "constraints,guess"}, "guess"),
