@@ -211,11 +211,14 @@ static void a_missed_start_does_not_synchronise_the_clocks(int yield) {
 static void clocks_are_synchronised_when_their_bound_has_grown(int yield) {
     fixture s = set_up(MPI_COMM_WORLD, MPI_COMM_WORLD, yield);
     int64_t length_ns = first_of(offbeat_clock_sync_facts(s.clock).duration_ns, s.comm);
-    sleep_ns(length_ns > 10 * MILLISECOND ? 40 * length_ns : 400 * MILLISECOND);
-    int64_t began_ns = physical_now_ns(), age_ns = offbeat_clock_age_ns(s.clock);
-    int64_t best_ns = offbeat_clock_sync_facts(s.clock).bound_ns;
-    int64_t has_grown = largest_of(offbeat_clock_now(s.clock).bound_ns > 2 * best_ns + 500, s.comm);
+    int64_t best_ns = offbeat_clock_sync_facts(s.clock).bound_ns, has_grown = 0;
     int64_t all_shared = !largest_of(!offbeat_clock_is_shared(s.clock), s.comm);
+    /* A sync under load leaves a large bound, which takes seconds to double. */
+    for (int i = 0; i < 5 && !has_grown && (i == 0 || !all_shared); i++) {
+        sleep_ns((length_ns > 10 * MILLISECOND ? 40 * length_ns : 400 * MILLISECOND) << i);
+        has_grown = largest_of(offbeat_clock_now(s.clock).bound_ns > 2 * best_ns + 500, s.comm);
+    }
+    int64_t began_ns = physical_now_ns(), age_ns = offbeat_clock_age_ns(s.clock);
     mpi_assert(has_grown != all_shared, "After %lld ns without a sync a bound %s.", (long long)age_ns,
                has_grown ? "has grown although all clocks are one physical clock" : "has not grown");
     checked_start(&s, 0);

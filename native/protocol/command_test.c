@@ -50,7 +50,7 @@ static void times_are_read_and_filled_with_zeros(void) {
 
 /* The error of a line: static storage; "" if it has none. */
 static const char *error_of(const char *text, offbeat_program program) {
-    char line[256];
+    char line[512];
     offbeat_command command;
     snprintf(line, sizeof line, "%s\r\n", text);
     const char *why = offbeat_command_parse(line, 3, program, &command);
