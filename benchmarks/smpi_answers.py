@@ -12,8 +12,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.smpi_program import Call, SimGridProcess, build_program
+from offbeat.engines.smpi_program import SimGridProcess, build_program
 from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.protocol import SmpiCall
 from offbeat.platform.machine import Platform
 from offbeat.platform.network import Nodes
 
@@ -117,7 +118,7 @@ class Answers:
         self, node_of_rank: Nodes, call: dict[str, object], delays_s: NDArray[np.float64], setting: str = ""
     ) -> Answer:
         try:
-            exits, cpu_s = self._oracle(node_of_rank, setting).run(Call(**call), delays_s)  # type: ignore[arg-type]
+            exits, cpu_s = self._oracle(node_of_rank, setting).run(SmpiCall(**call), delays_s)  # type: ignore[arg-type]
         except Refused as refusal:
             return Answer(lost=str(refusal))
         except DriverLost as lost:

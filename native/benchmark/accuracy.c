@@ -178,7 +178,7 @@ static void run_round(const offbeat_session *session, const offbeat_command *com
  */
 static int create_clocks(offbeat_session *session, const offbeat_command *command, accuracy_check *check) {
     offbeat_clock_options options = offbeat_session_clock_options(command);
-    char *names = strdup(offbeat_command_text(command, "methods", "constraints")), *rest = NULL;
+    char *names = strdup(offbeat_command_text(command, "methods")), *rest = NULL;
     size_t capacity = names ? strlen(names) / 2 + 1 : 1;
     check->clocks = calloc(capacity, sizeof(offbeat_clock *));
     check->synced_at_ns = calloc(capacity, sizeof *check->synced_at_ns);
@@ -193,7 +193,7 @@ static int create_clocks(offbeat_session *session, const offbeat_command *comman
     }
     free(names);
     if (error != MPI_SUCCESS)
-        offbeat_answer_failure(session, offbeat_clock_error());
+        offbeat_answer_failure(&session->answer, offbeat_clock_error());
     return error == MPI_SUCCESS ? 0 : -1;
 }
 
@@ -205,16 +205,15 @@ static void free_check(accuracy_check *check) {
     free(check->comparisons);
 }
 
-static void answer_comparisons(const offbeat_session *session, const accuracy_check *check) {
-    static const char *const names[] = {",\"methods\":", ",\"rounds\":",  ",\"planned_ns\":", ",\"ages_ns\":",
-                                        ",\"low_ns\":",  ",\"high_ns\":", ",\"bound_ns\":"};
+static void answer_comparisons(offbeat_session *session, const accuracy_check *check) {
+    static const char *const names[] = {"methods", "rounds",  "planned_ns", "ages_ns",
+                                        "low_ns",  "high_ns", "bound_ns"};
     enum { COLUMNS = sizeof names / sizeof *names };
     int64_t *column = malloc((check->count + 1) * sizeof *column);
     if (!column)
         offbeat_fatal("no memory for the answer");
-    offbeat_answer_begin(session);
-    if (session->answers)
-        fprintf(session->answers, ",\"physical\":%s", check->is_physical ? "true" : "false");
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_flag(answer, "physical", check->is_physical);
     for (int i = 0; i < COLUMNS; i++) {
         for (size_t j = 0; j < check->count; j++) {
             const comparison *one = &check->comparisons[j];
@@ -226,8 +225,8 @@ static void answer_comparisons(const offbeat_session *session, const accuracy_ch
     }
     for (size_t j = 0; j < check->count; j++)
         column[j] = session->rank;
-    offbeat_answer_gathered(session, ",\"ranks\":", column, check->count);
-    offbeat_answer_end(session);
+    offbeat_answer_gathered(session, "ranks", column, check->count);
+    offbeat_answer_end(answer);
     free(column);
 }
 
@@ -241,12 +240,12 @@ static int has_common_physical_clock(const offbeat_session *session) {
 
 void offbeat_accuracy(offbeat_session *session, const offbeat_command *command) {
     if (session->p < 2) {
-        offbeat_answer_failure(session, "a comparison of clocks needs at least two processes");
+        offbeat_answer_failure(&session->answer, "a comparison of clocks needs at least two processes");
         return;
     }
     accuracy_check check = {.is_physical = has_common_physical_clock(session)};
     if (create_clocks(session, command, &check) == 0) {
-        int rounds = (int)offbeat_command_number(command, "rounds", 1);
+        int rounds = (int)offbeat_command_number(command, "rounds");
         for (int round = 0; round < rounds; round++)
             run_round(session, command, &check, round);
         answer_comparisons(session, &check);

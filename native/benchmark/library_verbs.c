@@ -3,10 +3,10 @@
 #define _GNU_SOURCE
 #include "benchmark/verbs.h"
 
-#include "control/json.h"
 #include "control/p2p_collectives.h"
 #include "library/mpi_implementation.h"
 #include "library/variables.h"
+#include "protocol/json.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -16,8 +16,6 @@
 /* Sets one variable on all processes. @param setting VAR=VALUE */
 static int set_variable(offbeat_session *session, char *setting, const char **why) {
     char *value = strchr(setting, '=');
-    if (!value)
-        return *why = "a setting without '='", -1;
     *value++ = '\0';
     int64_t failed = offbeat_variable_set(setting, value, why) != 0;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
@@ -41,25 +39,27 @@ void offbeat_force(offbeat_session *session, const offbeat_command *command) {
     if (offbeat_mpi.needs_new_communicator)
         offbeat_session_renew_comms(session);
     if (failed)
-        offbeat_answer_failure(session, why);
-    else if (session->answers)
-        fputs("@offbeat {\"ok\":true}\n", session->answers);
+        offbeat_answer_failure(&session->answer, why);
+    else
+        offbeat_answer_end(offbeat_session_answer(session));
 }
 
 void offbeat_list_variables(offbeat_session *session, const offbeat_command *command) {
-    if (!session->answers)
+    if (!session->answer.out)
         return;
     char *list = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&list, &length);
     if (!out)
         offbeat_fatal("no memory for the list of variables");
-    int count = offbeat_variables_list(offbeat_command_text(command, "regex", "."), out);
-    if (fclose(out) != 0 || count < 0)
-        offbeat_answer_failure(session,
+    int count = offbeat_variables_list(offbeat_command_text(command, "regex"), out);
+    if (fclose(out) != 0 || count < 0) {
+        offbeat_answer_failure(&session->answer,
                                "regex is not an extended regular expression, or the answer is too long");
-    else
-        fprintf(session->answers, "@offbeat {\"ok\":true,\"variables\":%s}\n", list);
+    } else {
+        fputs(list, offbeat_answer_key_of(offbeat_session_answer(session), "variables", OFFBEAT_VARIABLES));
+        offbeat_answer_end(&session->answer);
+    }
     free(list);
 }
 
@@ -85,15 +85,9 @@ static void describe_place(char *text, size_t capacity) {
         }
 }
 
-static void write_library_version(FILE *out) {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(version, &length);
-    offbeat_json_text(version, out);
-}
-
-void offbeat_hello(offbeat_session *session) {
+void offbeat_hello(offbeat_session *session, const offbeat_command *command) {
     enum { STARTS = 20 };
+    (void)command;
     int64_t worst[3] = {0, offbeat_clock_bound_ns(session->clock, offbeat_clock_local_ns(session->clock)),
                         !offbeat_clock_is_shared(session->clock)};
     offbeat_start start;
@@ -102,22 +96,26 @@ void offbeat_hello(offbeat_session *session) {
         worst[0] = start.overshoot_ns > worst[0] ? start.overshoot_ns : worst[0];
     }
     offbeat_p2p_reduce(worst, 3, OFFBEAT_MAX, session->control);
-    char place[4096];
+    char place[4096], library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
     describe_place(place, sizeof place);
-    FILE *out = session->answers;
-    if (out) {
-        fprintf(out, "@offbeat {\"ok\":true,\"p\":%d,\"family\":\"%s\",\"library\":", session->p,
-                offbeat_mpi.name);
-        write_library_version(out);
-        fprintf(out, ",\"clock_source\":\"%s\"", offbeat_clock_source(session->clock));
-        fprintf(out, ",\"clock_resolution_ns\":%lld", (long long)offbeat_clock_resolution_ns(session->clock));
-        fprintf(out, ",\"clock_shared\":%s", worst[2] ? "false" : "true");
-        fprintf(out, ",\"clock_bound_ns\":%lld", (long long)worst[1]);
-        fprintf(out, ",\"overshoot_ns\":%lld", (long long)worst[0]);
-        fprintf(out, ",\"switches\":%s", offbeat_mpi.switches_at_run_time ? "true" : "false");
-        fputs(",\"places\":[", out);
-    }
+    MPI_Get_library_version(library, &length);
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_number(answer, "protocol", OFFBEAT_PROTOCOL_VERSION);
+    offbeat_answer_number(answer, "p", session->p);
+    offbeat_answer_text(answer, "family", offbeat_mpi.name);
+    offbeat_answer_text(answer, "library", library);
+    offbeat_answer_text(answer, "clock_source", offbeat_clock_source(session->clock));
+    offbeat_answer_number(answer, "clock_resolution_ns", offbeat_clock_resolution_ns(session->clock));
+    offbeat_answer_flag(answer, "clock_shared", !worst[2]);
+    offbeat_answer_number(answer, "clock_bound_ns", worst[1]);
+    offbeat_answer_number(answer, "overshoot_ns", worst[0]);
+    offbeat_answer_flag(answer, "switches", offbeat_mpi.switches_at_run_time);
+    FILE *out = offbeat_answer_key_of(answer, "places", OFFBEAT_TEXTS);
+    if (out)
+        fputc('[', out);
     offbeat_p2p_gather(place, strlen(place) + 1, write_place, out, session->control);
     if (out)
-        fputs("]}\n", out);
+        fputc(']', out);
+    offbeat_answer_end(answer);
 }

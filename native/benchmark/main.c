@@ -4,12 +4,13 @@
  * The driver: executes a worklist from rank 0's standard input.
  *
  *     mpirun -n P offbeat-driver [--check] [--samples FILE]
+ *     offbeat-driver --protocol
  *
- * Each line of the worklist is a command (command.h, verbs.h), and is answered by one line that begins with
+ * Each line of the worklist is a command (protocol/protocol.c), and is answered by one line that begins with
  * "@offbeat ". "quit" ends the program, and so does the end of the input if the launcher forwards it (PRRTE
  * does not always). All other output of the library goes to standard error, so that it cannot corrupt an
  * answer.
- * --check answers "hello" and exits.
+ * --check answers "hello" and exits. --protocol prints verbs and keys as JSON and exits, without MPI.
  */
 #define _GNU_SOURCE
 #include "benchmark/verbs.h"
@@ -53,7 +54,7 @@ static char *next_line(const offbeat_session *session) {
     return line;
 }
 
-static void dispatch(offbeat_session *session, const offbeat_command *command) {
+static void execute(offbeat_session *session, const offbeat_command *command) {
     static const struct {
         const char *verb;
         void (*execute)(offbeat_session *session, const offbeat_command *command);
@@ -64,52 +65,53 @@ static void dispatch(offbeat_session *session, const offbeat_command *command) {
         {"pingpong", offbeat_pingpong}, {"late", offbeat_late},
         {"stream", offbeat_stream},     {"local", offbeat_local},
         {"start", offbeat_start_by},    {"sync", offbeat_sync},
-        {"accuracy", offbeat_accuracy},
+        {"accuracy", offbeat_accuracy}, {"hello", offbeat_hello},
     };
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(command->verb, verbs[i].verb) != 0)
-            continue;
-        /* The arguments of force are names of variables, which may equal the name of a key. */
-        const char *error = verbs[i].execute == offbeat_force ? NULL : offbeat_command_error(command);
-        if (error)
-            offbeat_answer_failure(session, error);
-        else
+    session->verb = command->verb;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(command->verb->name, verbs[i].verb) == 0) {
             verbs[i].execute(session, command);
-        return;
-    }
-    if (strcmp(command->verb, "hello") == 0)
-        offbeat_hello(session);
-    else
-        offbeat_answer_failure(session, "no such command");
+            return;
+        }
+    offbeat_fatal("the protocol has a verb that the driver cannot execute");
+}
+
+/* Executes one line. @return whether it was "quit" */
+static int execute_line(offbeat_session *session, char *line, long number) {
+    offbeat_command command;
+    const char *why = offbeat_command_parse(line, number, OFFBEAT_DRIVER, &command);
+    int is_quit = !why && strcmp(command.verb->name, "quit") == 0;
+    if (why)
+        offbeat_answer_failure(&session->answer, why);
+    else if (!is_quit)
+        execute(session, &command);
+    offbeat_command_free(&command);
+    return is_quit;
 }
 
 static void execute_worklist(offbeat_session *session) {
-    for (char *line; (line = next_line(session));) {
-        offbeat_command command;
-        if (offbeat_command_parse(line, &command) != 0)
-            offbeat_fatal("no memory for a command");
-        int is_quit = strcmp(command.verb, "quit") == 0;
-        if (!is_quit)
-            dispatch(session, &command);
-        if (session->answers)
-            fflush(session->answers);
-        offbeat_command_free(&command);
+    int is_quit = 0;
+    for (long number = 1; !is_quit; number++) {
+        char *line = next_line(session);
+        is_quit = !line || execute_line(session, line, number);
         free(line);
-        if (is_quit)
-            return;
     }
 }
 
 /* @return the exit status */
 static int refuse_argument(const char *argument) {
-    fprintf(
-        stderr,
-        "offbeat-driver: unknown argument '%s', or one without its value; known: --check, --samples FILE\n",
-        argument);
+    fprintf(stderr,
+            "offbeat-driver: unknown argument '%s', or one without its value; known: --check, --protocol,"
+            " --samples FILE\n",
+            argument);
     return 2;
 }
 
 int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "--protocol") == 0) {
+        offbeat_protocol_print(stdout);
+        return 0;
+    }
     FILE *answers = redirect_standard_output();
     offbeat_session session = {0};
     int is_check = 0;
@@ -124,12 +126,11 @@ int main(int argc, char **argv) {
     offbeat_variables_open();
     MPI_Init(&argc, &argv);
     offbeat_session_open(&session, answers);
+    char check[] = "hello";
     if (is_check)
-        offbeat_hello(&session);
+        execute_line(&session, check, 1);
     else
         execute_worklist(&session);
-    if (session.answers)
-        fflush(session.answers);
     offbeat_session_close(&session);
     offbeat_variables_close();
     MPI_Finalize();

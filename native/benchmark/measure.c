@@ -20,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_SEQUENCE ""
-
 /** One repetition on one process; times in ns since the deadline on the shared clock. */
 typedef struct repetition {
     int64_t arrival, exit;
@@ -53,8 +51,8 @@ typedef struct delay_plan {
 /* The tolerance in ns, or in error bounds of the worst clock at its last synchronisation; the larger of the
  * two. Collective. */
 static int64_t read_tolerance(const offbeat_session *session, const offbeat_command *command) {
-    int64_t tolerance_ns = offbeat_command_number(command, "tolerance_ns", INT64_MAX);
-    int64_t bounds = offbeat_command_number(command, "tolerance_bounds", 0);
+    int64_t tolerance_ns = offbeat_command_number_or(command, "tolerance_ns", INT64_MAX);
+    int64_t bounds = offbeat_command_number(command, "tolerance_bounds");
     int64_t bound_ns = offbeat_clock_sync_facts(session->clock).bound_ns;
     offbeat_p2p_allreduce(&bound_ns, 1, OFFBEAT_MAX, session->control);
     if (bounds > 0 && bound_ns > tolerance_ns / bounds)
@@ -64,21 +62,21 @@ static int64_t read_tolerance(const offbeat_session *session, const offbeat_comm
 
 static limits read_limits(const offbeat_session *session, const offbeat_command *command) {
     return (limits){
-        .repetitions = offbeat_command_number(command, "repetitions", 1),
-        .attempts = offbeat_command_number(command, "attempts", 1),
-        .duration_ns = offbeat_command_number(command, "duration_ns", INT64_MAX),
+        .repetitions = offbeat_command_number(command, "repetitions"),
+        .attempts = offbeat_command_number(command, "attempts"),
+        .duration_ns = offbeat_command_number_or(command, "duration_ns", INT64_MAX),
         .tolerance_ns = read_tolerance(session, command),
-        .unrecorded = offbeat_command_number(command, "unrecorded", 0),
+        .unrecorded = offbeat_command_number(command, "unrecorded"),
     };
 }
 
 /* Collective. @return 0, or -1 on all processes after answering with the error */
 static int read_delays(offbeat_session *session, const offbeat_command *command, delay_plan *plan) {
     *plan = (delay_plan){.delay_ns = offbeat_command_list_item(command, "delays", session->rank)};
-    const char *path = offbeat_command_text(command, "sequence", NO_SEQUENCE);
-    if (!*path)
+    const char *path = offbeat_command_text(command, "sequence");
+    if (!path)
         return 0;
-    plan->first_call = offbeat_command_number(command, "call", 0);
+    plan->first_call = offbeat_command_number(command, "call");
     return offbeat_sequence_read(session, path, &plan->sequence);
 }
 
@@ -176,14 +174,14 @@ static void reserve(record *samples) {
 }
 
 static void answer_measure(offbeat_session *session, const record *samples, const delay_plan *plan) {
-    if (!session->answers)
-        return;
-    fprintf(session->answers, "@offbeat {\"ok\":true,\"tried\":%lld,\"valid\":%lld",
-            (long long)samples->tried, (long long)samples->valid);
-    if (plan->sequence.calls)
-        fprintf(session->answers, ",\"calls\":%lld,\"next\":%lld", (long long)plan->sequence.calls,
-                (long long)call_after(plan, samples->valid));
-    fputs("}\n", session->answers);
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_number(answer, "tried", (int64_t)samples->tried);
+    offbeat_answer_number(answer, "valid", samples->valid);
+    if (plan->sequence.calls) {
+        offbeat_answer_number(answer, "calls", plan->sequence.calls);
+        offbeat_answer_number(answer, "next", call_after(plan, samples->valid));
+    }
+    offbeat_answer_end(answer);
 }
 
 static void measure_call(offbeat_session *session, offbeat_call *call, const limits *limit,
@@ -204,9 +202,9 @@ static void measure_call(offbeat_session *session, offbeat_call *call, const lim
     }
     int save_status = save_samples(session, &samples);
     if (samples.failed)
-        offbeat_answer_failure(session, "the collective returned an error while it was measured");
+        offbeat_answer_failure(&session->answer, "the collective returned an error while it was measured");
     else if (save_status != 0)
-        offbeat_answer_failure(session, "the sample file could not be written");
+        offbeat_answer_failure(&session->answer, "the sample file could not be written");
     else
         answer_measure(session, &samples, plan);
     free(samples.repetitions);
@@ -220,7 +218,7 @@ void offbeat_measure(offbeat_session *session, const offbeat_command *command) {
     delay_plan plan;
     limits limit = read_limits(session, command);
     if (read_delays(session, command, &plan) == 0) {
-        int64_t warmups = offbeat_command_number(command, "warmups", 1);
+        int64_t warmups = offbeat_command_number(command, "warmups");
         for (int64_t i = 0; i < warmups; i++)
             offbeat_call_run(call);
         measure_call(session, call, &limit, &plan);

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "benchmark/verbs.h"
 
-#include "control/json.h"
 #include "control/p2p_collectives.h"
 #include "library/functions.h"
 #include "library/messages.h"
@@ -53,9 +52,9 @@ static const char *prepare_legal_call(offbeat_session *session, const offbeat_co
     if (comm != MPI_COMM_NULL) {
         offbeat_request request = offbeat_session_request(command, comm);
         offbeat_variant variant = {
-            .in_place = (int)offbeat_command_number(command, "in_place", 0),
-            .null_ignored = (int)offbeat_command_number(command, "null_ignored", 0),
-            .counts = offbeat_counts_find(offbeat_command_text(command, "counts", "even")),
+            .in_place = (int)offbeat_command_number(command, "in_place"),
+            .null_ignored = (int)offbeat_command_number(command, "null_ignored"),
+            .counts = offbeat_counts_find(offbeat_command_text(command, "counts")),
         };
         failed = offbeat_call_create_variant(&request, &variant, call, &why) != MPI_SUCCESS;
     }
@@ -70,7 +69,7 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command) {
     offbeat_call *call;
     const char *why = prepare_legal_call(session, command, &call);
     if (why) {
-        offbeat_answer_failure(session, why);
+        offbeat_answer_failure(&session->answer, why);
         return;
     }
     int error = MPI_SUCCESS;
@@ -86,11 +85,10 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command) {
     gather_error(session, error, &first);
     if (wrong[0] || wrong[1])
         offbeat_subset_discard(session, command);
-    if (session->answers) {
-        fprintf(session->answers, "@offbeat {\"ok\":true,\"wrong\":%lld,\"error\":", (long long)wrong[0]);
-        offbeat_json_text(first.text, session->answers);
-        fputs("}\n", session->answers);
-    }
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_number(answer, "wrong", wrong[0]);
+    offbeat_answer_text(answer, "error", first.text);
+    offbeat_answer_end(answer);
     offbeat_call_free(&call);
 }
 
@@ -121,19 +119,16 @@ static void write_messages(int rank, const void *data, size_t bytes, void *out) 
     if (!out)
         return;
     for (size_t i = 0; i < bytes / sizeof *messages; i++)
-        fprintf(out, "%s[%d,%d,%lld]", rank == 0 && i == 0 ? "" : ",", rank, messages[i].destination,
-                (long long)messages[i].bytes);
+        fprintf(out, ",[%d,%d,%lld]", rank, messages[i].destination, (long long)messages[i].bytes);
 }
 
 static void write_message_list(offbeat_session *session, int count, const offbeat_message *messages) {
-    if (session->answers)
-        fputs(",\"messages\":[null", session->answers);
-    if (session->answers && session->rank == 0 && count)
-        fputc(',', session->answers);
-    offbeat_p2p_gather(messages, (size_t)count * sizeof *messages, write_messages, session->answers,
-                       session->control);
-    if (session->answers)
-        fputc(']', session->answers);
+    FILE *out = offbeat_answer_key_of(&session->answer, "messages", OFFBEAT_ROWS);
+    if (out)
+        fputs("[null", out);
+    offbeat_p2p_gather(messages, (size_t)count * sizeof *messages, write_messages, out, session->control);
+    if (out)
+        fputc(']', out);
 }
 
 void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
@@ -154,15 +149,12 @@ void offbeat_observe(offbeat_session *session, const offbeat_command *command) {
     const char *names = has_breakpoints ? offbeat_functions_end() : "";
     offbeat_p2p_gather(names, strlen(names) + 1, merge_names, &functions, session->control);
     offbeat_p2p_reduce(&has_breakpoints, 1, OFFBEAT_MIN, session->control);
-    if (session->answers) {
-        fprintf(session->answers,
-                "@offbeat {\"ok\":true,\"sees_functions\":%s,\"sees_messages\":%s,\"functions\":",
-                has_breakpoints ? "true" : "false", sees_messages ? "true" : "false");
-        offbeat_json_text(functions.text, session->answers);
-    }
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_flag(answer, "sees_functions", has_breakpoints != 0);
+    offbeat_answer_flag(answer, "sees_messages", sees_messages);
+    offbeat_answer_text(answer, "functions", functions.text);
     write_message_list(session, count, messages);
-    if (session->answers)
-        fputs("}\n", session->answers);
+    offbeat_answer_end(answer);
     offbeat_call_free(&call);
 }
 
@@ -195,22 +187,24 @@ void offbeat_fingerprint(offbeat_session *session, const offbeat_command *comman
     offbeat_call *call = offbeat_session_call(session, command);
     if (!call)
         return;
-    int64_t maximum = offbeat_command_number(command, "most", 64);
+    int64_t maximum = offbeat_command_number(command, "most");
     int step = session->p > maximum ? (int)((session->p + maximum - 1) / maximum) : 1;
     offbeat_call_run(call);
-    int64_t delay_ns = sufficient_delay(session, call, offbeat_command_number(command, "delay_ns", 5000000));
-    if (session->answers)
-        fputs("@offbeat {\"ok\":true,\"late\":[null", session->answers);
+    int64_t delay_ns = sufficient_delay(session, call, offbeat_command_number(command, "delay_ns"));
+    FILE *out = offbeat_answer_key_of(offbeat_session_answer(session), "late", OFFBEAT_ROWS);
+    if (out)
+        fputs("[null", out);
     for (int delayed = 0; delayed < session->p; delayed += step) {
         int64_t exit_ns = exit_after_deadline(session, call, session->rank == delayed ? delay_ns : 0);
         int64_t is_late = exit_ns > delay_ns / 10 * 7;
-        if (session->answers)
-            fprintf(session->answers, ",[%d", delayed);
-        offbeat_p2p_gather(&is_late, sizeof is_late, write_late_rank, session->answers, session->control);
-        if (session->answers)
-            fputc(']', session->answers);
+        if (out)
+            fprintf(out, ",[%d", delayed);
+        offbeat_p2p_gather(&is_late, sizeof is_late, write_late_rank, out, session->control);
+        if (out)
+            fputc(']', out);
     }
-    if (session->answers)
-        fputs("]}\n", session->answers);
+    if (out)
+        fputc(']', out);
+    offbeat_answer_end(&session->answer);
     offbeat_call_free(&call);
 }

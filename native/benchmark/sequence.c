@@ -118,7 +118,7 @@ int offbeat_sequence_read(offbeat_session *session, const char *path, offbeat_se
     }
     free(table.values);
     if (error)
-        offbeat_answer_failure(session, error);
+        offbeat_answer_failure(&session->answer, error);
     return sequence->calls > 0 ? 0 : -1;
 }
 

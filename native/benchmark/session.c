@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "benchmark/session.h"
 
-#include "control/json.h"
 #include "control/p2p_collectives.h"
 
 #include <stdlib.h>
@@ -16,7 +15,7 @@ static void create_test_comm(offbeat_session *session) {
 void offbeat_session_open(offbeat_session *session, FILE *answers) {
     MPI_Comm_rank(MPI_COMM_WORLD, &session->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &session->p);
-    session->answers = session->rank == 0 ? answers : NULL;
+    session->answer.out = session->rank == 0 ? answers : NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &session->control);
     create_test_comm(session);
     int error = offbeat_clock_create(session->control, &session->clock);
@@ -49,11 +48,11 @@ void offbeat_session_renew_comms(offbeat_session *session) {
 
 offbeat_request offbeat_session_request(const offbeat_command *command, MPI_Comm comm) {
     return (offbeat_request){
-        .collective = offbeat_command_text(command, "collective", ""),
-        .bytes = (size_t)offbeat_command_number(command, "bytes", 0),
-        .datatype = offbeat_command_text(command, "datatype", "double"),
-        .op = offbeat_command_text(command, "op", "sum"),
-        .root = (int)offbeat_command_number(command, "root", 0),
+        .collective = offbeat_command_text(command, "collective"),
+        .bytes = (size_t)offbeat_command_number(command, "bytes"),
+        .datatype = offbeat_command_text(command, "datatype"),
+        .op = offbeat_command_text(command, "op"),
+        .root = (int)offbeat_command_number(command, "root"),
         .comm = comm,
     };
 }
@@ -65,7 +64,7 @@ offbeat_call *offbeat_session_call(offbeat_session *session, const offbeat_comma
     int64_t failed = offbeat_call_create(&request, &call, &why) != MPI_SUCCESS;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
     if (failed) {
-        offbeat_answer_failure(session, *why ? why : "another process could not prepare the call");
+        offbeat_answer_failure(&session->answer, *why ? why : "another process could not prepare the call");
         offbeat_call_free(&call);
     }
     return call;
@@ -78,13 +77,13 @@ void offbeat_session_start(offbeat_session *session, int64_t delay_ns, offbeat_s
 
 offbeat_clock_options offbeat_session_clock_options(const offbeat_command *command) {
     return (offbeat_clock_options){
-        .source = offbeat_command_text(command, "source", NULL),
-        .exchanges = (int)offbeat_command_number(command, "exchanges", 0),
+        .source = offbeat_command_text(command, "source"),
+        .exchanges = (int)offbeat_command_number(command, "exchanges"),
     };
 }
 
 static const char *members_of(const offbeat_command *command) {
-    return offbeat_command_text(command, "members", NULL);
+    return offbeat_command_text(command, "members");
 }
 
 /* Parses the list of members. @return the ranks, which the caller frees
@@ -171,20 +170,12 @@ void offbeat_subset_discard(offbeat_session *session, const offbeat_command *com
         }
 }
 
-void offbeat_answer_failure(offbeat_session *session, const char *why) {
-    if (!session->answers)
-        return;
-    fputs("@offbeat {\"ok\":false,\"why\":", session->answers);
-    offbeat_json_text(why, session->answers);
-    fputs("}\n", session->answers);
-    fflush(session->answers);
+offbeat_answer *offbeat_session_answer(offbeat_session *session) {
+    offbeat_answer_begin(&session->answer, session->verb);
+    return &session->answer;
 }
 
-void offbeat_answer_begin(const offbeat_session *session) {
-    if (session->answers)
-        fputs("@offbeat {\"ok\":true", session->answers);
-}
-
+/** A list that is being written. */
 typedef struct number_list {
     FILE *out;
     size_t count; /* numbers written so far */
@@ -198,27 +189,11 @@ static void write_numbers(int rank, const void *data, size_t bytes, void *contex
         fprintf(list->out, "%s%lld", list->count++ ? "," : "", (long long)values[i]);
 }
 
-void offbeat_answer_list(const offbeat_session *session, const char *key, const int64_t *values,
-                         size_t count) {
-    number_list list = {.out = session->answers};
-    if (!list.out)
-        return;
-    fprintf(list.out, "%s[", key);
-    write_numbers(0, values, count * sizeof *values, &list);
-    fputc(']', list.out);
-}
-
-void offbeat_answer_gathered(const offbeat_session *session, const char *key, const int64_t *values,
-                             size_t count) {
-    number_list list = {.out = session->answers};
+void offbeat_answer_gathered(offbeat_session *session, const char *key, const int64_t *values, size_t count) {
+    number_list list = {.out = offbeat_answer_key_of(&session->answer, key, OFFBEAT_NUMBERS)};
     if (list.out)
-        fprintf(list.out, "%s[", key);
+        fputc('[', list.out);
     offbeat_p2p_gather(values, count * sizeof *values, write_numbers, &list, session->control);
     if (list.out)
         fputc(']', list.out);
-}
-
-void offbeat_answer_end(const offbeat_session *session) {
-    if (session->answers)
-        fputs("}\n", session->answers);
 }

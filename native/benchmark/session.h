@@ -3,14 +3,15 @@
  * @file session.h
  * The state of the driver while it runs, and the answers to commands.
  *
- * Every process parses the same command; rank 0 answers with one line on the front end's pipe: "@offbeat "
- * and a JSON object with the key "ok". Samples go to the sample file.
+ * Every process parses the same command; rank 0 answers on the front end's pipe. Samples go to the sample
+ * file.
  */
 #ifndef OFFBEAT_SESSION_H
 #define OFFBEAT_SESSION_H
 
-#include "benchmark/command.h"
 #include "collectives/collectives.h"
+#include "protocol/answer.h"
+#include "protocol/command.h"
 
 #include <offbeat/clock.h>
 #include <offbeat/harmonize.h>
@@ -26,10 +27,11 @@ typedef struct offbeat_subset {
 /** The state of one driver process. */
 typedef struct offbeat_session {
     int rank, p;
-    MPI_Comm control;    /**< the driver's own messages */
-    MPI_Comm test;       /**< the communicator of the calls under test */
-    FILE *answers;       /**< rank 0: the front end's pipe; elsewhere NULL */
-    const char *samples; /**< path of the sample file, on rank 0's node; NULL: none */
+    MPI_Comm control;         /**< the driver's own messages */
+    MPI_Comm test;            /**< the communicator of the calls under test */
+    const offbeat_verb *verb; /**< of the command that is being executed */
+    offbeat_answer answer;    /**< rank 0: to the front end's pipe; elsewhere nothing is written */
+    const char *samples;      /**< path of the sample file, on rank 0's node; NULL: none */
     offbeat_clock *clock;
     offbeat_start_context *harmony;
     offbeat_subset *subsets;
@@ -73,21 +75,10 @@ const char *offbeat_subset_comm(offbeat_session *session, const offbeat_command 
 /** Frees the communicator of the command's list "members", on which messages of a failed call may be left. */
 void offbeat_subset_discard(offbeat_session *session, const offbeat_command *command);
 
-/** Answers {"ok":false,"why":...} on rank 0. */
-void offbeat_answer_failure(offbeat_session *session, const char *why);
+/** Begins the answer to the command that is being executed. */
+offbeat_answer *offbeat_session_answer(offbeat_session *session);
 
-/** Starts an answer on rank 0; does nothing elsewhere. */
-void offbeat_answer_begin(const offbeat_session *session);
-
-/** Writes a list of rank 0's numbers; does nothing elsewhere. @param key with its comma, quotes and colon */
-void offbeat_answer_list(const offbeat_session *session, const char *key, const int64_t *values,
-                         size_t count);
-
-/** Writes a list of the numbers of all processes, in the order of their ranks. Collective. */
-void offbeat_answer_gathered(const offbeat_session *session, const char *key, const int64_t *values,
-                             size_t count);
-
-/** Ends an answer on rank 0; does nothing elsewhere. */
-void offbeat_answer_end(const offbeat_session *session);
+/** Answers a list of the numbers of all processes, in the order of their ranks. Collective. */
+void offbeat_answer_gathered(offbeat_session *session, const char *key, const int64_t *values, size_t count);
 
 #endif

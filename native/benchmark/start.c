@@ -11,7 +11,6 @@
 
 #include "control/p2p_collectives.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,34 +125,24 @@ static void answer_starts(offbeat_session *session, start_record *record) {
     subtract(record, LAST_LEFT, FIRST_LEFT);
     subtract(record, LAST_LEFT_MIN, FIRST_LEFT_MAX);
     subtract(record, LAST_LEFT_MAX, FIRST_LEFT_MIN);
-    offbeat_answer_begin(session);
-    offbeat_answer_list(session, ",\"skew_ns\":", record->columns[LAST_LEFT], count);
-    offbeat_answer_list(session, ",\"least_skew_ns\":", record->columns[LAST_LEFT_MIN], count);
-    offbeat_answer_list(session, ",\"most_skew_ns\":", record->columns[LAST_LEFT_MAX], count);
-    offbeat_answer_list(session, ",\"taken_ns\":", record->columns[DURATION], count);
-    offbeat_answer_list(session, ",\"longest_ns\":", record->columns[LONGEST_DURATION], count);
-    offbeat_answer_list(session, ",\"last_delay_ns\":", record->columns[LAST_EXIT], count);
-    offbeat_answer_list(session, ",\"verdicts\":", record->columns[VERDICT], count);
-    offbeat_answer_gathered(session, ",\"lags_ns\":", &lag_ns, 1);
-    offbeat_answer_end(session);
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_numbers(answer, "skew_ns", record->columns[LAST_LEFT], count);
+    offbeat_answer_numbers(answer, "least_skew_ns", record->columns[LAST_LEFT_MIN], count);
+    offbeat_answer_numbers(answer, "most_skew_ns", record->columns[LAST_LEFT_MAX], count);
+    offbeat_answer_numbers(answer, "taken_ns", record->columns[DURATION], count);
+    offbeat_answer_numbers(answer, "longest_ns", record->columns[LONGEST_DURATION], count);
+    offbeat_answer_numbers(answer, "last_delay_ns", record->columns[LAST_EXIT], count);
+    offbeat_answer_numbers(answer, "verdicts", record->columns[VERDICT], count);
+    offbeat_answer_gathered(session, "lags_ns", &lag_ns, 1);
+    offbeat_answer_end(answer);
 }
 
 /* @return 0, or -1 on all processes after answering with the error */
 static int prepare_start(offbeat_session *session, const offbeat_command *command, int *is_harmonized,
                          offbeat_call **call) {
-    const char *by = offbeat_command_text(command, "by", "harmonize");
-    *is_harmonized = strcmp(by, "harmonize") == 0;
+    *is_harmonized = strcmp(offbeat_command_text(command, "by"), "harmonize") == 0;
     *call = NULL;
-    if (!*is_harmonized && strcmp(by, "barrier") != 0) {
-        offbeat_answer_failure(session, "by must be barrier or harmonize");
-        return -1;
-    }
-    if (offbeat_command_number(command, "repetitions", 1) > INT_MAX / (int)sizeof(int64_t)) {
-        offbeat_answer_failure(session,
-                               "too many repetitions for one command; split them over several commands");
-        return -1;
-    }
-    if (strcmp(offbeat_command_text(command, "collective", "none"), "none") == 0)
+    if (strcmp(offbeat_command_text(command, "collective"), "none") == 0)
         return 0;
     *call = offbeat_session_call(session, command);
     return *call ? 0 : -1;
@@ -164,16 +153,16 @@ void offbeat_start_by(offbeat_session *session, const offbeat_command *command) 
     offbeat_call *call;
     if (prepare_start(session, command, &is_harmonized, &call) != 0)
         return;
-    start_record record = new_record((int)offbeat_command_number(command, "repetitions", 1));
+    start_record record = new_record((int)offbeat_command_number(command, "repetitions"));
     /* Harmonised starts keep the clock synchronised; barriers do not. */
     if (offbeat_clock_sync(session->clock) != MPI_SUCCESS)
         offbeat_fatal("an MPI error while the clocks were synchronised before the starts");
     int64_t failed = 0;
-    for (int i = -(int)offbeat_command_number(command, "warmups", 1); i < record.repetitions; i++)
+    for (int i = -(int)offbeat_command_number(command, "warmups"); i < record.repetitions; i++)
         failed |= run_start(session, is_harmonized, call, &record, i) != MPI_SUCCESS;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
     if (failed)
-        offbeat_answer_failure(session, "the barrier or the collective returned an error");
+        offbeat_answer_failure(&session->answer, "the barrier or the collective returned an error");
     else
         answer_starts(session, &record);
     free_record(&record);

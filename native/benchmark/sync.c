@@ -68,37 +68,37 @@ static void answer_syncs(offbeat_session *session, sync_results *results, const 
     offbeat_p2p_reduce(results->exchanges, count, OFFBEAT_SUM, session->control);
     offbeat_p2p_reduce(results->bound_ns, count, OFFBEAT_MAX, session->control);
     offbeat_p2p_reduce(&is_unshared, 1, OFFBEAT_MAX, session->control);
-    offbeat_answer_begin(session);
-    if (session->answers)
-        fprintf(session->answers, ",\"shared\":%s", is_unshared ? "false" : "true");
-    offbeat_answer_list(session, ",\"taken_ns\":", results->taken_ns, (size_t)count);
-    offbeat_answer_list(session, ",\"exchanges\":", results->exchanges, (size_t)count);
-    offbeat_answer_list(session, ",\"bound_ns\":", results->bound_ns, (size_t)count);
-    offbeat_answer_end(session);
+    offbeat_answer *answer = offbeat_session_answer(session);
+    offbeat_answer_flag(answer, "shared", !is_unshared);
+    offbeat_answer_numbers(answer, "taken_ns", results->taken_ns, (size_t)count);
+    offbeat_answer_numbers(answer, "exchanges", results->exchanges, (size_t)count);
+    offbeat_answer_numbers(answer, "bound_ns", results->bound_ns, (size_t)count);
+    offbeat_answer_end(answer);
 }
 
 /* @return 0, or -1 on all processes after answering with the error */
 static int create_clock(offbeat_session *session, const offbeat_command *command, MPI_Comm comm,
                         offbeat_clock **clock) {
     offbeat_clock_options options = offbeat_session_clock_options(command);
-    options.method = offbeat_command_text(command, "method", NULL);
+    options.method = offbeat_command_text(command, "method");
     int64_t failed = 0;
     *clock = NULL;
     if (comm != MPI_COMM_NULL)
         failed = offbeat_clock_create_with(comm, &options, clock) != MPI_SUCCESS;
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
     if (failed)
-        offbeat_answer_failure(session, offbeat_clock_error());
+        offbeat_answer_failure(&session->answer, offbeat_clock_error());
     return failed ? -1 : 0;
 }
 
 void offbeat_sync(offbeat_session *session, const offbeat_command *command) {
-    int64_t processes = offbeat_command_number(command, "processes", session->p);
+    int64_t processes = offbeat_command_number_or(command, "processes", session->p);
     if (processes > session->p) {
-        offbeat_answer_failure(session, "processes must not exceed the number of processes of the launch");
+        offbeat_answer_failure(&session->answer,
+                               "processes must not exceed the number of processes of the launch");
         return;
     }
-    sync_results results = new_results(offbeat_command_number(command, "repetitions", 1));
+    sync_results results = new_results(offbeat_command_number(command, "repetitions"));
     MPI_Comm comm = first_processes(session, (int)processes);
     offbeat_clock *clock;
     if (create_clock(session, command, comm, &clock) == 0) {

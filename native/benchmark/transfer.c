@@ -12,7 +12,6 @@
 
 #include "control/p2p_collectives.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,17 +49,12 @@ static void free_transfer(transfer *t) {
 /* Reads the common keys of all measurements and allocates the buffers. Collective.
  * @return 0, or -1 on all processes after answering with the error */
 static int prepare(offbeat_session *session, const offbeat_command *command, transfer *t) {
-    int64_t bytes = offbeat_command_number(command, "bytes", 0);
     *t = (transfer){
-        .bytes = bytes > INT_MAX ? 0 : (int)bytes,
-        .messages = offbeat_command_number(command, "messages", 1),
-        .repetitions = offbeat_command_number(command, "repetitions", 1),
-        .warmups = offbeat_command_number(command, "warmups", 1),
+        .bytes = (int)offbeat_command_number(command, "bytes"),
+        .messages = offbeat_command_number(command, "messages"),
+        .repetitions = offbeat_command_number(command, "repetitions"),
+        .warmups = offbeat_command_number(command, "warmups"),
     };
-    if (bytes > INT_MAX) {
-        offbeat_answer_failure(session, "a message must not exceed 2147483647 bytes");
-        return -1;
-    }
     t->received = allocate_touched((size_t)t->bytes * (size_t)t->messages);
     t->sent = t->received ? allocate_touched((size_t)t->bytes) : NULL;
     t->taken_ns = calloc((size_t)t->repetitions, sizeof *t->taken_ns);
@@ -68,7 +62,7 @@ static int prepare(offbeat_session *session, const offbeat_command *command, tra
     offbeat_p2p_allreduce(&failed, 1, OFFBEAT_MAX, session->control);
     if (failed) {
         free_transfer(t);
-        offbeat_answer_failure(session, "no memory for the messages");
+        offbeat_answer_failure(&session->answer, "no memory for the messages");
         return -1;
     }
     return 0;
@@ -76,10 +70,10 @@ static int prepare(offbeat_session *session, const offbeat_command *command, tra
 
 /* @return 0, or -1 on all processes after answering with the error */
 static int prepare_pair(offbeat_session *session, const offbeat_command *command, transfer *t) {
-    int64_t from = offbeat_command_number(command, "from", 0);
-    int64_t to = offbeat_command_number(command, "to", 1);
+    int64_t from = offbeat_command_number(command, "from");
+    int64_t to = offbeat_command_number(command, "to");
     if (from == to || from >= session->p || to >= session->p) {
-        offbeat_answer_failure(session, "from and to must be two different ranks of this launch");
+        offbeat_answer_failure(&session->answer, "from and to must be two different ranks of this launch");
         return -1;
     }
     if (prepare(session, command, t) != 0)
@@ -90,7 +84,7 @@ static int prepare_pair(offbeat_session *session, const offbeat_command *command
 }
 
 /* Answers the list of one process's times. Collective. */
-static void answer_times(const offbeat_session *session, const transfer *t, int owner, const char *key) {
+static void answer_times(offbeat_session *session, const transfer *t, int owner, const char *key) {
     offbeat_answer_gathered(session, key, t->taken_ns, session->rank == owner ? (size_t)t->repetitions : 0);
 }
 
@@ -127,9 +121,9 @@ void offbeat_pingpong(offbeat_session *session, const offbeat_command *command) 
             if (i >= 0)
                 t.taken_ns[i] = taken_ns;
         }
-    offbeat_answer_begin(session);
-    answer_times(session, &t, t.from, ",\"taken_ns\":");
-    offbeat_answer_end(session);
+    offbeat_session_answer(session);
+    answer_times(session, &t, t.from, "taken_ns");
+    offbeat_answer_end(&session->answer);
     free_transfer(&t);
 }
 
@@ -148,7 +142,7 @@ static int64_t send_to_late_receiver(offbeat_session *session, const transfer *t
 
 void offbeat_late(offbeat_session *session, const offbeat_command *command) {
     transfer t;
-    int64_t delay_ns = offbeat_command_number(command, "delay_ns", 1000000);
+    int64_t delay_ns = offbeat_command_number(command, "delay_ns");
     if (prepare_pair(session, command, &t) != 0)
         return;
     for (int64_t i = -t.warmups; i < t.repetitions; i++) {
@@ -156,10 +150,10 @@ void offbeat_late(offbeat_session *session, const offbeat_command *command) {
         if (i >= 0)
             t.taken_ns[i] = taken_ns;
     }
-    offbeat_answer_begin(session);
-    answer_times(session, &t, t.from, ",\"send_ns\":");
-    answer_times(session, &t, t.to, ",\"receive_ns\":");
-    offbeat_answer_end(session);
+    offbeat_session_answer(session);
+    answer_times(session, &t, t.from, "send_ns");
+    answer_times(session, &t, t.to, "receive_ns");
+    offbeat_answer_end(&session->answer);
     free_transfer(&t);
 }
 
@@ -212,7 +206,8 @@ static int64_t run_stream(offbeat_session *session, const transfer *t, MPI_Reque
 void offbeat_stream(offbeat_session *session, const offbeat_command *command) {
     transfer flow, t;
     if (find_flow(session, command, &flow) != 0) {
-        offbeat_answer_failure(session, "senders and receivers must be as many ranks, each named once");
+        offbeat_answer_failure(&session->answer,
+                               "senders and receivers must be as many ranks, each named once");
         return;
     }
     if (prepare(session, command, &t) != 0)
@@ -228,9 +223,9 @@ void offbeat_stream(offbeat_session *session, const offbeat_command *command) {
             t.taken_ns[i] = taken_ns;
     }
     free(requests);
-    offbeat_answer_begin(session);
-    answer_times(session, &t, 0, ",\"taken_ns\":");
-    offbeat_answer_end(session);
+    offbeat_session_answer(session);
+    answer_times(session, &t, 0, "taken_ns");
+    offbeat_answer_end(&session->answer);
     free_transfer(&t);
 }
 
@@ -247,13 +242,8 @@ static int64_t run_work(const offbeat_session *session, const transfer *t, int i
 }
 
 void offbeat_local(offbeat_session *session, const offbeat_command *command) {
-    const char *work = offbeat_command_text(command, "work", "reduce");
-    int is_reduction = strcmp(work, "reduce") == 0;
+    int is_reduction = strcmp(offbeat_command_text(command, "work"), "reduce") == 0;
     transfer t;
-    if (!is_reduction && strcmp(work, "copy") != 0) {
-        offbeat_answer_failure(session, "work must be reduce or copy");
-        return;
-    }
     if (prepare(session, command, &t) != 0)
         return;
     for (int64_t i = -t.warmups; session->rank == 0 && i < t.repetitions; i++) {
@@ -261,8 +251,8 @@ void offbeat_local(offbeat_session *session, const offbeat_command *command) {
         if (i >= 0)
             t.taken_ns[i] = taken_ns;
     }
-    offbeat_answer_begin(session);
-    answer_times(session, &t, 0, ",\"taken_ns\":");
-    offbeat_answer_end(session);
+    offbeat_session_answer(session);
+    answer_times(session, &t, 0, "taken_ns");
+    offbeat_answer_end(&session->answer);
     free_transfer(&t);
 }

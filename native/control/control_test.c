@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file control_test.c  Tests of the collectives over point-to-point messages and of JSON strings. */
 #define _GNU_SOURCE
-#include "control/json.h"
 #include "control/p2p_collectives.h"
 
 #include <stdio.h>
@@ -90,17 +89,6 @@ static void gather_accepts_several_chunks(int rank, int p) {
     free(data);
 }
 
-static void json_strings_are_escaped(int rank, int p) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    offbeat_json_text("a \"b\"\\\n\t\x01\xC3", out);
-    fclose(out);
-    expect(strcmp(text, "\"a \\\"b\\\"\\\\\\n\\u0009\\u0001?\"") == 0,
-           "quotes and control characters are escaped", rank, p);
-    free(text);
-}
-
 int main(int argc, char **argv) {
     int rank, p;
     MPI_Init(&argc, &argv);
@@ -110,7 +98,6 @@ int main(int argc, char **argv) {
     reductions_include_all_ranks(rank, p);
     gather_keeps_the_order_of_ranks(rank, p);
     gather_accepts_several_chunks(rank, p);
-    json_strings_are_escaped(rank, p);
     int64_t all_failures = failures;
     offbeat_p2p_allreduce(&all_failures, 1, OFFBEAT_SUM, MPI_COMM_WORLD);
     MPI_Finalize();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ft/report.h"
 
-#include "control/json.h"
+#include "protocol/json.h"
 
 #include <math.h>
 

@@ -168,13 +168,18 @@ static void a_core_lost_while_waiting_is_reported(int yield) {
     tear_down(&s);
 }
 
-/* One process receives each deadline later than the others. */
-static void starts_with_a_slow_process(const fixture *s, int starts, int64_t extra_ns) {
+/* One process receives each deadline later than the others.
+ * @return the largest need of any start: from choosing the deadline until a process received it */
+static int64_t starts_with_a_slow_process(const fixture *s, int starts, int64_t extra_ns) {
+    int64_t need_ns = 0;
     for (int i = 0; i < starts; i++) {
         offbeat_start start;
         inject_sleep_after_receive(s->rank == s->size - 1 && s->size > 1 ? extra_ns : 0);
         mpi_assert_success(offbeat_harmonize(s->context, 0, &start), "offbeat_harmonize");
+        int64_t own_ns = start.slack_ns - start.margin_ns;
+        need_ns = own_ns > need_ns ? own_ns : need_ns;
     }
+    return largest_of(need_ns, s->comm);
 }
 
 static void the_slack_grows_in_a_burst_and_is_small_again_ten_starts_later(int yield) {
@@ -183,10 +188,12 @@ static void the_slack_grows_in_a_burst_and_is_small_again_ten_starts_later(int y
     int64_t slack_ns = offbeat_start_context_slack_ns(s.context);
     mpi_assert(s.rank != 0 || s.size == 1 || slack_ns == 50 * MILLISECOND,
                "After 12 starts that needed 20 ms and more the slack is %lld ns.", (long long)slack_ns);
-    starts_with_a_slow_process(&s, 10, 0);
+    /* On a machine with other load, starts need long without a burst. */
+    int64_t need_ns = starts_with_a_slow_process(&s, 10, 0);
     slack_ns = offbeat_start_context_slack_ns(s.context);
-    mpi_assert(slack_ns < 20 * MILLISECOND, "Ten starts after a burst the slack is still %lld ns.",
-               (long long)slack_ns);
+    mpi_assert(slack_ns < 20 * MILLISECOND || slack_ns <= 3 * need_ns + MICROSECOND,
+               "Ten starts after a burst, which needed %lld ns, the slack is still %lld ns.",
+               (long long)need_ns, (long long)slack_ns);
     mpi_assert(s.rank == 0 || slack_ns == 0, "A process that sets no deadline has a slack.");
     tear_down(&s);
 }
@@ -204,11 +211,14 @@ static void a_missed_start_does_not_synchronise_the_clocks(int yield) {
 static void clocks_are_synchronised_when_their_bound_has_grown(int yield) {
     fixture s = set_up(MPI_COMM_WORLD, MPI_COMM_WORLD, yield);
     int64_t length_ns = first_of(offbeat_clock_sync_facts(s.clock).duration_ns, s.comm);
-    sleep_ns(length_ns > 10 * MILLISECOND ? 40 * length_ns : 400 * MILLISECOND);
-    int64_t began_ns = physical_now_ns(), age_ns = offbeat_clock_age_ns(s.clock);
-    int64_t best_ns = offbeat_clock_sync_facts(s.clock).bound_ns;
-    int64_t has_grown = largest_of(offbeat_clock_now(s.clock).bound_ns > 2 * best_ns + 500, s.comm);
+    int64_t best_ns = offbeat_clock_sync_facts(s.clock).bound_ns, has_grown = 0;
     int64_t all_shared = !largest_of(!offbeat_clock_is_shared(s.clock), s.comm);
+    /* A sync under load leaves a large bound, which takes seconds to double. */
+    for (int i = 0; i < 5 && !has_grown && (i == 0 || !all_shared); i++) {
+        sleep_ns((length_ns > 10 * MILLISECOND ? 40 * length_ns : 400 * MILLISECOND) << i);
+        has_grown = largest_of(offbeat_clock_now(s.clock).bound_ns > 2 * best_ns + 500, s.comm);
+    }
+    int64_t began_ns = physical_now_ns(), age_ns = offbeat_clock_age_ns(s.clock);
     mpi_assert(has_grown != all_shared, "After %lld ns without a sync a bound %s.", (long long)age_ns,
                has_grown ? "has grown although all clocks are one physical clock" : "has not grown");
     checked_start(&s, 0);

@@ -155,24 +155,24 @@ bool one_of(const std::string &name, std::initializer_list<const char *> names) 
 
 } // namespace
 
-Call parse_call(const Command &command, int p) {
+Call parse_call(const Command &command, const std::string &op, int p) {
     Call call;
     call.collective = command.text("collective");
     if (selectors().count(call.collective) == 0 &&
         !one_of(call.collective, {"scan", "exscan", "reduce_scatter_block"})) {
         throw CommandError("SMPI has no collective '" + call.collective + "'");
     }
-    const ElementType element = parse_datatype(command.text("datatype", "byte"));
+    const ElementType element = parse_datatype(command.text("datatype"));
     call.datatype = element.datatype;
-    call.op = parse_operation(command.text("op", element.is_floating_point ? "sum" : "bor"));
-    const int64_t bytes = command.number("bytes", 0);
+    call.op = parse_operation(!op.empty() ? op : element.is_floating_point ? "sum" : "bor");
+    const int64_t bytes = command.number("bytes");
     if (bytes % element.bytes != 0) {
         throw CommandError("bytes=" + std::to_string(bytes) + " is not a whole number of elements of " +
                            std::to_string(element.bytes) + " bytes");
     }
     check_count(call.collective, command.text("algorithm"), bytes / element.bytes, p);
     call.count = static_cast<int>(bytes / element.bytes);
-    const int64_t root = command.number("root", 0);
+    const int64_t root = command.number("root");
     if (root >= p) {
         throw CommandError("root=" + std::to_string(root) + " is not one of the " + std::to_string(p) +
                            " processes");

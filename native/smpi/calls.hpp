@@ -24,8 +24,9 @@ struct Call {
     std::vector<int> counts; /**< of reduce_scatter: one per rank */
 };
 
-/** The call of a command; throws CommandError if it is invalid. */
-Call parse_call(const Command &command, int p);
+/** The call of a command; throws CommandError if it is invalid. @param op empty: `sum` for floating-point
+ * types, else `bor` */
+Call parse_call(const Command &command, const std::string &op, int p);
 
 /** Size in bytes of the larger of a rank's two buffers. */
 size_t buffer_bytes(const Call &call, int p);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <new>
 #include <optional>
 
@@ -102,34 +103,34 @@ void warm_up(Session &session, const std::string &algorithm) {
 }
 
 /** Selects the algorithm of a command and prepares its call. */
-void prepare(Session &session, const Command &command) {
-    session.call = parse_call(command, session.p);
+void prepare(Session &session, const Command &command, const std::string &op) {
+    session.call = parse_call(command, op, session.p);
     session.delays_s.assign(static_cast<size_t>(session.p), 0.0);
-    const std::string algorithm = command.text("algorithm", "default");
+    const std::string algorithm = command.text("algorithm");
     select_algorithm(session.call.collective, algorithm);
     warm_up(session, algorithm);
 }
 
-void run(Session &session, const Command &command) {
+void run(Session &session, const Command &command, offbeat_answer &answer) {
     const std::vector<double> delays_s = command.seconds("delays", static_cast<size_t>(session.p));
-    prepare(session, command);
+    prepare(session, command, command.text("op"));
     session.delays_s = delays_s;
     grow_buffers(session);
     const double before_s = cpu_s();
-    run_on_all_ranks(session, command.number("copies", 0) != 0);
+    run_on_all_ranks(session, command.number("copies") != 0);
     const double longest_s = *std::max_element(session.exits_s.begin(), session.exits_s.end());
     if (longest_s > max_credible_s) { // the clock has lost its precision: further times would be wrong
         std::fprintf(stderr, "error: SMPI's counts overflowed: the call would have taken %g s\n", longest_s);
         std::_Exit(1);
     }
-    answer_times(session.arrivals_s, session.exits_s, cpu_s() - before_s);
+    offbeat_answer_begin(&answer, command.verb());
+    offbeat_answer_time(&answer, "cpu_s", cpu_s() - before_s);
+    offbeat_answer_times(&answer, "arrivals", session.arrivals_s.data(), session.arrivals_s.size());
+    offbeat_answer_times(&answer, "exits", session.exits_s.data(), session.exits_s.size());
 }
 
-void check(Session &session, const Command &command) {
-    Command numbers = command;
-    numbers.arguments["datatype"] = "int";
-    numbers.arguments["op"] = "sum";
-    prepare(session, numbers);
+void check(Session &session, const Command &command, offbeat_answer &answer) {
+    prepare(session, command, "sum");
     Check result(session.call, session.p);
     session.check = &result;
     try {
@@ -139,37 +140,51 @@ void check(Session &session, const Command &command) {
         throw;
     }
     session.check = nullptr;
-    answer_wrong(result.count_wrong());
+    offbeat_answer_begin(&answer, command.verb());
+    offbeat_answer_number(&answer, "wrong", result.count_wrong());
 }
 
-/** Executes one command; returns false for quit. */
-bool dispatch(Session &session, const std::string &line) {
-    try {
-        const Command command = parse(line);
-        if (command.verb == "run") {
-            run(session, command);
-        } else if (command.verb == "check") {
-            check(session, command);
-        } else if (command.verb == "algorithms") {
-            answer_names(algorithms(command.text("collective")));
-        } else if (command.verb == "hello") {
-            int major = 0;
-            int minor = 0;
-            int patch = 0;
-            sg_version_get(&major, &minor, &patch);
-            answer_hello(std::to_string(major) + "." + std::to_string(minor), session.p);
-        } else if (command.verb != "quit") {
-            throw CommandError("unknown command '" + command.verb +
-                               "'; known are run, check, algorithms, hello and quit");
-        }
-        return command.verb != "quit";
-    } catch (const CommandError &error) {
-        answer_error(error.what());
-        return true;
-    } catch (const std::bad_alloc &) {
-        answer_error("there is not enough memory for this call");
-        return true;
+void list_algorithms(Session & /*session*/, const Command &command, offbeat_answer &answer) {
+    const std::vector<std::string> names = algorithms(command.text("collective"));
+    std::vector<const char *> texts;
+    for (const std::string &name : names) {
+        texts.push_back(name.c_str());
     }
+    offbeat_answer_begin(&answer, command.verb());
+    offbeat_answer_texts(&answer, "algorithms", texts.data(), texts.size());
+}
+
+void hello(Session &session, const Command &command, offbeat_answer &answer) {
+    int major = 0;
+    int minor = 0;
+    int patch = 0;
+    sg_version_get(&major, &minor, &patch);
+    const std::string version = std::to_string(major) + "." + std::to_string(minor);
+    offbeat_answer_begin(&answer, command.verb());
+    offbeat_answer_number(&answer, "protocol", OFFBEAT_PROTOCOL_VERSION);
+    offbeat_answer_text(&answer, "simgrid", version.c_str());
+    offbeat_answer_number(&answer, "p", session.p);
+}
+
+/** Executes one line; returns false for quit. */
+bool dispatch(Session &session, const std::string &line, long number) {
+    static const std::map<std::string, void (*)(Session &, const Command &, offbeat_answer &)> verbs = {
+        {"run", run}, {"check", check}, {"algorithms", list_algorithms}, {"hello", hello}};
+    offbeat_answer answer = {stdout, nullptr, 0};
+    try {
+        const Command command(line, number);
+        const std::string verb = command.verb()->name;
+        if (verb == "quit") {
+            return false;
+        }
+        verbs.at(verb)(session, command, answer);
+        offbeat_answer_end(&answer);
+    } catch (const CommandError &error) {
+        offbeat_answer_failure(&answer, error.what());
+    } catch (const std::bad_alloc &) {
+        offbeat_answer_failure(&answer, "there is not enough memory for this call");
+    }
+    return true;
 }
 
 } // namespace
@@ -193,9 +208,10 @@ void run_rank(Session &session, int rank) {
     MPI_Init(nullptr, nullptr);
     if (rank == 0) {
         std::optional<std::string> line;
+        long number = 0;
         do {
-            line = next_line();
-        } while (line && dispatch(session, *line));
+            line = next_line(number);
+        } while (line && dispatch(session, *line, number));
         session.is_finished = true;
         session.barrier->wait();
     } else {

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file
- * The worklist on standard input, one command per line, and its answers.
+ * The worklist on standard input, one command per line, and its answers (protocol/command.h,
+ * protocol/answer.h).
  *
  *     run collective=reduce algorithm=binomial bytes=1024 datatype=short root=0 delays=0,1e-6,2.5e-6
  *     run collective=alltoall algorithm=bruck bytes=64 copies=1
  *     check collective=reduce algorithm=binomial bytes=12 root=3
  *     algorithms collective=reduce
  *     quit
- *
- * An answer is one line: "@offbeat " and a JSON object with the key "ok"; if it is false, "why" has the error
- * message.
  */
 #pragma once
 
-#include <cstdint>
-#include <map>
+#include "protocol/answer.h"
+#include "protocol/command.h"
+
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,32 +27,29 @@ class CommandError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/** A verb and its arguments of the form key=value. */
-struct Command {
-    std::string verb;
-    std::map<std::string, std::string> arguments;
+/** A parsed line. The readers accept the keys that the verb has according to protocol/protocol.c. */
+class Command {
+  public:
+    /** Parses a line; throws CommandError if it is not of the protocol. */
+    Command(std::string line, long number);
+    ~Command();
+    Command(const Command &) = delete;
+    Command &operator=(const Command &) = delete;
 
-    [[nodiscard]] std::string text(const std::string &key, const std::string &default_value = "") const;
-    /** A whole number, 0 or more; throws CommandError for any other text. */
-    [[nodiscard]] int64_t number(const std::string &key, int64_t default_value) const;
-    /** A list of `count` times in seconds, separated by commas, none negative; missing ones at its end are 0.
-     */
-    [[nodiscard]] std::vector<double> seconds(const std::string &key, size_t count) const;
+    [[nodiscard]] const offbeat_verb *verb() const;
+    /** Empty for a missing key without a default. */
+    [[nodiscard]] std::string text(const char *key) const;
+    [[nodiscard]] int64_t number(const char *key) const;
+    /** A list of `count` times in seconds; missing ones at its end are 0. Throws CommandError for more. */
+    [[nodiscard]] std::vector<double> seconds(const char *key, size_t count) const;
+
+  private:
+    std::string line_;
+    offbeat_command command_{};
 };
 
-/** Parses a line; throws CommandError for an argument without "=". */
-Command parse(const std::string &line);
-
-/** The next non-empty line of standard input; std::nullopt at its end. */
-std::optional<std::string> next_line();
-
-/** @name Answers; each is flushed */
-///@{
-void answer_times(const std::vector<double> &arrivals, const std::vector<double> &exits, double cpu_s);
-void answer_wrong(int64_t wrong);
-void answer_names(const std::vector<std::string> &names);
-void answer_hello(const std::string &version, int p);
-void answer_error(const std::string &why);
-///@}
+/** The next non-empty line of standard input; std::nullopt at its end.
+ * @param[in,out] number of the last line */
+std::optional<std::string> next_line(long &number);
 
 } // namespace offbeat::smpi

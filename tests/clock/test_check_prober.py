@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from made_checks import found, wanted
+from raw_commands import made_answer
 
 from offbeat.clock.check_plan import Step
 from offbeat.clock.measure import LaunchedProber
@@ -15,6 +16,7 @@ from offbeat.clock.rows import HARMONIZE, Accuracy, Start, Sync
 from offbeat.engines.launches import LaunchSpec
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.protocol import AnswerType, Command
 from offbeat.study.algorithm import Algorithm
 
 ANSWERS: dict[str, dict[str, object]] = {
@@ -89,11 +91,11 @@ class MadeEngine:
     def force(self, driver: object, words: Sequence[str], timeout_s: float) -> None:
         self._forced = tuple(words)
 
-    def ask(self, verb: str, *, timeout_s: float, **values: object) -> dict[str, object]:
+    def ask(self, command: Command[AnswerType], *, timeout_s: float) -> AnswerType:
         assert self._where is not None
-        self.asked.append((verb, self._where, self._forced, values))
-        self._act(verb)
-        return ANSWERS[verb]
+        self.asked.append((command.verb, self._where, self._forced, command.values()))
+        self._act(command.verb)
+        return made_answer(command, ANSWERS[command.verb])
 
     def drop(self) -> None:
         self.dropped += 1

@@ -17,7 +17,7 @@ from offbeat.clock.check_plan import (
     repetitions_of,
     steps,
 )
-from offbeat.clock.measure import distorted_source, ordered, start_words
+from offbeat.clock.measure import distorted_source, ordered, start_command
 from offbeat.clock.rows import HARMONIZE
 from offbeat.errors import BadInput
 
@@ -129,9 +129,8 @@ def test_an_algorithm_that_the_library_lacks_is_refused() -> None:
 
 def test_words_for_the_driver_name_what_the_collective_takes() -> None:
     def words(collective: str) -> dict[str, object]:
-        return start_words(
-            Step(id="x", kind="start", start="tree", collective=collective, algorithm="linear", bytes=8), 5
-        )
+        step = Step(id="x", kind="start", start="tree", collective=collective, algorithm="linear", bytes=8)
+        return start_command(step, 5).values()
 
     assert words("")["by"] == "barrier" and "bytes" not in words("")
     assert words("reduce") | {"root": 0, "op": "sum"} == words("reduce")

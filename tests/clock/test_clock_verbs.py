@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from raw_commands import ask_raw
 
 from offbeat.clock.check_plan import METHODS
 from offbeat.clock.measure import distorted_source
@@ -46,7 +47,7 @@ def apart(
 
 
 def ask(driver: Driver, verb: str, **values: object) -> dict[str, list[int]]:
-    answer = driver.ask(verb, timeout_s=PATIENCE_S, **values)
+    answer = ask_raw(driver, verb, timeout_s=PATIENCE_S, **values)
     return {key: value for key, value in answer.items() if isinstance(value, list)}
 
 
@@ -79,7 +80,7 @@ def test_clocks_that_are_apart_are_corrected_and_leave_their_error_as_doubt(apar
 
 
 def test_comparisons_by_messages_alone_hold_the_error_between_their_bounds(apart: Driver) -> None:
-    answer = apart.ask("accuracy", timeout_s=PATIENCE_S, methods="constraints,offset", ages="50000000")
+    answer = ask_raw(apart, "accuracy", timeout_s=PATIENCE_S, methods="constraints,offset", ages="50000000")
     seen = ask(apart, "accuracy", methods="constraints,offset", ages="50000000")
     assert answer["physical"] is False
     for low, high, bound in zip(seen["low_ns"], seen["high_ns"], seen["bound_ns"], strict=True):
@@ -102,8 +103,8 @@ def test_the_methods_that_a_check_knows_are_those_of_the_library(driver: Driver)
 
 
 def test_a_clock_that_all_share_is_told_from_bent_ones(driver: Driver) -> None:
-    assert driver.ask("sync", timeout_s=PATIENCE_S)["shared"] is True
-    assert driver.ask("sync", timeout_s=PATIENCE_S, source=distorted_source(P, 1))["shared"] is False
+    assert ask_raw(driver, "sync", timeout_s=PATIENCE_S)["shared"] is True
+    assert ask_raw(driver, "sync", timeout_s=PATIENCE_S, source=distorted_source(P, 1))["shared"] is False
 
 
 def test_every_method_is_compared_at_every_age_in_every_round(driver: Driver) -> None:

@@ -130,14 +130,13 @@ def test_every_shape_is_on_its_page() -> None:
 
 
 def test_every_verb_and_key_of_the_driver_is_on_its_page(writer: ModuleType) -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in writer.driver.NATIVE.glob("*.c"))
-    keys = set(re.findall(r'offbeat_command_(?:text|number|list_item)\(command, "(\w+)"', source))
-    assert keys == set(writer.driver.KEYS)
+    verbs = writer.driver.protocol()["verbs"]
     page = text("driver.md")
-    assert set(re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE)) == keys
-    for verb in ("hello", "force", "variables", "check", "observe", "measure", "fingerprint", "quit"):
-        assert f"\n## {verb}\n" in page
-    assert {*writer.driver.verbs()} == set(re.findall(r"^## (\w+)$", page, flags=re.MULTILINE))
+    for marks, program in (("##", "driver"), ("###", "smpi")):
+        named = [verb["name"] for verb in verbs if verb["program"] == program]
+        assert re.findall(rf"^{marks} ([a-z]\w+)$", page, flags=re.MULTILINE) == named
+    keys = [key["name"] for verb in verbs for key in verb["keys"]]
+    assert re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE) == keys
 
 
 def test_every_environment_variable_of_offbeat_is_on_its_page(writer: ModuleType) -> None:

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from raw_commands import made_answer
 
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.library import Variable
+from offbeat.mpi.protocol import AnswerType, Command, Force, Measure
 from offbeat.study.schema import MpiSection
 
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
@@ -23,17 +27,19 @@ class FakeDriver:
     """One launch."""
 
     def __init__(self, library: FakeLaunches, where: LaunchSpec) -> None:
-        self.library, self.where, self.forced = library, where, ()
+        self.library, self.where = library, where
+        self.forced: tuple[str, ...] = ()
 
-    def ask(self, verb: str, *words: str, timeout_s: float, **values: object) -> dict[str, object]:
+    def ask(self, command: Command[AnswerType], *, timeout_s: float) -> AnswerType:
         assert timeout_s > 0
+        verb, values = command.verb, command.values()
         self.library.asked.append((self.where, self.forced, verb, values))
-        if verb == "force":
-            self.forced = words
+        if isinstance(command, Force):
+            self.forced = command.settings
         answer = self.library.answer(self.where, self.forced, verb, dict(values))
-        if verb == "measure" and "tried" not in answer:
-            return answer | self._measure(values)
-        return answer
+        if isinstance(command, Measure) and "tried" not in answer:
+            answer = answer | self._measure(values)
+        return made_answer(command, answer)
 
     def close(self) -> None:
         self.library.closed += 1
@@ -41,7 +47,7 @@ class FakeDriver:
     def _measure(self, values: dict[str, Any]) -> dict[str, object]:
         count, p = int(values["repetitions"]), self.where.p
         times = np.zeros((p, count, 4), dtype=np.int64)
-        calls = np.array([[int(delay) for delay in str(values.get("delays", "0")).split(",")]])
+        calls = np.array([values.get("delays", [0])])
         if "sequence" in values:
             calls = np.loadtxt(self.library.samples.with_name(values["sequence"]), dtype=np.int64, ndmin=2)
         first = int(values.get("call", 0))
@@ -89,8 +95,8 @@ class FakeLaunches(Launches):
             self._running, self._where = FakeDriver(self, where), where  # type: ignore[assignment]
         return self._running
 
-    def variables(self, regex: str, environment: Any, timeout_s: float) -> object:
-        return self._variables
+    def variables(self, regex: str, environment: Any, timeout_s: float) -> list[Variable]:
+        return msgspec.convert(self._variables, list[Variable])
 
 
 def lost(*_: object) -> dict[str, object]:

@@ -14,8 +14,7 @@ MESSAGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(
 
 
 def observed(messages, functions=""):
-    answer = {"functions": functions, "sees_messages": True, "messages": [None, *map(list, messages)]}
-    return evidence.from_observation(answer)
+    return evidence.from_observation(functions, messages)
 
 
 @given(MESSAGES, st.randoms())
@@ -73,8 +72,7 @@ def test_functions_are_the_strongest_evidence():
 
 
 def test_where_nothing_can_be_seen_there_is_no_evidence():
-    answer = {"functions": "", "sees_messages": False, "messages": [None]}
-    assert evidence.from_observation(answer) == ""
+    assert evidence.from_observation("", []) == ""
     assert evidence.functions("") == []
     assert not evidence.shows_identity("")
     assert evidence.short("") == "nothing"
@@ -83,7 +81,7 @@ def test_where_nothing_can_be_seen_there_is_no_evidence():
 @given(st.dictionaries(st.integers(0, 20), st.sets(st.integers(0, 20)), min_size=1))
 def test_a_fingerprint_says_who_left_late_for_each_delayed_rank(late):
     rows = [[delayed, *sorted(others)] for delayed, others in sorted(late.items())]
-    shown = evidence.from_fingerprint({"late": [None, *rows]})
+    shown = evidence.from_fingerprint(rows)
     read = {}
     for word in shown.removeprefix("late:").split():
         delayed, _, others = word.partition(">")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fake_launches import SOUND
+from raw_commands import made_answer
 from scripted_library import case, observed
 
 from offbeat.engines.prove import ExecutedCall, execution_differences, observe_executed, variable_differences
@@ -19,7 +20,10 @@ class OneDriver:
     def __init__(self, messages):
         self.messages = messages
 
-    def ask(self, verb, *, timeout_s, **values):
+    def ask(self, command, *, timeout_s):
+        return made_answer(command, self._answer(command.verb))
+
+    def _answer(self, verb):
         if verb == "variables":
             one = {"name": "NOLOCAL", "type": "int", "settable": True, "value": "0", "items": []}
             return SOUND | {"variables": [one | {"description": ""}]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import fake_launches
 import pytest
@@ -16,6 +17,7 @@ from offbeat.engines.launches import LaunchSpec
 from offbeat.engines.legal_calls import ELEMENTS, TABLE, LegalCall, legal_calls, smaller_sizes
 from offbeat.engines.legal_checks import NOT_TRIED, try_calls, wrong_calls
 from offbeat.mpi.driver import HUNG, DriverLost
+from offbeat.mpi.protocol import Check
 from offbeat.study.algorithm import KINDS
 from offbeat.study.case import COLLECTIVES, REDUCING
 
@@ -26,15 +28,16 @@ SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 @given(st.sampled_from(COLLECTIVES), st.integers(1, 70), SIZES)
 def test_every_call_can_be_asked_of_the_driver(collective: str, p: int, sizes: list[int]) -> None:
     found = legal_calls(collective, p, [0] if collective == "barrier" else sizes)
-    assert len({repr(call.arguments) for call in found}) == len(found)
+    assert len({call.command.line() for call in found}) == len(found)
     for call in found:
-        ranks = str(call.arguments["members"]).split(",")
-        assert len(set(ranks)) == len(ranks) == call.p and max(map(int, ranks)) < p
-        assert 0 <= int(str(call.arguments["root"])) < call.p
-        extent = ELEMENTS[str(call.arguments["datatype"])][0]
-        size = int(str(call.arguments["bytes"]))
+        arguments: dict[str, Any] = call.command.values()
+        ranks = arguments["members"]
+        assert len(set(ranks)) == len(ranks) == call.p and max(ranks) < p
+        assert 0 <= arguments["root"] < call.p
+        extent = ELEMENTS[arguments["datatype"]][0]
+        size = arguments["bytes"]
         assert size == 0 if collective == "barrier" else size >= extent and size % extent == 0
-        assert ("op" in call.arguments) == (collective in REDUCING)
+        assert ("op" in arguments) == (collective in REDUCING)
         assert set(call.kinds) <= set(KINDS)
 
 
@@ -49,7 +52,7 @@ def test_the_table_has_every_kind_and_communicators_every_small_size() -> None:
 
 
 def one(*kinds: str, p: int = 4, text: str = "a call") -> LegalCall:
-    return LegalCall(kinds=kinds, p=p, text=text, arguments={"collective": "reduce", "root": len(text)})
+    return LegalCall(kinds=kinds, p=p, text=text, command=Check(collective="reduce", root=len(text)))
 
 
 def test_a_call_of_two_kinds_counts_as_the_one_that_is_wrong_by_itself() -> None:

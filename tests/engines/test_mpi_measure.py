@@ -36,7 +36,7 @@ def test_measuring_forces_the_algorithm_and_sends_the_delays_in_nanoseconds(make
     force, asked = engine.launches.asked
     assert force[2] == "force"
     assert asked[1] == ("coll_tuned_reduce_algorithm=2",)
-    assert asked[3]["delays"] == "0,1000,2000,3000"
+    assert asked[3]["delays"] == [0, 1000, 2000, 3000]
     assert asked[3]["duration_ns"] == 2_000_000_000
 
 

@@ -33,7 +33,8 @@ def test_every_damaged_file_ends_in_a_sentence_within_limits(seed: int) -> None:
 def test_every_damaged_worklist_is_parsed_without_touching_other_memory(tmp_path: Path, seed: int) -> None:
     program = tmp_path / "worklist_fuzz"
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    sources = [HERE / "worklist_fuzz.c", NATIVE / "benchmark" / "command.c"]
+    parser = [NATIVE / "protocol" / name for name in ("command.c", "print.c", "json.c", "protocol.c")]
+    sources = [HERE / "worklist_fuzz.c", *parser]
     subprocess.run(["gcc", "-std=c11", "-g", *sanitizers, f"-I{NATIVE}", *sources, "-o", program], check=True)
     words = [program, HERE / "corpus" / "worklist.txt", str(seed), "50000"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file worklist_fuzz.c  Parses damaged lines of a worklist, as the driver does; built with sanitizers. */
 #define _GNU_SOURCE
-#include "benchmark/command.h"
+#include "protocol/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,22 +40,34 @@ static size_t damage(char *line, size_t length, size_t capacity, unsigned long l
     return length;
 }
 
-/** Reads the values of a command, as the verbs do. */
-static long long read_values(char *line) {
-    static const char *const keys[] = {"collective", "bytes", "delays", "senders", "ages", "call", ""};
+/** Reads the value of a key as its type says, as the verbs do. */
+static long long read_value(const offbeat_command *command, const offbeat_key *key) {
+    double times_s[3];
+    switch (key->type) {
+    case OFFBEAT_NUMBER:
+        return offbeat_command_number(command, key->name);
+    case OFFBEAT_NUMBERS:
+        return offbeat_command_list_item(command, key->name,
+                                         offbeat_command_list_length(command, key->name) - 1);
+    case OFFBEAT_TIMES:
+        offbeat_command_times(command, key->name, times_s, 3);
+        return (long long)times_s[0];
+    default: {
+        const char *text = offbeat_command_text(command, key->name);
+        return text ? (long long)strlen(text) : -1;
+    }
+    }
+}
+
+/** Parses a line and reads its values. @return whether it is refused without a sentence */
+static int parse(char *line, offbeat_program program, long long *sum) {
     offbeat_command command;
-    long long sum = 0;
-    if (offbeat_command_parse(line, &command))
-        return 0;
-    if (!offbeat_command_error(&command))
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-            sum += (long long)strlen(offbeat_command_text(&command, keys[i], ""));
-            sum ^= offbeat_command_number(&command, keys[i], 3);
-            sum ^= offbeat_command_list_item(&command, keys[i],
-                                             offbeat_command_list_length(&command, keys[i]) - 1);
-        }
+    const char *why = offbeat_command_parse(line, 7, program, &command);
+    int is_silent = why && (strncmp(why, "line 7: ", 8) != 0 || !why[8]);
+    for (const offbeat_key *key = why ? NULL : command.verb->keys; key && key->name; key++)
+        *sum ^= read_value(&command, key);
     offbeat_command_free(&command);
-    return sum;
+    return is_silent;
 }
 
 /** Arguments: a file of valid lines, the seed, the number of damaged lines. */
@@ -77,7 +89,8 @@ int main(int argc, char **argv) {
             return 2;
         size_t length = (size_t)(stpcpy(line, lines[next_random(&state) % (unsigned long long)count]) - line);
         damage(line, length, LINE_BYTES, &state);
-        sum ^= read_values(line);
+        if (parse(line, next_random(&state) % 4 ? OFFBEAT_DRIVER : OFFBEAT_SMPI, &sum))
+            return 3;
         free(line);
     }
     printf("%lld\n", sum);

@@ -15,7 +15,7 @@ import msgspec
 from made_installations import described
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Variable, decode
+from offbeat.mpi.library import Variable
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import COLLECTIVES
 
@@ -28,7 +28,7 @@ def _answer(name: str) -> dict[str, Any]:
 
 
 def variables(name: str) -> list[Variable]:
-    return decode(_answer(name)["variables"])
+    return msgspec.convert(_answer(name)["variables"], list[Variable])
 
 
 def functions(name: str) -> list[str]:

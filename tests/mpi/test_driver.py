@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from raw_commands import ask_raw
 
 from offbeat.mpi import process_cleanup
 from offbeat.mpi.driver import Driver, DriverLost, Refused
@@ -43,7 +44,7 @@ def start(tmp_path):
 
 
 def ask(driver, verb, timeout_s=SOON_S, **values):
-    return driver.ask(verb, timeout_s=timeout_s, **values)
+    return ask_raw(driver, verb, timeout_s=timeout_s, **values)
 
 
 def processes_of(driver):
@@ -70,7 +71,7 @@ def wait_until(condition):
 
 def test_a_command_is_a_line_of_words_and_its_answer_comes_back(start):
     driver = start()
-    answer = driver.ask("echo", "one", "two=2", timeout_s=SOON_S, collective="reduce", bytes=8)
+    answer = ask_raw(driver, "echo", "one", "two=2", timeout_s=SOON_S, collective="reduce", bytes=8)
     assert answer["line"] == "echo one two=2 collective=reduce bytes=8"
     assert ask(driver, "echo")["line"] == "echo"
 
@@ -216,10 +217,10 @@ import os, sys, time
 from pathlib import Path
 from offbeat.mpi.driver import Driver
 driver = Driver(sys.argv[2:], os.environ, Path(sys.argv[1]))
-driver.ask("children", timeout_s=60)
+driver.exchange("children", timeout_s=60)
 print(driver._watchdog.mark, flush=True)
 try:
-    driver.ask("silence", timeout_s=300)
+    driver.exchange("silence", timeout_s=300)
 except KeyboardInterrupt:
     pass
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from raw_commands import ask_raw
 
 from offbeat.mpi import build
 from offbeat.mpi.driver import Driver, Refused
@@ -36,7 +37,7 @@ class Session:
     def measure(self, **values: object) -> dict[str, object]:
         limits = {"repetitions": 10, "attempts": 10, "tolerance_ns": LARGE_TOLERANCE_NS}
         call = {"collective": "allreduce", "bytes": 8, "sequence": "calls.ns"}
-        return self.driver.ask("measure", timeout_s=TIMEOUT_S, **(call | limits | values))
+        return ask_raw(self.driver, "measure", timeout_s=TIMEOUT_S, **(call | limits | values))
 
     def write(self, delays_ns: NDArray[np.int64], name: str = "calls.ns") -> None:
         text = "# comment\n\n" + "".join(" ".join(map(str, call)) + "\n" for call in delays_ns.tolist())
@@ -140,7 +141,7 @@ def test_a_long_sequence_reaches_every_process(session: Session) -> None:
 
 
 def test_without_a_sequence_the_answer_has_no_calls(session: Session) -> None:
-    answer = session.driver.ask("measure", timeout_s=TIMEOUT_S, collective="reduce", bytes=8)
+    answer = ask_raw(session.driver, "measure", timeout_s=TIMEOUT_S, collective="reduce", bytes=8)
     assert answer == {"ok": True, "tried": 1, "valid": 1}
 
 

@@ -20,10 +20,13 @@ from offbeat.mpi.check import NodeStatus, limits_of_nodes
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import command
+from offbeat.mpi.protocol import LaunchFacts
 
 ANSWER = {
     "ok": True,
+    "protocol": 1,
     "p": 2,
+    "family": "openmpi",
     "library": "Open MPI v4.1.6",
     "clock_source": "CLOCK_MONOTONIC",
     "clock_resolution_ns": 1,
@@ -198,7 +201,7 @@ def test_the_table_marks_what_is_tried_and_names_what_is_unusable(
 def _working(
     installation: Installation, echo: object, hostfile: Path | None = None
 ) -> diagnose.TriedInstallation:
-    answer = msgspec.convert({**ANSWER}, check.Check)
+    answer = msgspec.convert({**ANSWER}, LaunchFacts)
     return diagnose.TriedInstallation(
         installation=installation, driver="/d", check=answer, failure="", nodes=[], limits=[]
     )
@@ -246,7 +249,7 @@ def test_a_machine_without_mpi_gives_status_1_after_the_node_is_described(
     [
         ("exit 0\n", "ended with status 0 and no answer: nothing was printed"),
         ("sleep 30\n", "did not end within 1 s"),
-        ("echo '@offbeat {}'\n", "an answer that cannot be read"),
+        ("echo '@offbeat {}'\n", "answer to 'hello' is not that of this offbeat: .* missing required field"),
         (
             f"echo '@offbeat {json.dumps({**ANSWER, 'p': 1})}'\n",
             "launched, but the driver saw 1: the launcher",

@@ -138,7 +138,7 @@ def test_crash_affects_only_its_case(tmp_path, monkeypatch):
     from offbeat.engines.smpi_program import SimGridProcess
 
     def crash(self, call, delays_s, *, copies=False):
-        if delays_s.max() > 0 and call.arguments["algorithm"] == "NTSL":
+        if delays_s.max() > 0 and call.algorithm == "NTSL":
             self._driver._process.kill()
         return run_call(self, call, delays_s, copies=copies)
 

@@ -7,8 +7,8 @@ import pytest
 from local_smpi import oracle, placed, platform
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.smpi_program import Call
 from offbeat.errors import BadInput
+from offbeat.mpi.protocol import SmpiCall
 from offbeat.simulation.exits import Job, run_job
 
 SIZES = (8, 1024, 8192, 131072)
@@ -55,7 +55,9 @@ def test_messages_that_share_nothing_take_as_long_as_in_the_simulator(machine, t
         with oracle(machine, node_of_rank, folder) as running:
             for size in SIZES:
                 for delays in (np.zeros(2), np.array([3e-6, 0.0])):
-                    call = Call("reduce", "binomial", bytes=size, datatype="double", root=0)
+                    call = SmpiCall(
+                        collective="reduce", algorithm="binomial", bytes=size, datatype="double", root=0
+                    )
                     theirs, _ = running.run(call, delays)
                     expected = ours(machine, node_of_rank, "reduce/binomial", size, delays)
                     np.testing.assert_allclose(theirs, expected, rtol=1e-9, atol=1e-15)
@@ -69,7 +71,8 @@ def test_contended_calls_take_as_long_as_in_the_simulator(name, algorithm, tmp_p
     delays = np.random.default_rng(5).random(12) * 2e-5
     with oracle(machine, node_of_rank, tmp_path) as running:
         for size in SIZES:
-            theirs, _ = running.run(Call(collective, word, bytes=size, datatype="double", root=0), delays)
+            call = SmpiCall(collective=collective, algorithm=word, bytes=size, datatype="double", root=0)
+            theirs, _ = running.run(call, delays)
             expected = ours(machine, node_of_rank, algorithm, size, delays)
             assert theirs.max() == pytest.approx(expected.max(), rel=1e-3)
 

@@ -10,17 +10,18 @@ import pytest
 from local_smpi import oracle, placed, platform, program
 
 from offbeat.engines import smpi_platform, smpi_program
-from offbeat.engines.smpi_program import Call, build_program
+from offbeat.engines.smpi_program import build_program
 from offbeat.errors import RunFailed
 from offbeat.mpi.build import native_sources
 from offbeat.mpi.driver import DriverLost, Refused
+from offbeat.mpi.protocol import SmpiCall
 
 LATENCY_S, BANDWIDTH = 1e-6, 1.25e9
 P = 16
 
 
 def call(collective, algorithm, size=64, datatype="byte", root=0):
-    return Call(collective, algorithm, bytes=size, datatype=datatype, root=root)
+    return SmpiCall(collective=collective, algorithm=algorithm, bytes=size, datatype=datatype, root=root)
 
 
 @pytest.fixture(scope="module")

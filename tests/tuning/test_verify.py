@@ -9,11 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 from plan_factory import create_plan, installation
+from raw_commands import made_answer
 
 from offbeat.engines.launches import LaunchSpec
 from offbeat.errors import BadInput
 from offbeat.mpi.driver import DriverLost
 from offbeat.mpi.openmpi import OpenMpiSteering
+from offbeat.mpi.protocol import AnswerType, Command
 from offbeat.results.read import Results
 from offbeat.study.algorithm import DEFAULT, Verdict
 from offbeat.study.case import Case
@@ -65,10 +67,10 @@ class OneLibrary:
     def get(self, where: LaunchSpec) -> SimpleNamespace:
         answers = self.with_files if dict(where.environment).get("TUNED") else self.without
 
-        def ask(verb: str, **_: object) -> dict[str, object]:
+        def ask(command: Command[AnswerType], *, timeout_s: float) -> AnswerType:
             if isinstance(answers, Exception):
                 raise answers
-            return answers if verb == "check" else observed(answers["ran"])
+            return made_answer(command, answers if command.verb == "check" else observed(answers["ran"]))
 
         return SimpleNamespace(ask=ask)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.calibrate.measure import Machine, Ranks
@@ -18,6 +19,7 @@ from offbeat.mpi import allocation, cores, launch
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.protocol import AnswerType, Command, Hello, LateReceiver, LocalWork, PingPong, Stream
 
 PATIENCE_S = 120.0
 """How long the driver may take for an answer."""
@@ -47,59 +49,56 @@ class DriverProbe:
 
     def pingpong(self, ranks: Ranks, size_bytes: int) -> NDArray[np.float64]:
         """Half round trips; the first three determine the number of repetitions."""
-        arguments = {"from": ranks[0], "to": ranks[1], "bytes": size_bytes}
-        first_s = float(self._times("pingpong", "taken_ns", repetitions=3, **arguments).min())
-        trips, repetitions = _repetitions(first_s)
-        times_s = self._times("pingpong", "taken_ns", repetitions=repetitions, messages=trips, **arguments)
-        return times_s / trips / 2
+        first = PingPong(sender=ranks[0], receiver=ranks[1], bytes=size_bytes, repetitions=3)
+        trips, repetitions = _repetitions(float(_seconds(self._ask(first).taken_ns).min()))
+        others = structs.replace(first, repetitions=repetitions, messages=trips)
+        return _seconds(self._ask(others).taken_ns) / trips / 2
 
     def late(self, ranks: Ranks, size_bytes: int, shortest_s: float) -> LateReceiverPoint:
         """Several messages whose receiver is late."""
         delay_s = max(LATENESS_S, 20 * shortest_s)
         answer = self._ask(
-            "late",
-            **{"from": ranks[0], "to": ranks[1]},
-            bytes=size_bytes,
-            delay_ns=round(delay_s * 1e9),
-            repetitions=LATE_REPETITIONS,
+            LateReceiver(
+                sender=ranks[0],
+                receiver=ranks[1],
+                bytes=size_bytes,
+                delay_ns=round(delay_s * 1e9),
+                repetitions=LATE_REPETITIONS,
+            )
         )
         return LateReceiverPoint(
             bytes=size_bytes,
             delay_s=delay_s,
-            send_s=_typical(_seconds(answer["send_ns"])),
-            receive_s=_typical(_seconds(answer["receive_ns"])),
+            send_s=_typical(_seconds(answer.send_ns)),
+            receive_s=_typical(_seconds(answer.receive_ns)),
         )
 
     def stream(self, flows: Sequence[Ranks], size_bytes: int) -> StreamPoint:
         """One message of each flow at a common start."""
-        times_s = self._times(
-            "stream",
-            "taken_ns",
-            senders=",".join(str(sender) for sender, _ in flows),
-            receivers=",".join(str(receiver) for _, receiver in flows),
-            bytes=size_bytes,
-            repetitions=STREAM_REPETITIONS,
-            warmups=2,
+        answer = self._ask(
+            Stream(
+                senders=[sender for sender, _ in flows],
+                receivers=[receiver for _, receiver in flows],
+                bytes=size_bytes,
+                repetitions=STREAM_REPETITIONS,
+                warmups=2,
+            )
         )
-        return StreamPoint(flows=len(flows), bytes=size_bytes, time_s=_typical(times_s))
+        return StreamPoint(flows=len(flows), bytes=size_bytes, time_s=_typical(_seconds(answer.taken_ns)))
 
     def local(self, work: str, size_bytes: int) -> Point:
         """Several operations per repetition, so that caches are as warm as in a collective."""
-        arguments = {"work": work, "bytes": size_bytes, "messages": 8, "repetitions": STREAM_REPETITIONS}
-        return point(size_bytes, self._times("local", "taken_ns", **arguments) / 8)
+        command = LocalWork(work=work, bytes=size_bytes, messages=8, repetitions=STREAM_REPETITIONS)
+        return point(size_bytes, _seconds(self._ask(command).taken_ns) / 8)
 
-    def _times(self, verb: str, key: str, **values: object) -> NDArray[np.float64]:
-        return _seconds(self._ask(verb, **values)[key])
-
-    def _ask(self, verb: str, **values: object) -> dict[str, object]:
+    def _ask(self, command: Command[AnswerType]) -> AnswerType:
+        what = f"'{command.verb}' of {command.values()['bytes']} bytes"
         try:
-            return self._driver.ask(verb, timeout_s=PATIENCE_S, **values)
+            return self._driver.ask(command, timeout_s=PATIENCE_S)
         except DriverLost as lost:
-            raise RunFailed(
-                f"the launch was lost at '{verb}' of {values.get('bytes')} bytes: {lost}"
-            ) from None
+            raise RunFailed(f"the launch was lost at {what}: {lost}") from None
         except Refused as refused:
-            raise RunFailed(f"'{verb}' of {values.get('bytes')} bytes was refused: {refused}") from None
+            raise RunFailed(f"{what} was refused: {refused}") from None
 
 
 def _repetitions(round_trip_s: float) -> tuple[int, int]:
@@ -112,8 +111,7 @@ def _typical(times_s: NDArray[np.float64]) -> float:
     return float(np.quantile(times_s, FASTER_HALF))
 
 
-def _seconds(times_ns: object) -> NDArray[np.float64]:
-    assert isinstance(times_ns, list)
+def _seconds(times_ns: list[int]) -> NDArray[np.float64]:
     return np.maximum(np.array(times_ns, dtype=np.float64), 1.0) * 1e-9
 
 
@@ -173,13 +171,11 @@ def launched(
 
 def _machine(driver: Driver, installation: Installation, warnings: list[str]) -> Machine:
     try:
-        answer = driver.ask("hello", timeout_s=PATIENCE_S)
+        answer = driver.ask(Hello(), timeout_s=PATIENCE_S)
     except (DriverLost, Refused) as lost:
         raise RunFailed(f"{installation.name} does not work here: {lost}; see 'offbeat doctor'") from None
-    places = answer["places"]
-    assert isinstance(places, list)
     return Machine(
-        host_of_rank=[str(place).split(" ")[0] for place in places],
+        host_of_rank=answer.host_of_rank,
         cores=cores.available().physical,
         library=installation.version_text,
         warnings=[*warnings, *_load()],

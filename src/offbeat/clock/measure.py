@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from msgspec import UNSET, structs
 
 from offbeat.clock.check_plan import (
     AGE_ROUNDS,
@@ -21,6 +22,15 @@ from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.mpi import MpiEngine
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import Driver, DriverLost, Refused
+from offbeat.mpi.protocol import (
+    Command,
+    Compared,
+    MeasureAccuracy,
+    MeasureStart,
+    MeasureSync,
+    Started,
+    Synchronised,
+)
 from offbeat.study.algorithm import Algorithm, Verdict
 from offbeat.study.case import REDUCING, ROOTED, Case
 
@@ -56,7 +66,7 @@ class LaunchedProber:
             return failed(step, f"not tried again: {failure}", self._settings)
         try:
             driver = self._forced(step)
-            answer = driver.ask(step.kind, timeout_s=self._patience_s(step), **self._words(step))
+            answer = driver.ask(self._command(step), timeout_s=self._patience_s(step))
         except DriverLost as lost:
             self._launches.drop()
             self._losses.setdefault(_subject(step), []).append(str(lost))
@@ -87,17 +97,18 @@ class LaunchedProber:
         named = [(BARRIER, step.start if step.start != HARMONIZE else ""), (step.collective, step.algorithm)]
         return [self._algorithms[pair] for pair in named if not is_default(pair[1])]
 
-    def _words(self, step: Step) -> dict[str, object]:
-        """The arguments of the driver's command."""
+    def _command(self, step: Step) -> Command[Started | Synchronised | Compared]:
         if step.kind == "start":
-            return start_words(step, repetitions_of(self._settings, step.round))
-        source = {"source": distorted_source(self._settings.p, self._settings.seed)} if step.distorted else {}
+            return start_command(step, repetitions_of(self._settings, step.round))
+        source = distorted_source(self._settings.p, self._settings.seed) if step.distorted else UNSET
         if step.kind == "sync":
-            words = {"method": step.method, "processes": step.processes, "repetitions": SYNCS}
-            return words | source
-        ages = ",".join(str(round(age * 1e9)) for age in self._settings.ages_s)
-        methods = ",".join(self._settings.methods)
-        return {"methods": methods, "ages": ages, "rounds": AGE_ROUNDS} | source
+            return MeasureSync(method=step.method, processes=step.processes, repetitions=SYNCS, source=source)
+        return MeasureAccuracy(
+            methods=list(self._settings.methods),
+            ages=[round(age * 1e9) for age in self._settings.ages_s] or UNSET,
+            rounds=AGE_ROUNDS,
+            source=source,
+        )
 
     def _patience_s(self, step: Step) -> float:
         own_s = AGE_ROUNDS * max(self._settings.ages_s, default=0.0) if step.kind == "accuracy" else 0.0
@@ -189,19 +200,21 @@ def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
     )
 
 
-def start_words(step: Step, repetitions: int) -> dict[str, object]:
-    """The arguments of the driver's ``start``."""
-    words: dict[str, object] = {
-        "by": "harmonize" if step.start == HARMONIZE else "barrier",
-        "repetitions": repetitions,
-        "warmups": WARMUPS,
-    }
+def start_command(step: Step, repetitions: int) -> MeasureStart:
+    """The driver's command for a step of starts."""
+    by = "harmonize" if step.start == HARMONIZE else "barrier"
     if not step.collective:
-        return words
-    words |= {"collective": step.collective, "bytes": step.bytes, "datatype": "double"}
-    if step.collective in REDUCING:
-        words["op"] = "sum"
-    return words | ({"root": 0} if step.collective in ROOTED else {})
+        return MeasureStart(by=by, repetitions=repetitions, warmups=WARMUPS)
+    return MeasureStart(
+        by=by,
+        repetitions=repetitions,
+        warmups=WARMUPS,
+        collective=step.collective,
+        bytes=step.bytes,
+        datatype="double",
+        op="sum" if step.collective in REDUCING else UNSET,
+        root=0 if step.collective in ROOTED else UNSET,
+    )
 
 
 def distorted_source(p: int, seed: int, epoch_ns: int | None = None) -> str:
@@ -219,9 +232,12 @@ def distorted_source(p: int, seed: int, epoch_ns: int | None = None) -> str:
     return "virtual:" + ";".join(parts)
 
 
-def row_of(step: Step, answer: dict[str, object], settings: CheckSettings) -> Row:
+def row_of(step: Step, answer: Started | Synchronised | Compared, settings: CheckSettings) -> Row:
     """The row for a driver's answer."""
-    kept = {name: value for name, value in answer.items() if name != "ok"}
+    return _row(step, structs.asdict(answer), settings)
+
+
+def _row(step: Step, kept: dict[str, object], settings: CheckSettings) -> Row:
     if step.kind == "start":
         return Start(**_of_start(step), **kept)  # type: ignore[arg-type]
     if step.kind == "sync":
@@ -231,7 +247,7 @@ def row_of(step: Step, answer: dict[str, object], settings: CheckSettings) -> Ro
 
 def failed(step: Step, why: str, settings: CheckSettings) -> Row:
     """The row of a step that failed."""
-    return row_of(step, {"failure": why}, settings)
+    return _row(step, {"failure": why}, settings)
 
 
 def _of_start(step: Step) -> dict[str, object]:

@@ -27,6 +27,7 @@ from offbeat.mpi import allocation, cores, launch
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.protocol import Hello
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection
 
 BUSY_LOAD = 0.5
@@ -119,28 +120,26 @@ def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
     place = where(engine, settings, [], plain=False)
     command = engine.launches.command(place)
     try:
-        answer = engine.launches.get(place).ask("hello", timeout_s=RepetitionsSection().hang_after)
+        answer = engine.launches.get(place).ask(Hello(), timeout_s=RepetitionsSection().hang_after)
     except (DriverLost, Refused) as lost:
         raise RunFailed(
             f"{engine.installation.name} cannot be launched with {settings.p} processes: {lost}; 'offbeat"
             " doctor' shows what works here"
         ) from None
-    if answer["p"] != settings.p:
+    if answer.p != settings.p:
         raise RunFailed(
             f"{settings.p} processes of {engine.installation.name} were launched, but the driver saw"
-            f" {answer['p']}: the launcher {engine.installation.mpirun} and the library"
+            f" {answer.p}: the launcher {engine.installation.mpirun} and the library"
             f" {engine.installation.library} do not belong together"
         )
-    places = answer["places"]
-    assert isinstance(places, list)
-    hosts = [str(one).split(" ")[0] for one in places]
+    hosts = answer.host_of_rank
     return Machine(
         host=hosts[0],
         library=engine.installation.version_text,
         p=settings.p,
         hosts=list(dict.fromkeys(hosts)),
-        clock=str(answer["clock_source"]),
-        shared=bool(answer["clock_shared"]),
+        clock=answer.clock_source,
+        shared=answer.clock_shared,
         oversubscribed=command.oversubscribed,
         cores=_cores(len(set(hosts))),
         command=launch.shell_line(command),

@@ -18,6 +18,8 @@ from offbeat.mpi import launch
 from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.library import Variable
+from offbeat.mpi.protocol import Force, Hello, ListVariables
 from offbeat.study.schema import MpiSection
 
 SAMPLES = "samples.bin"
@@ -129,13 +131,13 @@ class Launches:
         if self._forced == tuple(arguments):
             return
         self._forced = None
-        driver.ask("force", *arguments, timeout_s=timeout_s)
+        driver.ask(Force(settings=tuple(arguments)), timeout_s=timeout_s)
         self._forced = tuple(arguments)
 
     def failure(self, spec: LaunchSpec, timeout_s: float) -> str:
         """Why a launch fails even without a collective call; empty if it works."""
         try:
-            self.get(spec).ask("hello", timeout_s=timeout_s)
+            self.get(spec).ask(Hello(), timeout_s=timeout_s)
         except DriverLost as lost:
             self.drop()
             return str(lost)
@@ -181,7 +183,7 @@ class Launches:
             self._sequences.add(name)
         return name
 
-    def check_sequence(self, calls: object, delays_s: NDArray[np.float64]) -> None:
+    def check_sequence(self, calls: int, delays_s: NDArray[np.float64]) -> None:
         """Raise RunFailed unless rank 0 read as many calls as were written."""
         if calls != len(delays_s):
             raise RunFailed(
@@ -200,11 +202,11 @@ class Launches:
             self._running.close()
         self.drop()
 
-    def variables(self, regex: str, environment: Mapping[str, str], timeout_s: float) -> object:
+    def variables(self, regex: str, environment: Mapping[str, str], timeout_s: float) -> list[Variable]:
         """The library's control variables, listed by a launch of one process."""
         driver = self.get(LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items()))))
         try:
-            return driver.ask("variables", timeout_s=timeout_s, regex=regex)["variables"]
+            return driver.ask(ListVariables(regex=regex), timeout_s=timeout_s).variables
         except DriverLost:
             self.drop()
             raise

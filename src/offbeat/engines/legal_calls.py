@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
+from offbeat.mpi.protocol import CallArguments, Check, CheckOptions
 from offbeat.study.case import REDUCING, ROOTED
 from offbeat.study.schema import EXTENTS
 from offbeat.units import format_size
@@ -48,14 +49,14 @@ class CallTemplate(Struct, frozen=True, kw_only=True):
     collectives: tuple[str, ...]
     text: str
     kinds: tuple[str, ...] = ()
-    options: dict[str, object] = {}
+    options: CheckOptions = {}
     root: str = "first"
     count: Callable[[int], int] | None = None
     on_all_communicators: bool = False
 
 
-NONCOMMUTATIVE: dict[str, object] = {"datatype": "affine", "op": "affine"}
-NULLED: dict[str, object] = {"in_place": 1, "null_ignored": 1}
+NONCOMMUTATIVE: CheckOptions = {"datatype": "affine", "op": "affine"}
+NULLED: CheckOptions = {"in_place": 1, "null_ignored": 1}
 
 TABLE = (
     CallTemplate(collectives=(*WITH_DATA, "barrier"), text="", on_all_communicators=True),
@@ -213,12 +214,12 @@ TABLE = (
 
 
 class LegalCall(Struct, frozen=True, kw_only=True):
-    """One call: ``arguments`` are the driver's, ``p`` is the number of processes of its communicator."""
+    """One call: ``command`` is the driver's, ``p`` is the number of processes of its communicator."""
 
     kinds: tuple[str, ...]
     p: int
     text: str
-    arguments: dict[str, object]
+    command: Check
 
 
 class Communicator(Struct, frozen=True):
@@ -242,9 +243,7 @@ def legal_calls(
     ``sizes`` are message sizes in bytes per process, as in studies; ``datatype`` and ``op`` are those of the
     study. ``more_processes`` are further sizes of communicators.
     """
-    usual: dict[str, object] = {"collective": collective, "datatype": datatype or "double"}
-    if collective in REDUCING:
-        usual["op"] = op or "sum"
+    usual: CallArguments = {"collective": collective, "datatype": datatype or "double", "op": op or "sum"}
     most = max(ELEMENTS["affine"][0], MOST_BUFFER_BYTES // p)
     bounded = list(dict.fromkeys(min(size, most) for size in sizes))
     calls: dict[str, LegalCall] = {}
@@ -255,7 +254,7 @@ def legal_calls(
                 continue
             for size in bounded[:1] if template.count else bounded:
                 call = _call(template, communicator, usual, size)
-                calls.setdefault(repr(call.arguments), call)
+                calls.setdefault(call.command.line(), call)
     return list(calls.values())
 
 
@@ -286,20 +285,24 @@ def smaller_sizes(p: int) -> list[int]:
     return sorted(size for size in sizes if 0 < size < p)
 
 
-def _call(
-    template: CallTemplate, communicator: Communicator, usual: dict[str, object], size: int
-) -> LegalCall:
+def _call(template: CallTemplate, communicator: Communicator, usual: CallArguments, size: int) -> LegalCall:
     p = len(communicator.ranks)
-    arguments = usual | template.options
-    collective = str(arguments["collective"])
-    if collective not in REDUCING:
-        arguments.pop("op", None)
+    options, collective = template.options, usual["collective"]
     root = {"first": 0, "middle": p // 2, "last": p - 1}[template.root]
-    arguments["root"] = root
-    arguments["members"] = ",".join(map(str, communicator.ranks))
-    extent, data_bytes = ELEMENTS[str(arguments["datatype"])]
+    datatype = options.get("datatype", usual["datatype"])
+    extent, data_bytes = ELEMENTS[datatype]
     count = template.count(p) if template.count else max(1, size // data_bytes)
-    arguments["bytes"] = 0 if collective == "barrier" else count * extent
+    command = Check(
+        collective=collective,
+        bytes=0 if collective == "barrier" else count * extent,
+        datatype=datatype,
+        op=options.get("op", usual["op"]) if collective in REDUCING else UNSET,
+        root=root,
+        members=communicator.ranks,
+        in_place=options.get("in_place", UNSET),
+        null_ignored=options.get("null_ignored", UNSET),
+        counts=options.get("counts", UNSET),
+    )
     phrases = [f"MPI_{collective.capitalize()}"]
     if not (template.count or collective == "barrier"):
         phrases.append(f"of {format_size(count * data_bytes)}")
@@ -308,4 +311,4 @@ def _call(
         phrases.append(f"to root {root}" if collective in ("reduce", "gather") else f"from root {root}")
     phrases.append(f"on {communicator.text}")
     kinds = template.kinds if communicator.is_world else (*template.kinds, "communicators")
-    return LegalCall(kinds=kinds, p=p, text=" ".join(phrases), arguments=arguments)
+    return LegalCall(kinds=kinds, p=p, text=" ".join(phrases), command=command)

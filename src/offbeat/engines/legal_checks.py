@@ -138,16 +138,15 @@ def _try(
     try:
         driver = launches.get(spec)
         launches.force(driver, forced, patience_s)
-        answer = driver.ask("check", timeout_s=patience_s, **call.arguments)
+        answer = driver.ask(call.command, timeout_s=patience_s)
     except DriverLost:
         launches.drop()
         raise
     except Refused as refusal:
         return str(refusal)
-    if answer["error"]:
-        return f"it returns the error {str(answer['error']).splitlines()[0].strip()}"
-    wrong = int(str(answer["wrong"]))
-    if wrong:
+    if answer.error:
+        return f"it returns the error {answer.error.splitlines()[0].strip()}"
+    if wrong := answer.wrong:
         return f"{wrong} element{'s' if wrong > 1 else ''} of the result {'are' if wrong > 1 else 'is'} wrong"
     return RIGHT
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from offbeat.engines.base import ProofResult
@@ -23,7 +24,8 @@ from offbeat.mpi.allocation import current
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
-from offbeat.mpi.library import Steering, Variable, decode, default_algorithm
+from offbeat.mpi.library import Steering, Variable, default_algorithm
+from offbeat.mpi.protocol import Hello, Measure
 from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
 from offbeat.study.case import Case
@@ -115,7 +117,7 @@ class MpiEngine:
         """The library's control variables that choose algorithms."""
         if self._variables is None:
             try:
-                answer = self.launches.variables(
+                self._variables = self.launches.variables(
                     self.steering.variables_regex, self._environment(), self._hang_after_s
                 )
             except (DriverLost, Refused) as error:
@@ -123,7 +125,6 @@ class MpiEngine:
                     f"{self.installation.name} could not list its algorithms: {error}. "
                     "'offbeat doctor' shows what works here."
                 ) from None
-            self._variables = decode(answer)
         return self._variables
 
     def place(self, group: Group) -> Group:
@@ -154,21 +155,24 @@ class MpiEngine:
         spec = self._spec(algorithm, case)
         calls = len(delays_s) if case.skew_policy == REPLAY else 0
         for_block = block_rule(rule)
-        call = call_arguments(case) | {
-            "unrecorded": WARMUP_REPETITIONS,
-            "duration_ns": int(max(for_block.time_cap, 0.1) * 1e9),
-            "tolerance_ns": int(self.tolerance_s(spec, delays_s) * 1e9),
-            "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
-            **self._delay_arguments(delays_s, calls),
-        }
+        command = Measure(
+            **call_arguments(case),
+            unrecorded=WARMUP_REPETITIONS,
+            duration_ns=int(max(for_block.time_cap, 0.1) * 1e9),
+            tolerance_ns=int(self.tolerance_s(spec, delays_s) * 1e9),
+            tolerance_bounds=TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
+            sequence=self.launches.sequence(delays_s) if calls else UNSET,
+            call=0 if calls else UNSET,
+            delays=UNSET if calls else [round(delay * 1e9) for delay in delays_s],
+        )
 
         def batch(repetitions: int, attempts: int) -> str:
+            nonlocal command
+            command = msgspec.structs.replace(command, repetitions=repetitions, attempts=attempts)
             try:
                 driver = self.launches.get(spec)
                 self.launches.force(driver, self._force_arguments(algorithm), self._hang_after_s)
-                limits = {"repetitions": repetitions, "attempts": attempts}
-                patience_s = self._hang_after_s + for_block.time_cap
-                answer = driver.ask("measure", timeout_s=patience_s, **limits, **call)
+                answer = driver.ask(command, timeout_s=self._hang_after_s + for_block.time_cap)
             except DriverLost as lost:
                 self.launches.drop()
                 self._require_launches(case)
@@ -176,21 +180,16 @@ class MpiEngine:
             except Refused as refusal:
                 self.launches.check_reason(str(refusal))
                 return str(refusal)
-            self.launches.check_samples(int(str(answer["tried"])), case.p)
-            call["unrecorded"] = 0  # the next batch follows without a pause, so it needs no warm-up
+            self.launches.check_samples(answer.tried, case.p)
+            # the next batch follows without a pause, so it needs no warm-up
+            command = msgspec.structs.replace(command, unrecorded=0)
             if calls:
-                self.launches.check_sequence(answer["calls"], delays_s)
-                call["call"] = answer["next"]
+                self.launches.check_sequence(answer.calls, delays_s)
+                command = msgspec.structs.replace(command, call=answer.next)
             return ""
 
         rounds = ROUNDS if rule.planned_blocks == 1 else 1
         return repeat(batch, self.launches.samples, case.p, for_block, calls=calls, rounds=rounds)
-
-    def _delay_arguments(self, delays_s: NDArray[np.float64], calls: int) -> dict[str, object]:
-        """The driver's arguments for the delay of each process, for a replay in every call."""
-        if calls:
-            return {"sequence": self.launches.sequence(delays_s), "call": 0}
-        return {"delays": ",".join(str(round(delay * 1e9)) for delay in delays_s)}
 
     def tolerance_s(self, spec: LaunchSpec, delays_s: NDArray[np.float64]) -> float:
         """The largest allowed difference between a process's start and its planned start.
@@ -229,13 +228,14 @@ class MpiEngine:
         facts: dict[str, object] = {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
         facts["command"] = launch.shell_line(self.launches.command(spec))
         try:
-            answer = self.launches.get(spec).ask("hello", timeout_s=self._hang_after_s)
+            answer = self.launches.get(spec).ask(Hello(), timeout_s=self._hang_after_s)
         except DriverLost as lost:
             self.launches.drop()
             return facts | {"failure": str(lost)}
         except Refused as refusal:
             return facts | {"failure": str(refusal)}
-        return facts | {name: value for name, value in answer.items() if name not in ("ok", "p")}
+        said = msgspec.structs.asdict(answer)
+        return facts | {name: value for name, value in said.items() if name not in ("p", "protocol")}
 
     def close(self) -> None:
         """End the running launch and remove its scratch folder."""

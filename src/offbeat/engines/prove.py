@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec import Struct
 
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.verdicts import Observation
 from offbeat.mpi.driver import Driver, DriverLost, Refused
-from offbeat.mpi.library import Steering, decode
+from offbeat.mpi.library import Steering
+from offbeat.mpi.protocol import CallArguments, Check, Fingerprint, ListVariables, Observe
 from offbeat.study import evidence
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.case import REDUCING, Case
@@ -45,9 +44,9 @@ def observe(
         driver = launches.get(spec)
         launches.force(driver, force_arguments, timeout_s)
         call = call_arguments(case)
-        answer = driver.ask("check", timeout_s=timeout_s, **call)
-        observation.error = _short_error(str(answer["error"]))
-        observation.wrong = _count(answer["wrong"])
+        answer = driver.ask(Check(**call), timeout_s=timeout_s)
+        observation.error = _short_error(answer.error)
+        observation.wrong = answer.wrong
         observation.call_failed = bool(observation.error)
         if observation.error or observation.wrong:
             return observation
@@ -61,9 +60,9 @@ def observe(
     return observation
 
 
-def call_arguments(case: Case) -> dict[str, object]:
+def call_arguments(case: Case) -> CallArguments:
     """The driver's arguments for a case's call."""
-    call: dict[str, object] = {"collective": case.collective, "bytes": case.bytes, "root": case.root}
+    call: CallArguments = {"collective": case.collective, "bytes": case.bytes, "root": case.root}
     if case.datatype:
         call["datatype"] = case.datatype
     if case.op:
@@ -71,7 +70,7 @@ def call_arguments(case: Case) -> dict[str, object]:
     return call
 
 
-def observe_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> tuple[str, int]:
+def observe_evidence(driver: Driver, call: CallArguments, p: int, timeout_s: float) -> tuple[str, int]:
     """The strongest available evidence, and the number of observations that were needed.
 
     A fingerprint if neither functions nor messages can be observed. An observation that could have shown
@@ -80,16 +79,15 @@ def observe_evidence(driver: Driver, call: Mapping[str, object], p: int, timeout
     attempts = 0
     while attempts < MOST_OBSERVATIONS:
         attempts += 1
-        answer = driver.ask("observe", timeout_s=timeout_s, **call)
-        observed = evidence.from_observation(answer)
-        if observed:
-            return observed, attempts
-        if p == 1 or not answer.get("sees_functions"):
+        answer = driver.ask(Observe(**call), timeout_s=timeout_s)
+        if answer.evidence:
+            return answer.evidence, attempts
+        if p == 1 or not answer.sees_functions:
             break
     return fingerprint(driver, call, p, timeout_s), attempts
 
 
-def fingerprint(driver: Driver, call: Mapping[str, object], p: int, timeout_s: float) -> str:
+def fingerprint(driver: Driver, call: CallArguments, p: int, timeout_s: float) -> str:
     """The delayed-exit probe: which ranks exit late when one rank after another is delayed.
 
     Two successive probes must agree. Empty for a single process, and if the ranks that exit late keep
@@ -99,9 +97,7 @@ def fingerprint(driver: Driver, call: Mapping[str, object], p: int, timeout_s: f
         return ""
     previous = ""
     for _ in range(MOST_FINGERPRINTS):
-        delayed_exits = evidence.from_fingerprint(
-            driver.ask("fingerprint", timeout_s=timeout_s, delay_ns=DELAY_NS, **call)
-        )
+        delayed_exits = driver.ask(Fingerprint(delay_ns=DELAY_NS, **call), timeout_s=timeout_s).evidence
         if delayed_exits == previous:
             return delayed_exits
         previous = delayed_exits
@@ -113,12 +109,8 @@ def _wrong_noncommutative(driver: Driver, case: Case, timeout_s: float) -> int:
     if case.collective not in REDUCING:
         return 0
     size = max(AFFINE_BYTES, case.bytes // AFFINE_BYTES * AFFINE_BYTES)
-    call = call_arguments(case) | {"bytes": size, "datatype": "affine", "op": "affine"}
-    return _count(driver.ask("check", timeout_s=timeout_s, **call)["wrong"])
-
-
-def _count(value: object) -> int:
-    return int(str(value))
+    call = Check(collective=case.collective, bytes=size, root=case.root, datatype="affine", op="affine")
+    return driver.ask(call, timeout_s=timeout_s).wrong
 
 
 def _short_error(text: str) -> str:
@@ -147,12 +139,12 @@ class ExecutedCall(Struct, frozen=True, kw_only=True):
 
 def observe_executed(driver: Driver, case: Case, steering: Steering, timeout_s: float) -> ExecutedCall:
     """Execute one call in a launch and observe it. Raises what :meth:`Driver.ask` raises."""
-    observed = evidence.from_observation(driver.ask("observe", timeout_s=timeout_s, **call_arguments(case)))
-    listed = driver.ask("variables", timeout_s=timeout_s, regex=steering.selection_regex)["variables"]
+    observed = driver.ask(Observe(**call_arguments(case)), timeout_s=timeout_s).evidence
+    listed = driver.ask(ListVariables(regex=steering.selection_regex), timeout_s=timeout_s).variables
     return ExecutedCall(
         functions=evidence.functions(observed),
         messages=evidence.identity(evidence.part(observed, evidence.MESSAGES)),
-        variables={variable.name: variable.value for variable in decode(listed)},
+        variables={variable.name: variable.value for variable in listed},
     )
 
 

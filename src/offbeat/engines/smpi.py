@@ -21,10 +21,11 @@ from offbeat.engines import smpi_platform
 from offbeat.engines.base import Batch, Exits, ProofResult, measure_single_case
 from offbeat.engines.session import MOST_LOSSES, NOT_TRIED
 from offbeat.engines.sim import Placements
-from offbeat.engines.smpi_program import Call, SimGridProcess, build_program
+from offbeat.engines.smpi_program import SimGridProcess, build_program
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
 from offbeat.mpi.driver import HUNG, DriverLost, Refused
+from offbeat.mpi.protocol import SmpiCall
 from offbeat.platform.machine import Platform
 from offbeat.platform.network import Nodes
 from offbeat.results import layout
@@ -216,9 +217,9 @@ class SmpiEngine:
         losses = self._losses.setdefault((batch.algorithm.name, repr(group_of(case))), [])
         if len(losses) >= MOST_LOSSES:
             return _failed(case, f"{NOT_TRIED}{losses[-1]}")
-        call = Call(
-            case.collective,
-            batch.algorithm.name,
+        call = SmpiCall(
+            collective=case.collective,
+            algorithm=batch.algorithm.name,
             bytes=case.bytes,
             datatype=case.datatype or "byte",
             root=case.root,
@@ -237,8 +238,12 @@ class SmpiEngine:
     def _check(self, key: tuple[object, ...], case: Case) -> tuple[str, str]:
         """A status and its reason."""
         algorithm, elements = str(key[0]), int(str(key[-1]))
-        call = Call(
-            case.collective, algorithm, bytes=elements * EXTENTS["int"], datatype="int", root=case.root
+        call = SmpiCall(
+            collective=case.collective,
+            algorithm=algorithm,
+            bytes=elements * EXTENTS["int"],
+            datatype="int",
+            root=case.root,
         )
         try:
             wrong = self._thread_program(case).wrong(call)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.errors import RunFailed
@@ -22,6 +23,15 @@ from offbeat.mpi.build import (
     source_digest,
 )
 from offbeat.mpi.driver import HUNG, Driver, DriverLost
+from offbeat.mpi.protocol import (
+    AnswerType,
+    Command,
+    SmpiAlgorithms,
+    SmpiCall,
+    SmpiCheck,
+    SmpiHello,
+    SmpiRun,
+)
 
 PROGRAM = "offbeat-smpi"
 """File name of the program."""
@@ -31,7 +41,7 @@ START_PATIENCE_S = 300.0
 
 PACKAGE = "Debian's and Ubuntu's package libsimgrid-dev"
 
-_SOURCES = (".cpp", ".hpp", "CMakeLists.txt")
+_SOURCES = (".cpp", ".hpp", ".c", ".h", "CMakeLists.txt")
 _ABSENT = "SimGrid with SMPI was not found"
 """Prefix of the message of ``native/smpi/CMakeLists.txt`` if SimGrid is missing."""
 
@@ -68,25 +78,12 @@ def build_program(
 def program_path(cache: Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
     """The path of the program for the installed SimGrid, whether it is built or not."""
     library = ctypes.util.find_library("simgrid") or "elsewhere"
-    digest = source_digest(_sources(), environ, _SOURCES)
+    digest = source_digest([_sources(), native_sources() / "protocol"], environ, _SOURCES)
     return (cache or cache_folder(environ)) / "native" / f"smpi-{library}-{digest}" / "bin" / PROGRAM
 
 
 def _sources() -> Path:
     return native_sources() / "smpi"
-
-
-class Call:
-    """One collective call by one algorithm, as arguments of the program's commands."""
-
-    def __init__(self, collective: str, algorithm: str, *, bytes: int, datatype: str, root: int) -> None:
-        self.arguments: dict[str, object] = {
-            "collective": collective,
-            "algorithm": algorithm,
-            "bytes": bytes,
-            "datatype": datatype,
-            "root": root,
-        }
 
 
 class SimGridProcess:
@@ -122,31 +119,29 @@ class SimGridProcess:
             self._driver = Driver([str(program), *map(str, self._files), *options], os.environ, log)
         except OSError as error:
             raise RunFailed(f"{program} could not be started: {error.strerror or error}") from None
-        self.version = str(self._ask("hello", START_PATIENCE_S)["simgrid"])
+        self.version = self._ask(SmpiHello(), START_PATIENCE_S).simgrid
 
     def algorithms(self, collective: str) -> list[str]:
         """SMPI's algorithms of a collective; empty if it has no choice."""
-        names = self._ask("algorithms", START_PATIENCE_S, collective=collective)["algorithms"]
-        assert isinstance(names, list)
-        return [str(name) for name in names]
+        return self._ask(SmpiAlgorithms(collective=collective), START_PATIENCE_S).algorithms
 
-    def wrong(self, call: Call) -> int:
-        """The number of wrong elements after a call with data."""
-        return int(str(self._ask("check", self._patience_s, **call.arguments)["wrong"]))
+    def wrong(self, call: SmpiCall) -> int:
+        """The number of wrong elements after a call with data of type ``int``."""
+        return self._ask(SmpiCheck(**structs.asdict(call)), self._patience_s).wrong
 
     def run(
-        self, call: Call, delays_s: NDArray[np.float64], *, copies: bool = False
+        self, call: SmpiCall, delays_s: NDArray[np.float64], *, copies: bool = False
     ) -> tuple[NDArray[np.float64], float]:
         """The exit of each rank in seconds since the start, and the CPU time that SMPI took, in seconds.
 
         ``delays_s`` are the arrivals (p,). With ``copies`` data is copied between buffers, which takes CPU
         time but does not change the exits.
         """
-        delays = ",".join(repr(float(delay)) for delay in delays_s)
-        answer = self._ask("run", self._patience_s, **call.arguments, delays=delays, copies=int(copies))
+        command = SmpiRun(**structs.asdict(call), delays=delays_s.tolist(), copies=int(copies))
+        answer = self._ask(command, self._patience_s)
         # rounding can put an exit just before its arrival
-        exits = np.maximum(np.array(answer["exits"], dtype=np.float64), delays_s)
-        return exits, float(str(answer["cpu_s"]))
+        exits = np.maximum(np.array(answer.exits, dtype=np.float64), delays_s)
+        return exits, answer.cpu_s
 
     def close(self, patience_s: float = Driver.PATIENCE_S) -> None:
         """End the program, by force after ``patience_s`` seconds, and remove its files."""
@@ -156,9 +151,9 @@ class SimGridProcess:
             if self._log.stat().st_size == 0:
                 self._log.unlink()
 
-    def _ask(self, verb: str, timeout_s: float, **arguments: object) -> dict[str, object]:
+    def _ask(self, command: Command[AnswerType], timeout_s: float) -> AnswerType:
         try:
-            return self._driver.ask(verb, timeout_s=timeout_s, **arguments)
+            return self._driver.ask(command, timeout_s=timeout_s)
         except DriverLost as lost:
             self._remove_files()
             reason = str(lost).removeprefix("the launch ")

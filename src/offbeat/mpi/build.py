@@ -112,7 +112,7 @@ def build_folder(
     environ: Mapping[str, str] = os.environ,
 ) -> Path:
     """The folder into which the native parts for a library are built; see :class:`Installation`."""
-    digest = source_digest(native_sources(), environ)
+    digest = source_digest([native_sources()], environ)
     key = f"{family}-{'.'.join(str(number) for number in version)}-{identity}-{digest}"
     return (cache or cache_folder(environ)) / "native" / key
 
@@ -143,15 +143,16 @@ def native_sources() -> Path:
 
 
 def source_digest(
-    sources: Path, environ: Mapping[str, str] = os.environ, suffixes: tuple[str, ...] = _SOURCES
+    folders: Sequence[Path], environ: Mapping[str, str] = os.environ, suffixes: tuple[str, ...] = _SOURCES
 ) -> str:
     """A short digest of all inputs of a build beside the library: sources, machine, compiler settings."""
     digest = hashlib.sha256(platform.machine().encode())
     for name in ("CC", "CFLAGS", "CPPFLAGS", "CXX", "CXXFLAGS", "LDFLAGS"):
         digest.update(f"\0{name}={environ.get(name, '')}".encode())
-    for path in sorted(path for path in sources.rglob("*") if path.name.endswith(suffixes)):
-        digest.update(f"\0{path.relative_to(sources)}\0".encode())
-        digest.update(path.read_bytes())
+    for folder in folders:
+        for path in sorted(path for path in folder.rglob("*") if path.name.endswith(suffixes)):
+            digest.update(f"\0{path.relative_to(folder)}\0".encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

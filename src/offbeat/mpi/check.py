@@ -12,45 +12,18 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import RunFailed
+from offbeat.mpi import protocol
 from offbeat.mpi.allocation import Allocation, current
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command, shell_line
 from offbeat.mpi.libraries import library_of
 from offbeat.mpi.placement import hosts_of
+from offbeat.mpi.protocol import Hello, LaunchFacts
 
 _MARK = "@offbeat "
 
 TIMEOUT_S = 60.0
 TIMEOUT_OF_ONE_S = 20.0
-
-
-class Check(Struct, kw_only=True):
-    """The driver's answer: times in nanoseconds; ``places`` has one entry per rank, ``host core,core``.
-
-    ``clock_shared`` says that all processes read one physical clock; ``clock_bound_ns`` is the largest error
-    bound of the shared clock, ``overshoot_ns`` the largest delay of a process behind the harmonised start;
-    ``switches`` whether the library can change algorithms while it runs.
-    """
-
-    p: int
-    library: str
-    clock_source: str
-    clock_resolution_ns: int
-    clock_shared: bool
-    clock_bound_ns: int
-    overshoot_ns: int
-    switches: bool
-    places: list[str]
-
-    @property
-    def hosts(self) -> list[str]:
-        """The hosts that processes ran on, each once."""
-        return list(dict.fromkeys(place.split(" ")[0] for place in self.places))
-
-    @property
-    def binding(self) -> list[str]:
-        """Per rank, the cores it may run on, as ``0,1``."""
-        return [place.partition(" ")[2] for place in self.places]
 
 
 def check(
@@ -59,13 +32,13 @@ def check(
     p: int = 2,
     timeout_s: float = 60.0,
     environ: Mapping[str, str] = os.environ,
-) -> Check:
+) -> LaunchFacts:
     """Launch ``p`` processes on this node and read the driver's answer; raises :class:`RunFailed`."""
     launch = command(installation, [str(driver), "--check"], p, allocation=current(environ), environ=environ)
     return run(launch, installation, p, timeout_s)
 
 
-def run(launch: LaunchCommand, installation: Installation, p: int, timeout_s: float = 60.0) -> Check:
+def run(launch: LaunchCommand, installation: Installation, p: int, timeout_s: float = 60.0) -> LaunchFacts:
     """Run a launch of ``p`` processes of the driver with ``--check``; raises :class:`RunFailed`."""
     try:
         done = subprocess.run(
@@ -98,13 +71,8 @@ def run(launch: LaunchCommand, installation: Installation, p: int, timeout_s: fl
     return _read(answer[-1].removeprefix(_MARK), p, installation)
 
 
-def _read(text: str, p: int, installation: Installation) -> Check:
-    try:
-        answer = msgspec.json.decode(text, type=Check)
-    except msgspec.DecodeError as reason:
-        raise RunFailed(
-            f"the driver of {installation.name} gave an answer that cannot be read: {reason}"
-        ) from None
+def _read(text: str, p: int, installation: Installation) -> LaunchFacts:
+    answer = msgspec.convert(protocol.decode(Hello(), text.encode()), LaunchFacts, from_attributes=True)
     if answer.p != p:
         raise RunFailed(
             f"{p} processes of {installation.name} were launched, but the driver saw {answer.p}: the launcher"
@@ -178,7 +146,7 @@ def _one_per_node(
     job: Allocation | None,
     environ: Mapping[str, str],
     timeout_s: float,
-) -> Check:
+) -> LaunchFacts:
     """Launch one unbound process on each of so many nodes."""
     library = library_of(installation)
     launch = command(

@@ -16,11 +16,12 @@ from offbeat.errors import RunFailed
 from offbeat.mpi import allocation, cores, modules, probe
 from offbeat.mpi.allocation import Allocation
 from offbeat.mpi.build import build_native, find_cmake
-from offbeat.mpi.check import Check, NodeStatus, check, check_nodes, limits_of_nodes
+from offbeat.mpi.check import NodeStatus, check, check_nodes, limits_of_nodes
 from offbeat.mpi.cores import Cores
 from offbeat.mpi.find import Survey
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
+from offbeat.mpi.protocol import LaunchFacts
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -41,7 +42,7 @@ class TriedInstallation(Struct, frozen=True, kw_only=True):
 
     installation: Installation
     driver: str
-    check: Check | None
+    check: LaunchFacts | None
     failure: str
     nodes: list[NodeStatus]
     limits: list[str]
@@ -131,7 +132,7 @@ def _limits_of_node(node: Cores, clock: str, environ: Mapping[str, str]) -> Iter
         yield f"Nothing can be built: there is no C compiler '{compiler}' on PATH."
 
 
-def _limits_of_installation(installation: Installation, answer: Check | None) -> Iterator[str]:
+def _limits_of_installation(installation: Installation, answer: LaunchFacts | None) -> Iterator[str]:
     """What will not work with this installation, why, and what offbeat does instead."""
     if installation.mpicc is None:
         yield (
@@ -156,7 +157,7 @@ def _limits_of_installation(installation: Installation, answer: Check | None) ->
         )
 
 
-def _limits_of_proof(installation: Installation, answer: Check | None) -> Iterator[str]:
+def _limits_of_proof(installation: Installation, answer: LaunchFacts | None) -> Iterator[str]:
     """Which evidence identifies an executed algorithm: function names, messages (UCX), or delayed exits."""
     library = installation.library
     named = probe.has_symbols(library) or library_of(installation).names_functions(library)

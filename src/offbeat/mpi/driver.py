@@ -2,7 +2,7 @@
 
 Commands go to rank 0's standard input, one per line; answers come back on its standard output as lines that
 begin with ``@offbeat`` and hold a JSON object. Everything else that the launch prints goes to a log. See
-``native/benchmark/verbs.h`` for the commands.
+:mod:`offbeat.mpi.protocol` for the commands and their answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from offbeat.mpi import process_cleanup
+from offbeat.mpi import process_cleanup, protocol
+from offbeat.mpi.protocol import AnswerType, Command
 
 ANSWER_PREFIX = b"@offbeat "
 MOST_LOG_LINES = 3
@@ -36,6 +37,13 @@ class DriverLost(Exception):
 
 class Refused(Exception):
     """The driver answered that it cannot carry out a command; the text is its reason."""
+
+
+class Verdict(msgspec.Struct):
+    """What every answer says: whether the command was executed, and if not, why not."""
+
+    ok: bool = False
+    why: str = "no reason given"
 
 
 class Driver:
@@ -74,22 +82,29 @@ class Driver:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
 
-    def ask(self, verb: str, *arguments: str, timeout_s: float, **values: object) -> dict[str, object]:
+    def ask(self, command: Command[AnswerType], *, timeout_s: float) -> AnswerType:
         """Send one command and wait for its answer.
+
+        Raises what :meth:`exchange` raises, and RunFailed for an answer that is not of the protocol.
+        """
+        return protocol.decode(command, self.exchange(command.line(), timeout_s=timeout_s))
+
+    def exchange(self, line: str, *, timeout_s: float) -> bytes:
+        """Send one line and wait for its answer, a JSON object.
 
         Raises :class:`DriverLost` if the launch ends or does not answer within ``timeout_s`` seconds (it is
         then killed), and :class:`Refused` if the driver refuses the command.
         """
-        line = " ".join([verb, *arguments, *(f"{key}={value}" for key, value in values.items())]) + "\n"
         try:
             assert self._process.stdin is not None
-            self._process.stdin.write(line.encode("ascii"))
+            self._process.stdin.write(f"{line}\n".encode("ascii"))
             self._process.stdin.flush()
         except (OSError, ValueError):  # ValueError: the stream was closed when the launch was lost
             raise DriverLost(self._end_reason()) from None
         answer = self._next_answer(timeout_s)
-        if not answer.get("ok"):
-            raise Refused(str(answer.get("why", "no reason given")))
+        verdict = self._decode(answer)
+        if not verdict.ok:
+            raise Refused(verdict.why)
         return answer
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
@@ -105,13 +120,13 @@ class Driver:
             self._kill()
         self._release()
 
-    def _next_answer(self, timeout_s: float) -> dict[str, object]:
+    def _next_answer(self, timeout_s: float) -> bytes:
         deadline = time.monotonic() + timeout_s
         while True:
             line = self._next_line()
             if line is not None:
                 if line.startswith(ANSWER_PREFIX):
-                    return self._decode(line.removeprefix(ANSWER_PREFIX))
+                    return line.removeprefix(ANSWER_PREFIX)
                 self._log.write(line + b"\n")
                 continue
             remaining_s = deadline - time.monotonic()
@@ -122,9 +137,9 @@ class Driver:
             if not self._read(remaining_s):
                 raise DriverLost(self._end_reason())
 
-    def _decode(self, text: bytes) -> dict[str, object]:
+    def _decode(self, text: bytes) -> Verdict:
         try:
-            return msgspec.json.decode(text, type=dict[str, object])
+            return msgspec.json.decode(text, type=Verdict)
         except msgspec.DecodeError as error:
             self._kill()
             self._release()

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
 from msgspec import Struct
 
 from offbeat.mpi.installation import Installation
@@ -90,11 +89,6 @@ class Variable(Struct, frozen=True, kw_only=True):
     value: str
     items: list[tuple[int, str]]
     description: str
-
-
-def decode(answer: object) -> list[Variable]:
-    """The variables in a driver's answer to ``variables``."""
-    return msgspec.convert(answer, list[Variable])
 
 
 def by_name(variables: Sequence[Variable]) -> dict[str, Variable]:

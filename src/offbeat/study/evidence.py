@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from offbeat.units import counted
 
@@ -25,19 +24,20 @@ AND = "; "
 EDGES_SHOWN = 8
 
 
-def from_observation(answer: Mapping[str, Any]) -> str:
-    """The evidence in the driver's answer to ``observe``; empty if it observed nothing."""
-    messages = [tuple(message) for message in answer["messages"] if message]
-    parts = [FUNCTIONS + str(answer["functions"])] if answer["functions"] else []
-    if answer["sees_messages"] and messages:
-        parts.append(_messages(messages))
+def from_observation(functions: str, messages: Sequence[Sequence[int]]) -> str:
+    """The evidence of one observed call; empty if nothing was observed.
+
+    ``functions`` are names separated by blanks, ``messages`` are (source, target, size in bytes).
+    """
+    parts = [FUNCTIONS + functions] if functions else []
+    if messages:
+        parts.append(_messages([(source, target, size) for source, target, size in messages]))
     return AND.join(parts)
 
 
-def from_fingerprint(answer: Mapping[str, Any]) -> str:
-    """The evidence in the driver's answer to ``fingerprint``: ``late:1>0,1 2>0,2``, delayed rank > ranks
-    that left late."""
-    rows = [row for row in answer["late"] if row]
+def from_fingerprint(rows: Sequence[Sequence[int]]) -> str:
+    """The evidence of delays: ``late:1>0,1 2>0,2`` for rows of a delayed rank and the ranks that left
+    late."""
     return LATE + " ".join(f"{row[0]}>{','.join(str(rank) for rank in row[1:])}" for row in rows)
 
 

@@ -16,7 +16,8 @@ from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.prove import call_arguments, fingerprint, observe_evidence
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Steering, Variable, decode
+from offbeat.mpi.library import Steering, Variable
+from offbeat.mpi.protocol import CallArguments, Check
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
 from offbeat.study.evidence import (
@@ -318,7 +319,7 @@ class Verifier:
         if self._variables is None:
             regex = self._steering.variables_regex
             environment = self._steering.environment(self._installation)
-            self._variables = decode(self._launches.variables(regex, environment, self._timeout_s))
+            self._variables = self._launches.variables(regex, environment, self._timeout_s)
         return self._steering.force_arguments(self._algorithm(probe), self._variables)
 
     def _algorithm(self, probe: Probe) -> Algorithm:
@@ -335,11 +336,11 @@ class Verifier:
             driver = self._launches.get(where)
             if force is not None:
                 self._launches.force(driver, force, self._timeout_s)
-            answer = driver.ask("check", timeout_s=self._timeout_s, **call)
-            if answer["error"]:
-                return Observation(why=str(answer["error"]).splitlines()[0])
-            if answer["wrong"]:
-                return Observation(why=f"{answer['wrong']} elements of the result are wrong")
+            answer = driver.ask(Check(**call), timeout_s=self._timeout_s)
+            if answer.error:
+                return Observation(why=answer.error.splitlines()[0])
+            if answer.wrong:
+                return Observation(why=f"{answer.wrong} elements of the result are wrong")
             return Observation(self._evidence(driver, probe, call))
         except DriverLost as error:
             self._launches.drop()
@@ -347,7 +348,7 @@ class Verifier:
         except Refused as refusal:
             return Observation(why=str(refusal))
 
-    def _evidence(self, driver: Driver, probe: Probe, call: dict[str, object]) -> str:
+    def _evidence(self, driver: Driver, probe: Probe, call: CallArguments) -> str:
         p = probe.case.p
         if is_fingerprint(probe.evidence):
             return fingerprint(driver, call, p, self._timeout_s)

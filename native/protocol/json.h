@@ -5,7 +5,15 @@
 
 #include <stdio.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Writes @p text as a quoted JSON string; bytes that are not ASCII become '?'. */
 void offbeat_json_text(const char *text, FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

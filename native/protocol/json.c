@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "control/json.h"
+#include "protocol/json.h"
 
 void offbeat_json_text(const char *text, FILE *out) {
     fputc('"', out);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file print.c  The table of verbs and keys as JSON, and what it says of one key. */
+#include "protocol/json.h"
+#include "protocol/protocol.h"
+
+#include <string.h>
+
+const char *offbeat_type_name(offbeat_type type) {
+    static const char *const names[] = {
+        [OFFBEAT_NUMBER] = "number", [OFFBEAT_NUMBERS] = "numbers", [OFFBEAT_TIMES] = "times",
+        [OFFBEAT_TEXT] = "text",     [OFFBEAT_TEXTS] = "texts",     [OFFBEAT_TIME] = "time",
+        [OFFBEAT_FLAG] = "flag",     [OFFBEAT_ROWS] = "rows",       [OFFBEAT_VARIABLES] = "variables",
+    };
+    return names[type];
+}
+
+const offbeat_key *offbeat_verb_key(const offbeat_verb *verb, const char *name) {
+    for (const offbeat_key *key = verb->keys; key && key->name; key++)
+        if (strcmp(key->name, name) == 0)
+            return key;
+    return NULL;
+}
+
+int offbeat_key_is_required(const offbeat_key *key) {
+    return !key->default_value && !key->if_missing;
+}
+
+static void print_text(const char *name, const char *text, FILE *out) {
+    fprintf(out, ",\"%s\":", name);
+    if (text)
+        offbeat_json_text(text, out);
+    else
+        fputs("null", out);
+}
+
+static void print_key(const offbeat_key *key, FILE *out) {
+    fputs("{\"name\":", out);
+    offbeat_json_text(key->name, out);
+    print_text("type", offbeat_type_name(key->type), out);
+    fprintf(out, ",\"minimum\":%lld,\"maximum\":%lld", (long long)key->minimum, (long long)key->maximum);
+    print_text("choices", key->choices, out);
+    print_text("default", key->default_value, out);
+    print_text("if_missing", key->if_missing, out);
+    print_text("meaning", key->meaning, out);
+    fputc('}', out);
+}
+
+static void print_verb(const offbeat_verb *verb, FILE *out) {
+    fputs("{\"program\":", out);
+    offbeat_json_text(verb->program == OFFBEAT_SMPI ? "smpi" : "driver", out);
+    print_text("name", verb->name, out);
+    print_text("description", verb->description, out);
+    fputs(verb->keys ? ",\"settings\":false,\"keys\":[" : ",\"settings\":true,\"keys\":[", out);
+    for (const offbeat_key *key = verb->keys; key && key->name; key++) {
+        if (key != verb->keys)
+            fputc(',', out);
+        print_key(key, out);
+    }
+    fputs("],\"answers\":[", out);
+    for (const offbeat_answer_key *key = verb->answers; key->name; key++) {
+        fprintf(out, "%s{\"name\":", key == verb->answers ? "" : ",");
+        offbeat_json_text(key->name, out);
+        print_text("type", offbeat_type_name(key->type), out);
+        fprintf(out, ",\"optional\":%s}", key->is_optional ? "true" : "false");
+    }
+    fputs("]}", out);
+}
+
+void offbeat_protocol_print(FILE *out) {
+    fprintf(out, "{\"version\":%d,\"verbs\":[", OFFBEAT_PROTOCOL_VERSION);
+    for (const offbeat_verb *verb = offbeat_verbs; verb->name; verb++) {
+        if (verb != offbeat_verbs)
+            fputc(',', out);
+        print_verb(verb, out);
+    }
+    fputs("]}\n", out);
+}

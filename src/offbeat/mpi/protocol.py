@@ -1,0 +1,513 @@
+"""The messages between the front end and the drivers: a structure for each command and for each answer.
+
+A command is one line: a verb and arguments ``key=value``. An answer is one line with a JSON object. The table
+of the drivers is ``native/protocol/protocol.c``, which says what the keys mean and which defaults they have;
+``tests/mpi/test_protocol.py`` compares it with the structures here. A key that a command leaves unset is not
+sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, Required, TypedDict, TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
+
+from offbeat.errors import RunFailed
+from offbeat.mpi.library import Variable
+from offbeat.study import evidence
+
+VERSION = 1
+"""``OFFBEAT_PROTOCOL_VERSION`` in ``native/protocol/protocol.h``; drivers answer it to ``hello``."""
+
+Rows = list[list[int] | None]
+"""None, then lists of numbers."""
+
+
+class Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer, without the key ``ok``; this one says only that the command was executed."""
+
+
+AnswerType = TypeVar("AnswerType", bound=Answer, covariant=True)
+
+
+class Command(Struct, Generic[AnswerType], frozen=True, kw_only=True):
+    """A command, whose answer is an ``AnswerType``; the classes below have the keys of each verb."""
+
+    verb: ClassVar[str]
+    answer: ClassVar[type[Answer]]
+
+    def values(self) -> dict[str, object]:
+        """The keys that are set, with their values."""
+        keys = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        set_keys = ((key, getattr(self, name)) for name, key in keys)
+        return {key: value for key, value in set_keys if not isinstance(value, UnsetType)}
+
+    def line(self) -> str:
+        """The command as a line of the worklist. Raises RunFailed for a value that no line can hold."""
+        return " ".join([self.verb, *(f"{key}={_word(key, value)}" for key, value in self.values().items())])
+
+
+def _word(key: str, value: object) -> str:
+    """A value as it is sent: lists separated by commas, times in all their digits."""
+    if isinstance(value, list | tuple):
+        return ",".join(_word(key, one) for one in value)
+    if isinstance(value, bool):
+        return str(int(value))
+    word = repr(value) if isinstance(value, float) else str(value)
+    if not word.isascii() or any(character.isspace() for character in word):
+        raise RunFailed(
+            f"the driver cannot be sent {key} = {word!r}: a value must be ASCII and must not have blanks"
+        )
+    return word
+
+
+def decode(command: Command[AnswerType], answer: bytes) -> AnswerType:
+    """The answer to a command, given as a JSON object. Raises RunFailed unless it has the command's keys."""
+    try:
+        fields = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])
+        fields.pop("ok", None)
+        decoded: Any = msgspec.json.decode(msgspec.json.encode(fields), type=command.answer)
+    except msgspec.DecodeError as error:
+        raise RunFailed(
+            f"the driver's answer to '{command.verb}' is not that of this offbeat: {error}; remove the folder"
+            " 'native' in offbeat's cache, so that the driver is built again"
+        ) from None
+    version = getattr(decoded, "protocol", VERSION)
+    if version != VERSION:
+        raise RunFailed(
+            f"the driver speaks version {version} of the protocol, this offbeat version {VERSION};"
+            " remove the folder 'native' in offbeat's cache, so that the driver is built again"
+        )
+    result: AnswerType = decoded
+    return result
+
+
+class CallArguments(TypedDict, total=False):
+    """The keys of a collective call, to pass on to the commands that have them."""
+
+    collective: Required[str]
+    bytes: int
+    datatype: str
+    op: str
+    root: int
+
+
+class CheckOptions(TypedDict, total=False):
+    """Keys of ``check`` that make another legal call of a collective."""
+
+    datatype: str
+    op: str
+    in_place: int
+    null_ignored: int
+    counts: str
+
+
+# --- answers ---------------------------------------------------------------------------------------------
+
+
+class LaunchFacts(Struct, frozen=True, kw_only=True):
+    """What the driver says of its launch; ``places`` has one entry per rank, ``host core,core``.
+
+    ``clock_shared`` says that all processes read one physical clock; ``clock_bound_ns`` is the largest error
+    bound of the shared clock, ``overshoot_ns`` the largest delay of a process behind the harmonised start;
+    ``switches`` whether the library can change algorithms while it runs.
+    """
+
+    p: int
+    library: str
+    clock_source: str
+    clock_resolution_ns: int
+    clock_shared: bool
+    clock_bound_ns: int
+    overshoot_ns: int
+    switches: bool
+    places: list[str]
+
+    @property
+    def host_of_rank(self) -> list[str]:
+        """The host of each rank."""
+        return [place.split(" ")[0] for place in self.places]
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts that processes ran on, each once."""
+        return list(dict.fromkeys(self.host_of_rank))
+
+    @property
+    def binding(self) -> list[str]:
+        """Per rank, the cores it may run on, as ``0,1``."""
+        return [place.partition(" ")[2] for place in self.places]
+
+
+class DriverGreeting(LaunchFacts, Answer, frozen=True, kw_only=True):
+    """The driver's answer to ``hello``."""
+
+    protocol: int
+    family: str
+
+
+class SmpiGreeting(Answer, frozen=True, kw_only=True):
+    """The answer of the program for SimGrid to ``hello``; ``simgrid`` is its version."""
+
+    protocol: int
+    simgrid: str
+    p: int
+
+
+class VariablesAnswer(Answer, frozen=True, kw_only=True):
+    """The library's control variables."""
+
+    variables: list[Variable]
+
+
+class Checked(Answer, frozen=True, kw_only=True):
+    """The number of wrong elements, and the MPI error, empty without one."""
+
+    wrong: int
+    error: str
+
+
+class Observed(Answer, frozen=True, kw_only=True):
+    """What was observed of one call: function names separated by blanks, and messages as sender, receiver and
+    size."""
+
+    sees_functions: bool
+    sees_messages: bool
+    functions: str
+    messages: Rows
+
+    @property
+    def evidence(self) -> str:
+        """What was observed, as text; empty if nothing was."""
+        messages = [row for row in self.messages if row] if self.sees_messages else []
+        return evidence.from_observation(self.functions, messages)
+
+
+class Measured(Answer, frozen=True, kw_only=True):
+    """The number of repetitions, and of valid ones; of a sequence its number of calls, and the next call."""
+
+    tried: int
+    valid: int
+    calls: int = 0
+    next: int = 0
+
+
+class FingerprintTaken(Answer, frozen=True, kw_only=True):
+    """Lists of a delayed rank and of the ranks that left late."""
+
+    late: Rows
+
+    @property
+    def evidence(self) -> str:
+        """The ranks that left late, as text."""
+        return evidence.from_fingerprint([row for row in self.late if row])
+
+
+class Timed(Answer, frozen=True, kw_only=True):
+    """The duration of each repetition."""
+
+    taken_ns: list[int]
+
+
+class LateTimed(Answer, frozen=True, kw_only=True):
+    """The duration of the send and of the receive of each repetition."""
+
+    send_ns: list[int]
+    receive_ns: list[int]
+
+
+class Started(Answer, frozen=True, kw_only=True):
+    """What is known of each start; see :class:`offbeat.clock.rows.Start`."""
+
+    skew_ns: list[int]
+    least_skew_ns: list[int]
+    most_skew_ns: list[int]
+    taken_ns: list[int]
+    longest_ns: list[int]
+    last_delay_ns: list[int]
+    verdicts: list[int]
+    lags_ns: list[int]
+
+
+class Synchronised(Answer, frozen=True, kw_only=True):
+    """What is known of each synchronisation; see :class:`offbeat.clock.rows.Sync`."""
+
+    shared: bool
+    taken_ns: list[int]
+    exchanges: list[int]
+    bound_ns: list[int]
+
+
+class Compared(Answer, frozen=True, kw_only=True):
+    """What is known of each comparison of clocks; see :class:`offbeat.clock.rows.Accuracy`."""
+
+    physical: bool
+    methods: list[int]
+    rounds: list[int]
+    planned_ns: list[int]
+    ages_ns: list[int]
+    low_ns: list[int]
+    high_ns: list[int]
+    bound_ns: list[int]
+    ranks: list[int]
+
+
+class SmpiTimes(Answer, frozen=True, kw_only=True):
+    """Arrival and exit of each rank in seconds since the start, and the CPU time of the simulation."""
+
+    cpu_s: float
+    arrivals: list[float]
+    exits: list[float]
+
+
+class SmpiChecked(Answer, frozen=True, kw_only=True):
+    """The number of wrong elements."""
+
+    wrong: int
+
+
+class SmpiAlgorithmsAnswer(Answer, frozen=True, kw_only=True):
+    """The names of SMPI's algorithms."""
+
+    algorithms: list[str]
+
+
+# --- commands of the driver ------------------------------------------------------------------------------
+
+
+class Force(Command[Answer], frozen=True, kw_only=True):
+    """Sets variables of the library: ``VAR=VALUE`` each."""
+
+    verb: ClassVar[str] = "force"
+    answer: ClassVar[type[Answer]] = Answer
+    settings: tuple[str, ...]
+
+    def line(self) -> str:
+        """The settings have no key."""
+        return " ".join([self.verb, *(_word("a variable", setting) for setting in self.settings)])
+
+
+class ListVariables(Command[VariablesAnswer], frozen=True, kw_only=True):
+    """Lists the library's control variables."""
+
+    verb: ClassVar[str] = "variables"
+    answer: ClassVar[type[Answer]] = VariablesAnswer
+    regex: str | UnsetType = UNSET
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """The collective call of a command."""
+
+    collective: str
+    bytes: int | UnsetType = UNSET
+    datatype: str | UnsetType = UNSET
+    op: str | UnsetType = UNSET
+    root: int | UnsetType = UNSET
+
+
+class Check(Call, Command[Checked], frozen=True, kw_only=True):
+    """Calls the collective once and checks its result."""
+
+    verb: ClassVar[str] = "check"
+    answer: ClassVar[type[Answer]] = Checked
+    in_place: int | UnsetType = UNSET
+    null_ignored: int | UnsetType = UNSET
+    counts: str | UnsetType = UNSET
+    members: list[int] | UnsetType = UNSET
+
+
+class Observe(Call, Command[Observed], frozen=True, kw_only=True):
+    """Calls the collective once and observes functions and messages."""
+
+    verb: ClassVar[str] = "observe"
+    answer: ClassVar[type[Answer]] = Observed
+
+
+class Measure(Call, Command[Measured], frozen=True, kw_only=True):
+    """Measures the collective, and writes the sample file."""
+
+    verb: ClassVar[str] = "measure"
+    answer: ClassVar[type[Answer]] = Measured
+    warmups: int | UnsetType = UNSET
+    repetitions: int | UnsetType = UNSET
+    attempts: int | UnsetType = UNSET
+    duration_ns: int | UnsetType = UNSET
+    unrecorded: int | UnsetType = UNSET
+    sequence: str | UnsetType = UNSET
+    call: int | UnsetType = UNSET
+    delays: list[int] | UnsetType = UNSET
+    tolerance_ns: int | UnsetType = UNSET
+    tolerance_bounds: int | UnsetType = UNSET
+
+
+class Fingerprint(Call, Command[FingerprintTaken], frozen=True, kw_only=True):
+    """Delays one rank after another."""
+
+    verb: ClassVar[str] = "fingerprint"
+    answer: ClassVar[type[Answer]] = FingerprintTaken
+    most: int | UnsetType = UNSET
+    delay_ns: int | UnsetType = UNSET
+
+
+class Transfer(Struct, frozen=True, kw_only=True):
+    """The messages or the work of a command, and its repetitions."""
+
+    bytes: int | UnsetType = UNSET
+    messages: int | UnsetType = UNSET
+    repetitions: int | UnsetType = UNSET
+    warmups: int | UnsetType = UNSET
+
+
+class PingPong(Transfer, Command[Timed], frozen=True, kw_only=True):
+    """Round trips between two ranks."""
+
+    verb: ClassVar[str] = "pingpong"
+    answer: ClassVar[type[Answer]] = Timed
+    sender: int | UnsetType = field(default=UNSET, name="from")
+    receiver: int | UnsetType = field(default=UNSET, name="to")
+
+
+class LateReceiver(Transfer, Command[LateTimed], frozen=True, kw_only=True):
+    """Messages whose receives are posted late."""
+
+    verb: ClassVar[str] = "late"
+    answer: ClassVar[type[Answer]] = LateTimed
+    sender: int | UnsetType = field(default=UNSET, name="from")
+    receiver: int | UnsetType = field(default=UNSET, name="to")
+    delay_ns: int | UnsetType = UNSET
+
+
+class Stream(Transfer, Command[Timed], frozen=True, kw_only=True):
+    """Messages of several pairs of ranks at the same time."""
+
+    verb: ClassVar[str] = "stream"
+    answer: ClassVar[type[Answer]] = Timed
+    senders: list[int]
+    receivers: list[int]
+
+
+class LocalWork(Transfer, Command[Timed], frozen=True, kw_only=True):
+    """Reductions or copies on rank 0."""
+
+    verb: ClassVar[str] = "local"
+    answer: ClassVar[type[Answer]] = Timed
+    work: str | UnsetType = UNSET
+
+
+class MeasureStart(Command[Started], frozen=True, kw_only=True):
+    """Starts, by a barrier or harmonised, each followed by a collective or by nothing."""
+
+    verb: ClassVar[str] = "start"
+    answer: ClassVar[type[Answer]] = Started
+    by: str | UnsetType = UNSET
+    repetitions: int | UnsetType = UNSET
+    warmups: int | UnsetType = UNSET
+    collective: str | UnsetType = UNSET
+    bytes: int | UnsetType = UNSET
+    datatype: str | UnsetType = UNSET
+    op: str | UnsetType = UNSET
+    root: int | UnsetType = UNSET
+
+
+class MeasureSync(Command[Synchronised], frozen=True, kw_only=True):
+    """Synchronises one clock repeatedly."""
+
+    verb: ClassVar[str] = "sync"
+    answer: ClassVar[type[Answer]] = Synchronised
+    method: str | UnsetType = UNSET
+    processes: int | UnsetType = UNSET
+    repetitions: int | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    exchanges: int | UnsetType = UNSET
+
+
+class MeasureAccuracy(Command[Compared], frozen=True, kw_only=True):
+    """Compares clocks of several methods with rank 0's."""
+
+    verb: ClassVar[str] = "accuracy"
+    answer: ClassVar[type[Answer]] = Compared
+    methods: list[str] | UnsetType = UNSET
+    ages: list[int] | UnsetType = UNSET
+    rounds: int | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    exchanges: int | UnsetType = UNSET
+
+
+class Hello(Command[DriverGreeting], frozen=True, kw_only=True):
+    """Asks for the library, the clock and the binding."""
+
+    verb: ClassVar[str] = "hello"
+    answer: ClassVar[type[Answer]] = DriverGreeting
+
+
+class Quit(Command[Answer], frozen=True, kw_only=True):
+    """Ends the program, which does not answer."""
+
+    verb: ClassVar[str] = "quit"
+    answer: ClassVar[type[Answer]] = Answer
+
+
+# --- commands of the program for SimGrid -----------------------------------------------------------------
+
+
+class SmpiCall(Struct, frozen=True, kw_only=True):
+    """One collective call by one of SMPI's algorithms."""
+
+    collective: str
+    algorithm: str | UnsetType = UNSET
+    bytes: int | UnsetType = UNSET
+    root: int | UnsetType = UNSET
+    datatype: str | UnsetType = UNSET
+
+
+class SmpiRun(SmpiCall, Command[SmpiTimes], frozen=True, kw_only=True):
+    """Simulates a call whose processes arrive with ``delays``, in seconds."""
+
+    verb: ClassVar[str] = "run"
+    answer: ClassVar[type[Answer]] = SmpiTimes
+    op: str | UnsetType = UNSET
+    delays: list[float] | UnsetType = UNSET
+    copies: int | UnsetType = UNSET
+
+
+class SmpiCheck(SmpiCall, Command[SmpiChecked], frozen=True, kw_only=True):
+    """Simulates a call with data, and checks its result."""
+
+    verb: ClassVar[str] = "check"
+    answer: ClassVar[type[Answer]] = SmpiChecked
+
+
+class SmpiAlgorithms(Command[SmpiAlgorithmsAnswer], frozen=True, kw_only=True):
+    """Lists SMPI's algorithms of a collective."""
+
+    verb: ClassVar[str] = "algorithms"
+    answer: ClassVar[type[Answer]] = SmpiAlgorithmsAnswer
+    collective: str
+
+
+class SmpiHello(Command[SmpiGreeting], frozen=True, kw_only=True):
+    """Asks for SimGrid's version."""
+
+    verb: ClassVar[str] = "hello"
+    answer: ClassVar[type[Answer]] = SmpiGreeting
+
+
+DRIVER_COMMANDS: tuple[type[Command[Any]], ...] = (
+    Force,
+    ListVariables,
+    Check,
+    Observe,
+    Measure,
+    Fingerprint,
+    PingPong,
+    LateReceiver,
+    Stream,
+    LocalWork,
+    MeasureStart,
+    MeasureSync,
+    MeasureAccuracy,
+    Hello,
+    Quit,
+)
+SMPI_COMMANDS: tuple[type[Command[Any]], ...] = (SmpiRun, SmpiCheck, SmpiAlgorithms, SmpiHello, Quit)
