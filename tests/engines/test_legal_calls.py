@@ -17,7 +17,7 @@ from offbeat.engines.legal_calls import ELEMENTS, TABLE, LegalCall, legal_calls,
 from offbeat.engines.legal_checks import NOT_TRIED, try_calls, wrong_calls
 from offbeat.mpi.driver import HUNG, DriverLost
 from offbeat.study.algorithm import KINDS
-from offbeat.study.case import COLLECTIVES, REDUCING
+from offbeat.study.collectives import COLLECTIVES, REDUCING
 
 SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 

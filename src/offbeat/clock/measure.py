@@ -23,7 +23,8 @@ from offbeat.engines.mpi import MpiEngine
 from offbeat.errors import RunFailed
 from offbeat.mpi.driver import Driver, DriverLost, Refused
 from offbeat.study.algorithm import Algorithm, Verdict
-from offbeat.study.case import REDUCING, ROOTED, Case
+from offbeat.study.case import Case
+from offbeat.study.collectives import REDUCING, ROOTED
 
 PATIENCE_S = 120.0
 """How long the driver may take for an answer, in addition to the duration of the step."""

@@ -16,7 +16,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Library, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 
 IGNORE = 0
 """The enumeration's value that forces no algorithm."""

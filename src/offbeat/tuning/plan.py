@@ -17,7 +17,7 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning.exportable import WrongCallLookup, replace_unsafe
 from offbeat.units import format_size
 
