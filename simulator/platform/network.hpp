@@ -102,9 +102,6 @@ struct Cable {
     double latency_s = 0;
 };
 
-/** Nodes in a ring; a message takes the shorter way. Raises std::invalid_argument. */
-std::unique_ptr<Topology> ring(int nodes, Cable cable, double reverse_weight);
-
 /** The switches of one level of a fat tree; the nodes are below the first level. */
 struct TreeLevel {
     int children = 1; /**< of a switch of this level, in the level below */

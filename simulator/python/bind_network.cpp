@@ -128,12 +128,6 @@ void bind_network(nb::module_ &module) {
         },
         "nodes"_a, "cable"_a, "reverse_weight"_a,
         "Nodes at one switch; a cable is (bytes per second, seconds) here and below.");
-    module.def(
-        "ring",
-        [](int nodes, const CablePair &cable, double reverse_weight) -> SharedTopology {
-            return platform::ring(nodes, cable_of(cable), reverse_weight);
-        },
-        "nodes"_a, "cable"_a, "reverse_weight"_a, "Nodes in a ring.");
     module.def("fat_tree", &tree, "nodes"_a, "levels"_a, "reverse_weight"_a,
                "Levels from below: (children of a switch, parents of a child, cables between them, cable).");
     module.def("dragonfly", &dragonfly, "groups"_a, "routers"_a, "nodes"_a, "global_cables"_a, "node_cable"_a,

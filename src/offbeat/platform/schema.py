@@ -14,7 +14,7 @@ from offbeat.toml.quantities import Seconds, Section, Size, quantity
 
 INT32_MAX = 2**31 - 1
 
-Topology = Literal["single_switch", "fat_tree", "dragonfly", "ring"]
+Topology = Literal["single_switch", "fat_tree", "dragonfly"]
 
 Rate = Annotated[float, quantity("bytes_per_second")]
 Number = Annotated[int, Meta(ge=0, le=INT32_MAX)]
@@ -165,7 +165,7 @@ class PlatformFile(Section, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(description="a name for tables and pictures")] = "platform"
     source: Annotated[str, Meta(description="source of the figures")] = ""
-    topology: Annotated[Topology, Meta(description="single_switch, fat_tree, dragonfly or ring")] = (
+    topology: Annotated[Topology, Meta(description="topology: single_switch, fat_tree or dragonfly")] = (
         "single_switch"
     )
     nodes: Annotated[Positive, Meta(description="number of nodes")]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from offbeat.platform import dragonfly, fat_tree, ring, single_switch
+from offbeat.platform import dragonfly, fat_tree, single_switch
 from offbeat.platform.schema import PlatformFile
 from offbeat.platform.topology import Topology
 
 TOPOLOGIES: dict[str, Topology] = {
-    topology.name: topology
-    for topology in (single_switch.TOPOLOGY, fat_tree.TOPOLOGY, dragonfly.TOPOLOGY, ring.TOPOLOGY)
+    topology.name: topology for topology in (single_switch.TOPOLOGY, fat_tree.TOPOLOGY, dragonfly.TOPOLOGY)
 }
 
 
