@@ -53,12 +53,6 @@ static int run_gather(offbeat_call *c) {
                       c->comm);
 }
 
-static int run_gatherv(offbeat_call *c) {
-    return MPI_Gatherv(c->arguments.send, c->arguments.send_count, c->arguments.send_type,
-                       c->arguments.receive, c->counts, c->displacements, c->arguments.receive_type, c->root,
-                       c->comm);
-}
-
 static int run_scatter(offbeat_call *c) {
     return MPI_Scatter(c->arguments.send, c->arguments.send_count, c->arguments.send_type,
                        c->arguments.receive, c->arguments.receive_count, c->arguments.receive_type, c->root,

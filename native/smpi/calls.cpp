@@ -53,15 +53,6 @@ int run_gather(const Call &call, void *input, void *output) {
                       MPI_COMM_WORLD);
 }
 
-int run_gatherv(const Call &call, void *input, void *output) {
-    std::vector<int> displacements(call.counts.size());
-    for (size_t i = 0; i < displacements.size(); i++) {
-        displacements[i] = static_cast<int>(i) * call.count;
-    }
-    return MPI_Gatherv(input, call.count, call.datatype, output, call.counts.data(), displacements.data(),
-                       call.datatype, call.root, MPI_COMM_WORLD);
-}
-
 int run_reduce(const Call &call, void *input, void *output) {
     return MPI_Reduce(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
 }

@@ -184,13 +184,4 @@ std::vector<Algorithm> gather_algorithms() {
     return list;
 }
 
-std::vector<Algorithm> gatherv_algorithms() {
-    using namespace gather;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::gatherv, "openmpi", {{"basic_linear", linear, scales}});
-    add_family(list, Collective::gatherv, "mpich", {{"linear", linear, scales}});
-    add_family(list, Collective::gatherv, "simgrid", {{"default", linear, scales}});
-    return list;
-}
-
 } // namespace offbeat::algorithms

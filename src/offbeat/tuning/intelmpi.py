@@ -35,7 +35,7 @@ BUILT_IN = "0"
 LARGEST = 2**31 - 1
 """The end of the last entry, which applies to larger messages as well."""
 
-WITHOUT_SIZES = ("alltoallv", "barrier", "gatherv", "scan", "exscan")
+WITHOUT_SIZES = ("alltoallv", "barrier", "scan", "exscan")
 """Collectives for which an entry cannot depend on the message size."""
 
 BY_TOTAL = ("reduce_scatter",)

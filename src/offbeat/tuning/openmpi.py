@@ -50,7 +50,6 @@ COLLECTIVES = {
     "bcast": RulesFileCollective(number=7, size="per process"),
     "exscan": RulesFileCollective(number=8, size="ignored"),
     "gather": RulesFileCollective(number=9, size="unsafe"),
-    "gatherv": RulesFileCollective(number=10, size="unsafe"),
     "reduce": RulesFileCollective(number=11, size="per process"),
     "reduce_scatter": RulesFileCollective(number=12, size="total"),
     "reduce_scatter_block": RulesFileCollective(number=13, size="total"),
