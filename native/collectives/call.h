@@ -29,17 +29,27 @@ typedef enum offbeat_result {
     OFFBEAT_REDUCE_BEFORE, /**< the reduction over ranks 0 to the one before this; undefined on rank 0 */
 } offbeat_result;
 
-/** A row of the table. */
+/** What the root does. */
+typedef enum offbeat_root {
+    OFFBEAT_NO_ROOT,       /**< the collective has no root argument */
+    OFFBEAT_ROOT_SENDS,    /**< only the root's send buffer is significant */
+    OFFBEAT_ROOT_RECEIVES, /**< only the root's receive buffer is significant */
+} offbeat_root;
+
+/** The counts in a call's arguments. */
+typedef enum offbeat_count_kind {
+    OFFBEAT_EVEN_COUNTS,   /**< one count for all ranks */
+    OFFBEAT_UNEVEN_COUNTS, /**< a count for each rank */
+} offbeat_count_kind;
+
+/** A row of the table in collectives.def. */
 typedef struct offbeat_collective {
     const char *name;
     offbeat_blocks send;        /**< the send buffer; index 0 is its first element */
     offbeat_blocks receive;     /**< the receive buffer */
     offbeat_result result;      /**< the expected content of the receive buffer */
-    int has_root;               /**< has a root argument */
-    int sends_at_root;          /**< only the root's send buffer is significant */
-    int receives_at_root;       /**< only the root's receive buffer is significant */
-    int takes_own_block;        /**< rank r receives what begins at index r * count of the senders' buffers */
-    int is_irregular;           /**< has a count for each rank */
+    offbeat_root root;          /**< the role of the root */
+    offbeat_count_kind counts;  /**< of its arguments */
     int (*run)(offbeat_call *); /**< the MPI call */
 } offbeat_collective;
 

@@ -100,7 +100,7 @@ static int is_reduction(const char *collective) {
 }
 
 static int has_root(const char *collective) {
-    return offbeat_collective_find(collective)->has_root;
+    return offbeat_collective_find(collective)->root != OFFBEAT_NO_ROOT;
 }
 
 static void test_sizes_and_roots(offbeat_request request) {

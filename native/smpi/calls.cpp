@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <map>
@@ -24,6 +23,71 @@ void set_scatter(const std::string &name);
 namespace offbeat::smpi {
 
 namespace {
+
+int run_allgather(const Call &call, void *input, void *output) {
+    return MPI_Allgather(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
+}
+
+int run_allreduce(const Call &call, void *input, void *output) {
+    return MPI_Allreduce(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+}
+
+int run_alltoall(const Call &call, void *input, void *output) {
+    return MPI_Alltoall(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
+}
+
+int run_barrier(const Call & /*call*/, void * /*input*/, void * /*output*/) {
+    return MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int run_bcast(const Call &call, void * /*input*/, void *output) {
+    return MPI_Bcast(output, call.count, call.datatype, call.root, MPI_COMM_WORLD);
+}
+
+int run_exscan(const Call &call, void *input, void *output) {
+    return MPI_Exscan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+}
+
+int run_gather(const Call &call, void *input, void *output) {
+    return MPI_Gather(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
+                      MPI_COMM_WORLD);
+}
+
+int run_reduce(const Call &call, void *input, void *output) {
+    return MPI_Reduce(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
+}
+
+int run_reduce_scatter(const Call &call, void *input, void *output) {
+    return MPI_Reduce_scatter(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
+}
+
+int run_reduce_scatter_block(const Call &call, void *input, void *output) {
+    return MPI_Reduce_scatter_block(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+}
+
+int run_scan(const Call &call, void *input, void *output) {
+    return MPI_Scan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+}
+
+int run_scatter(const Call &call, void *input, void *output) {
+    return MPI_Scatter(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
+                       MPI_COMM_WORLD);
+}
+
+#define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
+    {#name, Blocks::sent, Blocks::received, Result::result, Root::root, Counts::counts, run_##name},
+const Collective collectives[] = {
+#include "collectives/collectives.def"
+};
+
+const Collective &find_collective(const std::string &name) {
+    for (const Collective &collective : collectives) {
+        if (name == collective.name) {
+            return collective;
+        }
+    }
+    throw CommandError("SMPI has no collective '" + name + "'");
+}
 
 /** A collective whose algorithm can be selected in SMPI. */
 struct Selector {
@@ -149,19 +213,11 @@ void check_count(const std::string &collective, const std::string &algorithm, in
     }
 }
 
-bool one_of(const std::string &name, std::initializer_list<const char *> names) {
-    return std::any_of(names.begin(), names.end(), [&](const char *other) { return name == other; });
-}
-
 } // namespace
 
 Call parse_call(const Command &command, const std::string &op, int p) {
     Call call;
-    call.collective = command.text("collective");
-    if (selectors().count(call.collective) == 0 &&
-        !one_of(call.collective, {"scan", "exscan", "reduce_scatter_block"})) {
-        throw CommandError("SMPI has no collective '" + call.collective + "'");
-    }
+    call.collective = &find_collective(command.text("collective"));
     const ElementType element = parse_datatype(command.text("datatype"));
     call.datatype = element.datatype;
     call.op = parse_operation(!op.empty() ? op : element.is_floating_point ? "sum" : "bor");
@@ -170,7 +226,7 @@ Call parse_call(const Command &command, const std::string &op, int p) {
         throw CommandError("bytes=" + std::to_string(bytes) + " is not a whole number of elements of " +
                            std::to_string(element.bytes) + " bytes");
     }
-    check_count(call.collective, command.text("algorithm"), bytes / element.bytes, p);
+    check_count(call.collective->name, command.text("algorithm"), bytes / element.bytes, p);
     call.count = static_cast<int>(bytes / element.bytes);
     const int64_t root = command.number("root");
     if (root >= p) {
@@ -178,57 +234,22 @@ Call parse_call(const Command &command, const std::string &op, int p) {
                            " processes");
     }
     call.root = static_cast<int>(root);
-    call.counts.assign(call.collective == "reduce_scatter" ? static_cast<size_t>(p) : 0, call.count);
+    const bool has_counts = call.collective->counts == Counts::UNEVEN_COUNTS;
+    call.counts.assign(has_counts ? static_cast<size_t>(p) : 0, call.count);
     return call;
 }
 
 size_t buffer_bytes(const Call &call, int p) {
     int element = 1;
     MPI_Type_size(call.datatype, &element);
-    const bool blocks = one_of(call.collective, {"allgather", "alltoall", "gather", "reduce_scatter",
-                                                 "reduce_scatter_block", "scatter"});
+    const bool has_blocks = call.collective->sent == Blocks::BLOCK_PER_RANK ||
+                            call.collective->received == Blocks::BLOCK_PER_RANK;
     return static_cast<size_t>(call.count) * static_cast<size_t>(element) *
-           (blocks ? static_cast<size_t>(p) : 1);
+           (has_blocks ? static_cast<size_t>(p) : 1);
 }
 
 int run_call(const Call &call, void *input, void *output) {
-    const MPI_Datatype type = call.datatype;
-    const int n = call.count;
-    const MPI_Comm comm = MPI_COMM_WORLD;
-    if (call.collective == "allgather") {
-        return MPI_Allgather(input, n, type, output, n, type, comm);
-    }
-    if (call.collective == "allreduce") {
-        return MPI_Allreduce(input, output, n, type, call.op, comm);
-    }
-    if (call.collective == "alltoall") {
-        return MPI_Alltoall(input, n, type, output, n, type, comm);
-    }
-    if (call.collective == "barrier") {
-        return MPI_Barrier(comm);
-    }
-    if (call.collective == "bcast") {
-        return MPI_Bcast(output, n, type, call.root, comm);
-    }
-    if (call.collective == "exscan") {
-        return MPI_Exscan(input, output, n, type, call.op, comm);
-    }
-    if (call.collective == "gather") {
-        return MPI_Gather(input, n, type, output, n, type, call.root, comm);
-    }
-    if (call.collective == "reduce") {
-        return MPI_Reduce(input, output, n, type, call.op, call.root, comm);
-    }
-    if (call.collective == "reduce_scatter") {
-        return MPI_Reduce_scatter(input, output, call.counts.data(), type, call.op, comm);
-    }
-    if (call.collective == "reduce_scatter_block") {
-        return MPI_Reduce_scatter_block(input, output, n, type, call.op, comm);
-    }
-    if (call.collective == "scan") {
-        return MPI_Scan(input, output, n, type, call.op, comm);
-    }
-    return MPI_Scatter(input, n, type, output, n, type, call.root, comm);
+    return call.collective->run(call, input, output);
 }
 
 std::vector<std::string> algorithms(const std::string &collective) {

@@ -14,14 +14,37 @@
 
 namespace offbeat::smpi {
 
+/** The length of a buffer in blocks of Call::count elements. */
+enum class Blocks { NO_BLOCK, ONE_BLOCK, BLOCK_PER_RANK };
+
+/** The content of the receive buffer. */
+enum class Result { NOTHING, FROM_ROOT, FROM_EACH, REDUCE_ALL, REDUCE_UPTO, REDUCE_BEFORE };
+
+enum class Root { NO_ROOT, ROOT_SENDS, ROOT_RECEIVES };
+
+enum class Counts { EVEN_COUNTS, UNEVEN_COUNTS };
+
+struct Call;
+
+/** A row of the table of collectives (native/collectives/collectives.def). */
+struct Collective {
+    const char *name;
+    Blocks sent;
+    Blocks received;
+    Result result;
+    Root root;
+    Counts counts;
+    int (*run)(const Call &call, void *input, void *output); /**< the MPI call */
+};
+
 /** One collective call, the same on every rank. */
 struct Call {
-    std::string collective;
+    const Collective *collective = nullptr;
     MPI_Datatype datatype = MPI_BYTE;
     MPI_Op op = MPI_SUM;
     int count = 0;
     int root = 0;
-    std::vector<int> counts; /**< of reduce_scatter: one per rank */
+    std::vector<int> counts; /**< `count` for each rank, for collectives that take such counts */
 };
 
 /** The call of a command; throws CommandError if it is invalid. @param op empty: `sum` for floating-point

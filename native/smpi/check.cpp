@@ -20,7 +20,8 @@ Check::Check(const Call &call, int p)
             elements[index] = value(rank, index);
         }
     }
-    if (call.collective == "bcast") { // in index: the root's output holds the data
+    // bcast has one buffer: the root's output holds the data
+    if (call.collective->result == Result::FROM_ROOT && call.collective->sent == Blocks::NO_BLOCK) {
         std::copy_n(static_cast<uint32_t *>(input(call.root)), length_,
                     static_cast<uint32_t *>(output(call.root)));
     }
@@ -59,40 +60,33 @@ uint32_t Check::sum(int ranks, size_t index) {
 }
 
 size_t Check::result_length(int rank) const {
-    const std::string &name = call_.collective;
-    if (name == "barrier" || (rank != call_.root && (name == "gather" || name == "reduce")) ||
-        (rank == 0 && name == "exscan")) {
+    const Collective &collective = *call_.collective;
+    if (collective.received == Blocks::NO_BLOCK ||
+        (collective.root == Root::ROOT_RECEIVES && rank != call_.root) ||
+        (collective.result == Result::REDUCE_BEFORE && rank == 0)) {
         return 0;
     }
-    const bool all_blocks = name == "allgather" || name == "alltoall" || name == "gather";
+    const bool all_blocks = collective.received == Blocks::BLOCK_PER_RANK;
     return static_cast<size_t>(call_.count) * (all_blocks ? static_cast<size_t>(p_) : 1);
 }
 
 uint32_t Check::expected(int rank, size_t index) const {
-    const std::string &name = call_.collective;
     const auto n = static_cast<size_t>(call_.count);
-    const size_t block_index =
-        static_cast<size_t>(rank) * n + index; // in a buffer with a block for each rank
-    if (name == "bcast") {
-        return value(call_.root, index);
-    }
-    if (name == "scatter") {
-        return value(call_.root, block_index);
-    }
-    if (name == "allgather" || name == "gather") {
-        return value(static_cast<int>(index / n), index % n);
-    }
-    if (name == "alltoall") {
-        return value(static_cast<int>(index / n), static_cast<size_t>(rank) * n + index % n);
-    }
-    if (name == "scan") {
+    const bool own_block = call_.collective->sent == Blocks::BLOCK_PER_RANK;
+    const size_t first =
+        own_block ? static_cast<size_t>(rank) * n : 0; // of what each sender has for this rank
+    switch (call_.collective->result) {
+    case Result::FROM_ROOT:
+        return value(call_.root, first + index);
+    case Result::FROM_EACH:
+        return value(static_cast<int>(index / n), first + index % n);
+    case Result::REDUCE_UPTO:
         return sum(rank + 1, index);
-    }
-    if (name == "exscan") {
+    case Result::REDUCE_BEFORE:
         return sum(rank, index);
+    default:
+        return sum(p_, first + index);
     }
-    const bool scattered = name == "reduce_scatter" || name == "reduce_scatter_block";
-    return sum(p_, scattered ? block_index : index);
 }
 
 } // namespace offbeat::smpi

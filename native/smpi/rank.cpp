@@ -92,7 +92,7 @@ void grow_buffers(Session &session) {
 /** Runs the algorithm once before it is measured: some algorithms create communicators in their first call,
  * which takes simulated time. */
 void warm_up(Session &session, const std::string &algorithm) {
-    if (session.warmed_up.insert(session.call.collective + " " + algorithm).second) {
+    if (session.warmed_up.insert(std::string(session.call.collective->name) + " " + algorithm).second) {
         const Call call = session.call;
         session.call.count = 1;
         std::fill(session.call.counts.begin(), session.call.counts.end(), 1);
@@ -107,7 +107,7 @@ void prepare(Session &session, const Command &command, const std::string &op) {
     session.call = parse_call(command, op, session.p);
     session.delays_s.assign(static_cast<size_t>(session.p), 0.0);
     const std::string algorithm = command.text("algorithm");
-    select_algorithm(session.call.collective, algorithm);
+    select_algorithm(session.call.collective->name, algorithm);
     warm_up(session, algorithm);
 }
 

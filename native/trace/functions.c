@@ -5,7 +5,7 @@
 
 const offbeat_tracer_function offbeat_tracer_functions[] = {
     {0},
-#define OFFBEAT_COLLECTIVE(name, lower, signature)                                                           \
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
     {"MPI_" #name, #lower, OFFBEAT_TRACE_BLOCKING, OFFBEAT_##name},                                          \
         {"MPI_I" #lower, #lower, OFFBEAT_TRACE_NONBLOCKING, OFFBEAT_##name},                                 \
         {"MPI_" #name "_init", #lower, OFFBEAT_TRACE_PERSISTENT, OFFBEAT_##name},

@@ -8,7 +8,8 @@
 /** Ids in the trace file; 0 is no function. The ids of a collective's three variants are consecutive. */
 enum {
     OFFBEAT_NO_FUNCTION,
-#define OFFBEAT_COLLECTIVE(name, lower, signature) OFFBEAT_##name, OFFBEAT_I##lower, OFFBEAT_##name##_init,
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
+    OFFBEAT_##name, OFFBEAT_I##lower, OFFBEAT_##name##_init,
 #define OFFBEAT_CONSTRUCTOR(name, lower, parameters, names) OFFBEAT_##name,
 #define OFFBEAT_GROUP_CONSTRUCTOR OFFBEAT_CONSTRUCTOR
 #define OFFBEAT_NONBLOCKING_CONSTRUCTOR OFFBEAT_CONSTRUCTOR

@@ -149,7 +149,7 @@ TRAMPOLINES(Request_free, request_free)
     TRAMPOLINES_OF(mpi_##lower##_f08ts_, pmpi_##lower##_f08ts_)                                              \
     TRAMPOLINES_OF(mpi_##lower##_f08ts_large_, pmpi_##lower##_f08ts_large_)                                  \
     TRAMPOLINES_OF(mpi_##lower##_c_f08ts_, pmpi_##lower##_c_f08ts_)
-#define OFFBEAT_COLLECTIVE(name, lower, signature)                                                           \
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
     TRAMPOLINES_OF_VARIANT(name, lower)                                                                      \
     TRAMPOLINES_OF_VARIANT(I##lower, i##lower)                                                               \
     TRAMPOLINES_OF_VARIANT(name##_init, lower##_init)

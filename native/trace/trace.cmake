@@ -2,8 +2,8 @@
 # of the program is recorded.
 #
 # It consists of trampolines and depends on no MPI library. In processes that use the MPI library of this build it loads
-# liboffbeat-tracer.so, whose wrappers are generated from trace/wrapped_functions.h. The shared clock is part of that
-# library and is not exported.
+# liboffbeat-tracer.so, whose wrappers are generated from trace/wrapped_functions.h and collectives/collectives.def. The
+# shared clock is part of that library and is not exported.
 
 # --- the MPI library ---
 #
@@ -29,9 +29,10 @@ foreach(library IN LISTS OFFBEAT_MPI_LIBRARY MPI_C_LIBRARIES)
 endforeach()
 if(trace_library_symbols MATCHES " MPI_Allreduce[@\n]")
     set(trace_names "")
+    set(trace_collectives ${CMAKE_CURRENT_SOURCE_DIR}/collectives/collectives.def)
     set(trace_table ${CMAKE_CURRENT_SOURCE_DIR}/trace/wrapped_functions.h)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${trace_table})
-    file(STRINGS ${trace_table} rows REGEX "^OFFBEAT_COLLECTIVE\\(")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${trace_collectives} ${trace_table})
+    file(STRINGS ${trace_collectives} rows REGEX "^OFFBEAT_[A-Z_]*COLLECTIVE\\(")
     foreach(row IN LISTS rows)
         string(REGEX MATCH "\\(([A-Za-z_]+), ([a-z_]+)," matched "${row}")
         set(blocking MPI_${CMAKE_MATCH_1})

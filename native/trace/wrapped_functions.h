@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file wrapped_functions.h
- * The collectives that are traced: all wrappers in C and in Fortran, and the trampolines, are generated from
- * this one table.
+ * The functions that are traced: all wrappers in C and in Fortran, and the trampolines, are generated from
+ * these rows.
  *
- * OFFBEAT_COLLECTIVE(name, lower, signature): MPI_<name>, MPI_I<lower> and MPI_<name>_init, each also with
- * large counts (_c). Their arguments are OFFBEAT_PARAMETERS_<signature> in signatures.h.
+ * OFFBEAT_COLLECTIVE(name, lower, signature, ...), of the table of collectives: MPI_<name>, MPI_I<lower> and
+ * MPI_<name>_init, each also with large counts (_c). Their arguments are OFFBEAT_PARAMETERS_<signature> in
+ * signatures.h.
  *
  * Constructors of communicators: (name, lower, parameters in C, names of the parameters). Fortran has the
  * same parameters and then the error code. `newcomm` is the new communicator.
@@ -19,9 +20,6 @@
  *
  * This file is included several times. Macros that the including file does not define expand to nothing.
  */
-#ifndef OFFBEAT_COLLECTIVE
-#define OFFBEAT_COLLECTIVE(name, lower, signature)
-#endif
 #ifndef OFFBEAT_CONSTRUCTOR
 #define OFFBEAT_CONSTRUCTOR(name, lower, parameters, names)
 #endif
@@ -41,28 +39,9 @@
 #define OFFBEAT_DESTRUCTOR(name, lower)
 #endif
 
-OFFBEAT_COLLECTIVE(Barrier, barrier, BARRIER)
-OFFBEAT_COLLECTIVE(Bcast, bcast, BCAST)
-OFFBEAT_COLLECTIVE(Gather, gather, GATHER)
-OFFBEAT_COLLECTIVE(Gatherv, gatherv, GATHERV)
-OFFBEAT_COLLECTIVE(Scatter, scatter, SCATTER)
-OFFBEAT_COLLECTIVE(Scatterv, scatterv, SCATTERV)
-OFFBEAT_COLLECTIVE(Allgather, allgather, EXCHANGE)
-OFFBEAT_COLLECTIVE(Allgatherv, allgatherv, ALLGATHERV)
-OFFBEAT_COLLECTIVE(Alltoall, alltoall, EXCHANGE)
-OFFBEAT_COLLECTIVE(Alltoallv, alltoallv, ALLTOALLV)
-OFFBEAT_COLLECTIVE(Alltoallw, alltoallw, ALLTOALLW)
-OFFBEAT_COLLECTIVE(Reduce, reduce, REDUCE)
-OFFBEAT_COLLECTIVE(Allreduce, allreduce, ALLREDUCE)
-OFFBEAT_COLLECTIVE(Reduce_scatter, reduce_scatter, REDUCE_SCATTER)
-OFFBEAT_COLLECTIVE(Reduce_scatter_block, reduce_scatter_block, ALLREDUCE)
-OFFBEAT_COLLECTIVE(Scan, scan, ALLREDUCE)
-OFFBEAT_COLLECTIVE(Exscan, exscan, ALLREDUCE)
-OFFBEAT_COLLECTIVE(Neighbor_allgather, neighbor_allgather, EXCHANGE)
-OFFBEAT_COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, ALLGATHERV)
-OFFBEAT_COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, EXCHANGE)
-OFFBEAT_COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, NEIGHBOR_ALLTOALLV)
-OFFBEAT_COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, NEIGHBOR_ALLTOALLW)
+#define OFFBEAT_MEASURED_COLLECTIVE OFFBEAT_COLLECTIVE
+#define OFFBEAT_TRACED_COLLECTIVE OFFBEAT_COLLECTIVE
+#include "collectives/collectives.def"
 
 OFFBEAT_CONSTRUCTOR(Comm_dup, comm_dup, (MPI_Comm comm, MPI_Comm *newcomm), (comm, newcomm))
 OFFBEAT_CONSTRUCTOR(Comm_dup_with_info, comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm),
@@ -134,7 +113,6 @@ OFFBEAT_GROUP_CONSTRUCTOR(Comm_join, comm_join, (int socket, MPI_Comm *newcomm),
 OFFBEAT_DESTRUCTOR(Comm_free, comm_free)
 OFFBEAT_DESTRUCTOR(Comm_disconnect, comm_disconnect)
 
-#undef OFFBEAT_COLLECTIVE
 #undef OFFBEAT_CONSTRUCTOR
 #undef OFFBEAT_GROUP_CONSTRUCTOR
 #undef OFFBEAT_NONBLOCKING_CONSTRUCTOR

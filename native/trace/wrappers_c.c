@@ -51,7 +51,7 @@
             (OFFBEAT_EXPAND(signature, OFFBEAT_ARGUMENT_ROLES), info, request),                              \
             offbeat_tracer_call_issued(&call, *request, 1))
 
-#define OFFBEAT_COLLECTIVE(name, lower, signature)                                                           \
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
     VARIANTS(name, lower, signature, , 0, int, OFFBEAT_C_ROLES)                                              \
     VARIANTS(name, lower, signature, _c, OFFBEAT_TRACE_LARGE, MPI_Count, OFFBEAT_C_LARGE_ROLES)
 

@@ -78,7 +78,7 @@
     VARIANTS(name, lower, signature, suffix, OFFBEAT_TRACE_LARGE, COUNT_AT,                                  \
              offbeat_tracer_is_descriptor_in_place, MPI_Count)
 
-#define OFFBEAT_COLLECTIVE(name, lower, signature)                                                           \
+#define OFFBEAT_COLLECTIVE(name, lower, signature, ...)                                                      \
     SMALL(name, lower, signature, _, offbeat_tracer_is_in_place)                                             \
     SMALL(name, lower, signature, _f08_, offbeat_tracer_is_in_place)                                         \
     SMALL(name, lower, signature, _f08ts_, offbeat_tracer_is_descriptor_in_place)                            \

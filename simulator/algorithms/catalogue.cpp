@@ -32,14 +32,15 @@ void Parameters::set(std::string_view name, int64_t value) {
 const std::vector<Algorithm> &catalogue() {
     static const std::vector<Algorithm> all = [] {
         std::vector<Algorithm> list;
-        for (auto list_of_collective :
-             {allgather_algorithms, allreduce_algorithms, alltoall_algorithms, barrier_algorithms,
-              bcast_algorithms, exscan_algorithms, gather_algorithms, reduce_algorithms,
-              reduce_scatter_algorithms, reduce_scatter_block_algorithms, scan_algorithms,
-              scatter_algorithms}) {
+#define OFFBEAT_COLLECTIVE(Name, name, ...) name##_algorithms,
+        for (auto list_of_collective : {
+#include "collectives.def"
+             }) {
             auto algorithms = list_of_collective();
             std::ranges::move(algorithms, std::back_inserter(list));
         }
+        std::ranges::stable_sort(
+            list, {}, [](const Algorithm &algorithm) { return schedule::name_of(algorithm.collective); });
         return list;
     }();
     return all;

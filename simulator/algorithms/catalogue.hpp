@@ -96,18 +96,8 @@ struct Row {
 void add_family(std::vector<Algorithm> &list, schedule::Collective collective, std::string_view family,
                 const std::vector<Row> &rows);
 
-std::vector<Algorithm> allgather_algorithms();
-std::vector<Algorithm> allreduce_algorithms();
-std::vector<Algorithm> alltoall_algorithms();
-std::vector<Algorithm> barrier_algorithms();
-std::vector<Algorithm> bcast_algorithms();
-std::vector<Algorithm> exscan_algorithms();
-std::vector<Algorithm> gather_algorithms();
-std::vector<Algorithm> reduce_algorithms();
-std::vector<Algorithm> reduce_scatter_algorithms();
-std::vector<Algorithm> reduce_scatter_block_algorithms();
-std::vector<Algorithm> scan_algorithms();
-std::vector<Algorithm> scatter_algorithms();
+#define OFFBEAT_COLLECTIVE(Name, name, ...) std::vector<Algorithm> name##_algorithms();
+#include "collectives.def"
 ///@}
 
 } // namespace offbeat::algorithms

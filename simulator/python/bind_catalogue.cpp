@@ -47,9 +47,25 @@ std::pair<std::string, int64_t> preview(const std::string &collective, const std
     return {"", messages};
 }
 
+nb::list collective_table() {
+    nb::list rows;
+#define OFFBEAT_ROW(name, sent, received, result, root, counts, used_for)                                    \
+    rows.append(nb::make_tuple(#name, #sent, #received, #result, #root, #counts, used_for));
+#define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
+    OFFBEAT_ROW(name, sent, received, result, root, counts, "simulated")
+#define OFFBEAT_MEASURED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)             \
+    OFFBEAT_ROW(name, sent, received, result, root, counts, "measured")
+#define OFFBEAT_TRACED_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)               \
+    OFFBEAT_ROW(name, sent, received, result, root, counts, "traced")
+#include "collectives.def"
+    return rows;
+}
+
 } // namespace
 
 void bind_catalogue(nb::module_ &module) {
+    module.def("collectives", &collective_table,
+               "The rows of the table of collectives; offbeat.study.collectives names the columns.");
     module.def(
         "algorithms",
         [] {

@@ -61,8 +61,7 @@ std::string check_scaling(std::span<const Program> for_one, std::span<const Prog
 }
 
 bool has_root(Collective collective) {
-    return collective == Collective::bcast || collective == Collective::gather ||
-           collective == Collective::reduce || collective == Collective::scatter;
+    return row_of(collective).root != Root::NO_ROOT;
 }
 
 namespace {

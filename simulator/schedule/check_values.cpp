@@ -117,7 +117,9 @@ class SymbolicExecution {
     [[nodiscard]] Buffers initial_buffers(const Program &program) const {
         const int rank = program.rank;
         const int64_t out = output_length(call_, rank);
-        const bool source = call_.collective == Collective::bcast && rank == call_.root;
+        const CollectiveRow &collective = row_of(call_.collective);
+        const bool source = collective.result == Result::FROM_ROOT && collective.sent == Blocks::NO_BLOCK &&
+                            rank == call_.root;
         Buffers buffers;
         buffers.reserve(program.scratch.size() + first_scratch_buffer);
         buffers.emplace_back(input_length(call_, rank), Values{sets_.single(rank)});
@@ -252,30 +254,25 @@ class SymbolicExecution {
 
     [[nodiscard]] std::vector<Values> expected_output(int rank) const {
         const int64_t n = call_.count;
-        switch (call_.collective) {
-        case Collective::reduce:
-        case Collective::allreduce:
-            return {{sets_.all(), 0, n}};
-        case Collective::reduce_scatter:
-        case Collective::reduce_scatter_block:
-            return {{sets_.all(), rank * n, n}};
-        case Collective::scan:
-            return {{sets_.range(0, rank + 1), 0, n}};
-        case Collective::exscan:
-            return rank == 0 ? std::vector<Values>{} : std::vector<Values>{{sets_.range(0, rank), 0, n}};
-        case Collective::bcast:
-            return {{sets_.single(call_.root), 0, n}};
-        case Collective::scatter:
-            return {{sets_.single(call_.root), rank * n, n}};
-        case Collective::barrier:
+        const CollectiveRow &collective = row_of(call_.collective);
+        const int64_t first = collective.sent == Blocks::BLOCK_PER_RANK ? rank * n : 0;
+        switch (collective.result) {
+        case Result::NOTHING:
             return {};
-        default:
+        case Result::FROM_ROOT:
+            return {{sets_.single(call_.root), first, n}};
+        case Result::REDUCE_ALL:
+            return {{sets_.all(), first, n}};
+        case Result::REDUCE_UPTO:
+            return {{sets_.range(0, rank + 1), 0, n}};
+        case Result::REDUCE_BEFORE:
+            return rank == 0 ? std::vector<Values>{} : std::vector<Values>{{sets_.range(0, rank), 0, n}};
+        case Result::FROM_EACH:
             break;
         }
         std::vector<Values> blocks;
         for (int source = 0; source < call_.p; ++source)
-            blocks.push_back(
-                {sets_.single(source), call_.collective == Collective::alltoall ? rank * n : 0, n});
+            blocks.push_back({sets_.single(source), first, n});
         return blocks;
     }
 

@@ -1,51 +1,51 @@
 #include "schedule/collective.hpp"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 namespace offbeat::schedule {
 
-int64_t input_length(const Call &call, int rank) {
-    switch (call.collective) {
-    case Collective::alltoall:
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block:
-        return call.count * call.p;
-    case Collective::scatter:
-        return rank == call.root ? call.count * call.p : 0;
-    case Collective::bcast:
-    case Collective::barrier:
+namespace {
+
+#define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
+    CollectiveRow{#name, Blocks::sent, Blocks::received, Result::result, Root::root},
+constexpr std::array rows = {
+#include "collectives.def"
+};
+
+/** The elements of a buffer that is significant on all ranks or, with `at_root`, on the root alone. */
+int64_t length_of(Blocks blocks, bool at_root, const Call &call, int rank) {
+    if (blocks == Blocks::NO_BLOCK || (at_root && rank != call.root))
         return 0;
-    default:
-        return call.count;
-    }
+    return blocks == Blocks::ONE_BLOCK ? call.count : call.count * call.p;
+}
+
+} // namespace
+
+int64_t input_length(const Call &call, int rank) {
+    const CollectiveRow &collective = row_of(call.collective);
+    return length_of(collective.sent, collective.root == Root::ROOT_SENDS, call, rank);
 }
 
 int64_t output_length(const Call &call, int rank) {
-    switch (call.collective) {
-    case Collective::alltoall:
-    case Collective::allgather:
-        return call.count * call.p;
-    case Collective::gather:
-        return rank == call.root ? call.count * call.p : 0;
-    case Collective::reduce:
-        return rank == call.root ? call.count : 0;
-    case Collective::barrier:
-        return 0;
-    default:
-        return call.count;
-    }
+    const CollectiveRow &collective = row_of(call.collective);
+    return length_of(collective.received, collective.root == Root::ROOT_RECEIVES, call, rank);
+}
+
+const CollectiveRow &row_of(Collective collective) {
+    return rows[static_cast<size_t>(collective)];
 }
 
 std::string_view name_of(Collective collective) {
-    return collective_names[static_cast<size_t>(collective)];
+    return row_of(collective).name;
 }
 
 std::optional<Collective> collective_of(std::string_view name) {
-    const auto *name_in_list = std::find(collective_names.begin(), collective_names.end(), name);
-    if (name_in_list == collective_names.end())
+    const auto *row = std::ranges::find(rows, name, &CollectiveRow::name);
+    if (row == rows.end())
         return std::nullopt;
-    return static_cast<Collective>(name_in_list - collective_names.begin());
+    return static_cast<Collective>(row - rows.begin());
 }
 
 NodeMap::NodeMap(const Call &call) {

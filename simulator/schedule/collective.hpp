@@ -1,26 +1,14 @@
 /** @file
  * Collectives, the call of one, and the nodes of its ranks. Counts are elements, never bytes.
  *
- * What each rank's buffers hold (n = Call::count, p = Call::p), in elements:
- *
- * | collective                        | input            | output           |
- * | --------------------------------- | ---------------- | ---------------- |
- * | reduce                            | n                | n at the root    |
- * | allreduce, scan, exscan           | n                | n                |
- * | bcast                             | n at the root    | n (see below)    |
- * | gather                            | n                | p·n at the root  |
- * | scatter                           | p·n at the root  | n                |
- * | allgather                         | n                | p·n              |
- * | alltoall                          | p·n              | p·n              |
- * | reduce_scatter, _block            | p·n              | n                |
- * | barrier                           | none             | none             |
+ * The table of collectives (native/collectives/collectives.def) says what each rank's buffers hold, in blocks
+ * of n = Call::count elements, and what the result is.
  *
  * bcast works in place as in MPI: the root's output holds the data from the start, and no rank has an input.
  * An algorithm may use the output as scratch.
  */
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,27 +18,30 @@
 
 namespace offbeat::schedule {
 
+/** The collectives that are simulated. */
 enum class Collective : uint8_t {
-    allgather,
-    allreduce,
-    alltoall,
-    barrier,
-    bcast,
-    exscan,
-    gather,
-    reduce,
-    reduce_scatter,
-    reduce_scatter_block,
-    scan,
-    scatter,
+#define OFFBEAT_COLLECTIVE(Name, name, ...) name,
+#include "collectives.def"
 };
 
-/** Every collective by its MPI name in lower case, in the order of the enumeration. */
-inline constexpr std::array<std::string_view, 12> collective_names = {
-    "allgather", "allreduce", "alltoall", "barrier",        "bcast",
-    "exscan",    "gather",    "reduce",   "reduce_scatter", "reduce_scatter_block",
-    "scan",      "scatter",
+/** The length of a buffer in blocks of Call::count elements. */
+enum class Blocks : uint8_t { NO_BLOCK, ONE_BLOCK, BLOCK_PER_RANK };
+
+/** The content of the output of a collective. */
+enum class Result : uint8_t { NOTHING, FROM_ROOT, FROM_EACH, REDUCE_ALL, REDUCE_UPTO, REDUCE_BEFORE };
+
+enum class Root : uint8_t { NO_ROOT, ROOT_SENDS, ROOT_RECEIVES };
+
+/** A row of the table of collectives. */
+struct CollectiveRow {
+    std::string_view name; /**< its MPI name in lower case */
+    Blocks sent;           /**< the input; for bcast none, see above */
+    Blocks received;       /**< the output */
+    Result result;
+    Root root;
 };
+
+[[nodiscard]] const CollectiveRow &row_of(Collective collective);
 
 class NodeMap;
 

@@ -19,7 +19,7 @@ from offbeat.engines.legal_checks import NOT_TRIED, try_calls, wrong_calls
 from offbeat.mpi.driver import HUNG, DriverLost
 from offbeat.mpi.protocol import Check
 from offbeat.study.algorithm import KINDS
-from offbeat.study.case import COLLECTIVES, REDUCING
+from offbeat.study.collectives import COLLECTIVES, REDUCING
 
 SIZES = st.lists(st.integers(1, 1 << 20), min_size=1, max_size=3)
 

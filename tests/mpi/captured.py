@@ -17,7 +17,7 @@ from made_installations import described
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Variable
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 
 FOLDER = Path(__file__).parent / "variables"
 

@@ -12,7 +12,7 @@ from made_installations import make, script
 from real_libraries import LIBRARIES
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.mpi import find
+from offbeat.mpi import find, libraries
 from offbeat.mpi.installation import Installation
 
 
@@ -258,7 +258,7 @@ def test_library_texts_are_understood_whatever_the_version_looks_like() -> None:
 
 
 def test_made_up_installations_cover_every_family() -> None:
-    assert set(made_installations.LIBRARIES) == set(find.FAMILIES)
+    assert set(made_installations.LIBRARIES) == set(libraries.LIBRARIES)
 
 
 def test_a_refusal_says_where_the_installation_was_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from offbeat.mpi.intelmpi import IntelMpiSteering
 from offbeat.mpi.library import Variable
 from offbeat.study.algorithm import DEFAULT, Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 
 STEERING = IntelMpiSteering()
 

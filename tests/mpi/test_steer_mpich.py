@@ -8,7 +8,7 @@ import pytest
 from offbeat.mpi.library import Variable
 from offbeat.mpi.mpich import MpichSteering, names_in_functions
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 
 LIBRARIES = ["mpich4", "mpich5"]
 STEERING = MpichSteering()

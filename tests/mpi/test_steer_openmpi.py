@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from offbeat.mpi.openmpi import PARAMETER_VARIABLES, PARAMETERS_OF, OpenMpiSteering
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 
 LIBRARIES = ["openmpi4", "openmpi5"]
 STEERING = OpenMpiSteering()

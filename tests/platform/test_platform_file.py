@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.errors import BadInput
-from offbeat.platform import machine, network, presets, template
+from offbeat.platform import fat_tree, machine, presets, template
 from offbeat.platform.template import schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "platform.schema.json"
@@ -267,8 +267,8 @@ def test_a_fat_tree_has_the_switches_and_the_taper_that_were_stated(
 ) -> None:
     text = TREE.replace("nodes = 4", "nodes = 64")
     file = machine.loads(f"{text}[fat_tree]\n{words}\n", "x.toml").file
-    assert [level.switches for level in network.levels(file)] == switches
-    assert network.tapers(file) == pytest.approx(taper)
+    assert [level.switches for level in fat_tree.levels(file)] == switches
+    assert fat_tree.tapers(file) == pytest.approx(taper)
 
 
 def test_bandwidths_of_each_kind_reach_the_links() -> None:

@@ -7,13 +7,17 @@ import shutil
 import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from real_libraries import lacking
 
 from offbeat import _simulator
+from offbeat.platform import schema
+from offbeat.platform.topologies import TOPOLOGIES
 
 LATENCY_S = 1e-6
 CABLE = (1e9, LATENCY_S)
@@ -230,3 +234,9 @@ def test_global_cables_of_a_dragonfly_are_spread_over_its_routers(
 def test_an_impossible_shape_is_refused(make) -> None:
     with pytest.raises(ValueError, match="needs"):
         make()
+
+
+def test_every_topology_of_the_platform_file_has_a_record_and_a_section_if_it_has_keys() -> None:
+    assert set(get_args(schema.Topology)) == set(TOPOLOGIES)
+    sections = {field.name for field in structs.fields(schema.PlatformFile)}
+    assert {name for name, record in TOPOLOGIES.items() if record.check} == sections & set(TOPOLOGIES)

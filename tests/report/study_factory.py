@@ -14,7 +14,7 @@ from offbeat.results.import_csv import import_csv
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import select
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import REDUCING
+from offbeat.study.collectives import REDUCING
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 SHAPES = ["no_delay", "ascending", "descending", "first_delayed", "last_delayed", "mid_delayed", "random"]

@@ -11,7 +11,7 @@ import pytest
 
 from offbeat.algorithm import check, check_matrix, find
 from offbeat.algorithm.inspected import CatalogueAlgorithm, CheckBatch
-from offbeat.study.case import REDUCING
+from offbeat.study.collectives import REDUCING
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from offbeat.pattern.shapes import SHAPES
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.study.schema import (
     ARITHMETIC,
     EXTENTS,

@@ -13,9 +13,10 @@ import trace_factory as factory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.export_otf2 import export_otf2
 from offbeat.trace.exports import export_parquet
-from offbeat.trace.message_sizes import FROM_ROOT, TO_ALL, TO_ROOT, Role, exchanged
+from offbeat.trace.message_sizes import SUMMED, Role, exchanged
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.summary import summarise
 
@@ -78,7 +79,9 @@ def test_otf2_has_what_each_role_sends_and_receives(trace: Trace, tmp_path: Path
 
 
 @given(
-    name=st.sampled_from([*TO_ROOT, *FROM_ROOT, *TO_ALL, "allgatherv", "scan", "exscan"]),
+    name=st.sampled_from(
+        [name for name in PROPERTIES if name not in SUMMED and not PROPERTIES[name].is_of_neighbours]
+    ),
     blocks=st.lists(st.integers(0, 1000), min_size=1, max_size=9),
     root=st.integers(0, 8),
     in_place=st.booleans(),
@@ -87,9 +90,9 @@ def test_all_processes_together_receive_what_they_send(
     name: str, blocks: list[int], root: int, in_place: bool
 ) -> None:
     p = len(blocks)
-    if name not in ("gatherv", "scatterv", "allgatherv"):
+    if not PROPERTIES[name].has_uneven_counts:
         blocks = blocks[:1] * p
-    is_rooted = name in TO_ROOT + FROM_ROOT
+    is_rooted = PROPERTIES[name].is_rooted
     pairs = [
         exchanged(
             Role(

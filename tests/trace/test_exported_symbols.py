@@ -10,6 +10,7 @@ from real_libraries import REPOSITORY
 from traced_program import Traced
 
 from offbeat.mpi.installation import Installation
+from offbeat.study.collectives import PROPERTIES
 
 SOURCES = REPOSITORY / "native/trace"
 
@@ -35,10 +36,10 @@ SHARED_BY_BOTH_LIBRARIES = {"offbeat_tracer_next_symbol", "offbeat_tracer_this_t
 def table_functions() -> tuple[set[str], set[str]]:
     """Variants of collectives without the prefix ``MPI_``; constructors and destructors of communicators."""
     text = re.sub(r"#define.*", "", (SOURCES / "wrapped_functions.h").read_text(encoding="utf-8"))
-    rows = re.findall(r"^OFFBEAT_(\w+)\((\w+), (\w+)", text, re.MULTILINE)
-    collectives = [(name, lower) for kind, name, lower in rows if kind == "COLLECTIVE"]
+    rows = re.findall(r"^OFFBEAT_\w+\((\w+), \w+", text, re.MULTILINE)
+    collectives = [(name.capitalize(), name) for name in PROPERTIES]
     variants = {variant for name, lower in collectives for variant in (name, f"I{lower}", f"{name}_init")}
-    return variants, {name for kind, name, _ in rows if kind != "COLLECTIVE"}
+    return variants, set(rows)
 
 
 def c_names() -> set[str]:

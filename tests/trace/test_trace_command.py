@@ -22,7 +22,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.pattern import file
 from offbeat.pattern import replay as replay_file
 from offbeat.trace import format as form
-from offbeat.trace.options import COLLECTIVES, check
+from offbeat.trace.options import check
 from offbeat.trace.run import find_installation, prepare, tracer_library
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -290,12 +290,6 @@ def test_wishes_that_the_tracer_reads_are_taken() -> None:
             "PATH": "/bin",
         }
     )
-
-
-def test_the_words_of_collectives_are_those_of_the_tracers_table() -> None:
-    text = (REPOSITORY / "native" / "trace" / "wrapped_functions.h").read_text(encoding="utf-8")
-    words = set(re.findall(r"^OFFBEAT_COLLECTIVE\(\w+, (\w+), \w+\)", text, re.MULTILINE))
-    assert words | {"constructors"} == set(COLLECTIVES)
 
 
 @pytest.mark.parametrize(

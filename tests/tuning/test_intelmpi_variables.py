@@ -12,7 +12,7 @@ from plan_factory import chosen, create_plan, installation, planned, telling_cal
 
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import intelmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.intelmpi import WITHOUT_SIZES

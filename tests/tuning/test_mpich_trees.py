@@ -15,7 +15,7 @@ from plan_factory import chosen, create_plan, installation, planned, telling_cal
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import mpich
 from offbeat.tuning.mpich_algorithms import SIZE_CONDITION
 from offbeat.tuning.mpich_tree import faults, read

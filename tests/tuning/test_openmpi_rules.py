@@ -13,7 +13,7 @@ from plan_factory import chosen, create_plan, installation, planned, telling_cal
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import Algorithm
 from offbeat.tuning import openmpi
-from offbeat.tuning.openmpi import COLLECTIVE_IDS
+from offbeat.tuning.openmpi import COLLECTIVES
 from offbeat.tuning.plan import Rule, TuningPlan
 
 Row = tuple[int, list[int]]  # message size, what it says
@@ -65,7 +65,7 @@ def message_size(collective: str, p: int, size: int) -> int:
 
 def decided(table: Table, collective: str, p: int, size: int) -> list[int]:
     """Algorithm, fan-out, segment size (and requests) for a call; 0 is the library's decision."""
-    blocks = table.get(COLLECTIVE_IDS[collective], [(0, [(0, [0, 0, 0])])])
+    blocks = table.get(COLLECTIVES[collective].number, [(0, [(0, [0, 0, 0])])])
     rows = max((block for block in blocks if block[0] <= p), default=blocks[0], key=lambda block: block[0])[1]
     wanted = message_size(collective, p, size)
     return max((row for row in rows if row[0] <= wanted), key=lambda row: row[0])[1]
@@ -110,7 +110,7 @@ def test_collectives_that_must_not_depend_on_the_size_have_one_line_for_all_size
     tuning_plan = create_plan("openmpi", configurations)
     table = obeyed(tuning_plan, tmp_path_factory.mktemp("rules"))
     for collective, rules in tuning_plan.rules.items():
-        assert all(len(rows) == 1 for _, rows in table[COLLECTIVE_IDS[collective]])
+        assert all(len(rows) == 1 for _, rows in table[COLLECTIVES[collective].number])
         spans = {(rule.p_low, rule.p_high) for rule in rules}
         for p, size in telling_calls(tuning_plan, collective):
             tuned = any(low <= p <= high for low, high in spans)
@@ -365,7 +365,7 @@ def test_algorithms_of_han_stand_in_its_file_and_not_in_that_of_tuned(tmp_path: 
     assert {size: han_component(path, "reduce", 4, size) for size in wanted} == wanted
     assert [han_component(path, "barrier", p, 0) for p in (3, 4, 5)] == ["han", "han @1", "han"]
     table = read((tmp_path / openmpi.FILE_NAME).read_text(encoding="utf-8"))
-    assert set(table) == {COLLECTIVE_IDS["reduce"]}
+    assert set(table) == {COLLECTIVES["reduce"].number}
     assert [decided(table, "reduce", 4, size)[0] for size in (64, 65, 66)] == [0, 1, 0]
     assert files.rules == [entry for own in tuning_plan.rules.values() for entry in own]
 
@@ -422,7 +422,7 @@ def test_very_wide_ranges_of_processes_are_exact_at_the_measured_ones_and_close_
     }
     tuning_plan = create_plan("openmpi", configurations)
     table = obeyed(tuning_plan, tmp_path)
-    assert len(table[COLLECTIVE_IDS["alltoall"]]) < 100
+    assert len(table[COLLECTIVES["alltoall"].number]) < 100
     for p in (512, 4096):
         for size in (63, 64, 255, 256, 1024, 1025):
             assert decided(table, "alltoall", p, size)[0] == number(planned(tuning_plan, "alltoall", p, size))

@@ -16,7 +16,7 @@ from offbeat.algorithm.check_matrix import CheckTask, exhaustive, quick
 from offbeat.algorithm.find import COLLECTIVES, find_algorithm, listed
 from offbeat.algorithm.inspected import BatchResult, CatalogueAlgorithm, Finding, InspectedAlgorithm
 from offbeat.errors import RunFailed
-from offbeat.study.case import REDUCING
+from offbeat.study.collectives import REDUCING
 
 
 def select_algorithms(names: Sequence[str], family: str, collective: str) -> list[InspectedAlgorithm]:

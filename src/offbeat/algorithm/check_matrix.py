@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from offbeat.algorithm.inspected import Call, CatalogueAlgorithm, CheckBatch, InspectedAlgorithm
 from offbeat.errors import BadInput
-from offbeat.study.case import REDUCING, ROOTED
+from offbeat.study.collectives import REDUCING, ROOTED
 
 SAMPLE_ROOTS = (0, 1, -1)
 """The first, the second and the last rank; these reveal errors of trees that are rotated by the root."""

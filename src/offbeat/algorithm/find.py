@@ -19,10 +19,8 @@ from offbeat.algorithm.watchdog import LimitExceeded, limited
 from offbeat.errors import BadInput, RunFailed
 from offbeat.simulation import catalogue
 from offbeat.study.algorithm import split_name
+from offbeat.study.schema import FAMILIES
 from offbeat.toml.faults import hint, unknown
-
-FAMILIES = ("openmpi", "mpich", "simgrid")
-"""Families in the order in which names are looked up."""
 
 COLLECTIVES = tuple(dict.fromkeys(entry["collective"] for entry in _simulator.algorithms()))
 """The collectives that the simulator has algorithms for."""
@@ -60,8 +58,8 @@ def _all() -> Iterator[CatalogueAlgorithm]:
 def find_algorithm(text: str, family: str = "", collective: str = "") -> InspectedAlgorithm:
     """The algorithm of ``reduce/chain(fanout=2)``, or of ``my_file.py:function`` and its collective.
 
-    Without a family, the first of :data:`FAMILIES` that has the name is used. Raises :class:`BadInput` for an
-    unknown name.
+    Without a family, the first of :data:`offbeat.study.schema.FAMILIES` that has the name is used. Raises
+    :class:`BadInput` for an unknown name.
     """
     function = _FUNCTION.fullmatch(text)
     if function:

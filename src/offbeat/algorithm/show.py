@@ -16,7 +16,7 @@ from offbeat.algorithm.find import find_algorithm
 from offbeat.algorithm.inspected import Call, InspectedAlgorithm
 from offbeat.errors import BadInput
 from offbeat.platform.machine import load
-from offbeat.study.case import ROOTED
+from offbeat.study.collectives import ROOTED
 from offbeat.units import format_size
 
 

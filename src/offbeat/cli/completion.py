@@ -21,7 +21,7 @@ def trace_directories(incomplete: str) -> Iterator[str]:
 
 def collectives(incomplete: str) -> list[str]:
     """Names of collectives."""
-    from offbeat.study.case import COLLECTIVES
+    from offbeat.study.collectives import COLLECTIVES
 
     return [name for name in COLLECTIVES if name.startswith(incomplete)]
 

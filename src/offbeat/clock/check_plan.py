@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from offbeat.clock.rows import HARMONIZE, NOTHING
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import DEFAULT, Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.units import format_size
 
 METHODS = ("constraints", "hierarchical", "offset", "hca3", "jk", "skampi")

@@ -32,7 +32,8 @@ from offbeat.mpi.protocol import (
     Synchronised,
 )
 from offbeat.study.algorithm import Algorithm, Verdict
-from offbeat.study.case import REDUCING, ROOTED, Case
+from offbeat.study.case import Case
+from offbeat.study.collectives import REDUCING, ROOTED
 
 PATIENCE_S = 120.0
 """How long the driver may take for an answer, in addition to the duration of the step."""

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET, Struct
 
 from offbeat.mpi.protocol import CallArguments, Check, CheckOptions
-from offbeat.study.case import REDUCING, ROOTED
+from offbeat.study.collectives import COLLECTIVES, PROPERTIES, REDUCING, ROOTED
 from offbeat.study.schema import EXTENTS
 from offbeat.units import format_size
 
-MOVING = ("alltoall", "alltoallv", "allgather", "allgatherv", "bcast", "gather", "scatter")
-IN_PLACE = (*REDUCING, "alltoall", "alltoallv", "allgather", "allgatherv", "gather", "scatter")
-IRREGULAR = ("alltoallv", "allgatherv", "reduce_scatter")
-DISPLACED = ("alltoallv", "allgatherv")
+MOVING = tuple(name for name in COLLECTIVES if PROPERTIES[name].has_data and name not in REDUCING)
 WITH_DATA = (*REDUCING, *MOVING)
+IN_PLACE = tuple(name for name in COLLECTIVES if PROPERTIES[name].has_two_buffers)
+UNEVEN = tuple(name for name in COLLECTIVES if PROPERTIES[name].has_uneven_counts)
+DISPLACED = tuple(name for name in UNEVEN if PROPERTIES[name].received == "BLOCK_PER_RANK")
 
 SMALL_COMMUNICATORS = 8
 """Up to this number of processes, communicators of every smaller size are tried; above it, some sizes."""
@@ -103,7 +103,7 @@ TABLE = (
     CallTemplate(collectives=ROOTED, kinds=("roots",), text="", root="middle"),
     CallTemplate(collectives=ROOTED, kinds=("roots",), text="", root="last", on_all_communicators=True),
     CallTemplate(
-        collectives=("reduce",),
+        collectives=tuple(name for name in ROOTED if name in REDUCING),
         kinds=("roots", "noncommutative"),
         text="with an operation that is not commutative",
         options=NONCOMMUTATIVE,
@@ -120,7 +120,7 @@ TABLE = (
         on_all_communicators=True,
     ),
     CallTemplate(
-        collectives=("reduce", "gather", "scatter"),
+        collectives=tuple(name for name in ROOTED if name in IN_PLACE),
         kinds=("in-place", "null-arguments", "roots"),
         text="with MPI_IN_PLACE and null for what MPI ignores",
         options=NULLED,
@@ -134,7 +134,7 @@ TABLE = (
         on_all_communicators=True,
     ),
     CallTemplate(
-        collectives=("gather", "scatter"),
+        collectives=tuple(name for name in ROOTED if name in IN_PLACE and name not in REDUCING),
         kinds=("null-arguments",),
         text="with null for what MPI ignores",
         options={"null_ignored": 1},
@@ -185,20 +185,20 @@ TABLE = (
         count=lambda p: max(1, p - 1),
     ),
     CallTemplate(
-        collectives=IRREGULAR,
+        collectives=UNEVEN,
         kinds=("uneven-counts",),
         text="with uneven counts, some of them 0",
         options={"counts": "uneven"},
         on_all_communicators=True,
     ),
     CallTemplate(
-        collectives=IRREGULAR,
+        collectives=UNEVEN,
         kinds=("uneven-counts", "in-place"),
         text="with uneven counts and MPI_IN_PLACE",
         options={"counts": "uneven", "in_place": 1},
     ),
     CallTemplate(
-        collectives=("reduce_scatter",),
+        collectives=tuple(name for name in UNEVEN if name in REDUCING),
         kinds=("uneven-counts", "noncommutative"),
         text="with uneven counts and an operation that is not commutative",
         options=NONCOMMUTATIVE | {"counts": "uneven"},
@@ -308,7 +308,9 @@ def _call(template: CallTemplate, communicator: Communicator, usual: CallArgumen
         phrases.append(f"of {format_size(count * data_bytes)}")
     phrases += [template.text] if template.text else []
     if root:
-        phrases.append(f"to root {root}" if collective in ("reduce", "gather") else f"from root {root}")
+        phrases.append(
+            f"to root {root}" if PROPERTIES[collective].root == "ROOT_RECEIVES" else f"from root {root}"
+        )
     phrases.append(f"on {communicator.text}")
     kinds = template.kinds if communicator.is_world else (*template.kinds, "communicators")
     return LegalCall(kinds=kinds, p=p, text=" ".join(phrases), command=command)

@@ -17,7 +17,7 @@ from offbeat.mpi.build import build_native
 from offbeat.mpi.installation import Installation
 from offbeat.results import layout
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import MpiSection, RepetitionsSection, StartSection, Study
 

@@ -11,7 +11,8 @@ from offbeat.mpi.library import Steering
 from offbeat.mpi.protocol import CallArguments, Check, Fingerprint, ListVariables, Observe
 from offbeat.study import evidence
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import REDUCING, Case
+from offbeat.study.case import Case
+from offbeat.study.collectives import REDUCING
 
 AFFINE_BYTES = 16
 """Extent of the datatype of the non-commutative operation: two long integers."""

@@ -31,27 +31,12 @@ from offbeat.platform.network import Nodes
 from offbeat.results import layout
 from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import REDUCING, Case
+from offbeat.study.case import Case
 from offbeat.study.cases import Group, group_of
+from offbeat.study.collectives import PROPERTIES
 from offbeat.study.evidence import FUNCTIONS
 from offbeat.study.load import LoadedStudy
 from offbeat.study.schema import EXTENTS, RepetitionsSection
-
-COLLECTIVES = (
-    "allgather",
-    "allreduce",
-    "alltoall",
-    "barrier",
-    "bcast",
-    "exscan",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "scatter",
-)
-"""The collectives that ``offbeat-smpi`` supports."""
 
 CHECKED_BLOCKS = 3
 """Elements of a block in the call that checks an algorithm; reductions are checked with p + 1 elements,
@@ -122,7 +107,7 @@ class SmpiEngine:
 
     def algorithms(self, collective: str) -> list[Algorithm]:
         """SMPI's algorithms; ``default`` is SMPI's own choice."""
-        if collective not in COLLECTIVES:
+        if PROPERTIES[collective].use != "simulated":
             return []
         if collective not in self._algorithms:
             names = [DEFAULT, *self._query(lambda program: program.algorithms(collective))]
@@ -325,9 +310,8 @@ def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
 
 def _check_key(algorithm: Algorithm, case: Case) -> tuple[object, ...]:
     """Everything that a check depends on; the last entry is the number of elements."""
-    same_buffer = case.collective in REDUCING or case.collective == "bcast"
-    in_blocks = not same_buffer or case.collective.startswith("reduce_scatter")
-    most = CHECKED_BLOCKS if in_blocks else case.p + 1
+    has_blocks = PROPERTIES[case.collective].buffers("BLOCK_PER_RANK") > 0
+    most = CHECKED_BLOCKS if has_blocks else case.p + 1
     elements = min(case.bytes // EXTENTS.get(case.datatype, 1), most)
     return algorithm.name, case.p, case.nodes, case.ppn, case.root, elements
 

@@ -41,7 +41,7 @@ START_PATIENCE_S = 300.0
 
 PACKAGE = "Debian's and Ubuntu's package libsimgrid-dev"
 
-_SOURCES = (".cpp", ".hpp", ".c", ".h", "CMakeLists.txt")
+_SOURCES = (".cpp", ".hpp", ".c", ".h", ".def", "CMakeLists.txt")
 _ABSENT = "SimGrid with SMPI was not found"
 """Prefix of the message of ``native/smpi/CMakeLists.txt`` if SimGrid is missing."""
 
@@ -78,7 +78,9 @@ def build_program(
 def program_path(cache: Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
     """The path of the program for the installed SimGrid, whether it is built or not."""
     library = ctypes.util.find_library("simgrid") or "elsewhere"
-    digest = source_digest([_sources(), native_sources() / "protocol"], environ, _SOURCES)
+    digest = source_digest(
+        [_sources(), native_sources() / "protocol", native_sources() / "collectives"], environ, _SOURCES
+    )
     return (cache or cache_folder(environ)) / "native" / f"smpi-{library}-{digest}" / "bin" / PROGRAM
 
 

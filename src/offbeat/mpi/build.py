@@ -26,7 +26,7 @@ DRIVER = "offbeat-driver"
 HARMONIZE = "liboffbeat-harmonize.so"
 """File name of the library with the shared clock and the harmonised start."""
 
-_SOURCES = (".c", ".h", ".f90", ".map", ".in", ".cmake", "CMakeLists.txt")
+_SOURCES = (".c", ".h", ".def", ".f90", ".map", ".in", ".cmake", "CMakeLists.txt")
 
 
 def build_native(

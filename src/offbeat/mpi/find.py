@@ -21,8 +21,8 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import modules
 from offbeat.mpi.assemble import assemble, library_files, library_folders
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.libraries import LIBRARIES
-from offbeat.mpi.probe import FAMILIES, UnknownLibrary
+from offbeat.mpi.libraries import LIBRARIES, titles
+from offbeat.mpi.probe import UnknownLibrary
 
 _LAUNCHER = re.compile(r"(mpirun|mpiexec)([.-](?!hydra|gforker|smpd|py$|sh$)[\w.-]+)?")
 
@@ -273,5 +273,5 @@ def _at_library_folder(path: Path, environ: Mapping[str, str], origin: str) -> I
     raise BadInput(
         f"{origin} {path} is not an MPI prefix: {path / 'bin'} has no mpirun or mpiexec{orphan}. A prefix"
         " holds"
-        f" bin/mpirun and lib/libmpi.so of {' or '.join(FAMILIES.values())}"
+        f" bin/mpirun and lib/libmpi.so of {' or '.join(titles())}"
     )

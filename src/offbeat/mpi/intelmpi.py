@@ -137,4 +137,7 @@ LIBRARY = Library(
     launcher_folder_on_path=True,
     names_functions=lambda library: False,
     steering=IntelMpiSteering,
+    setting_prefixes=("I_MPI_",),
+    collective_variables=lambda algorithm: (f"I_MPI_ADJUST_{algorithm.collective.upper()}_",),
+    applies_to_smaller=True,
 )

@@ -14,3 +14,13 @@ LIBRARIES: dict[str, Library] = {
 def library_of(installation: Installation) -> Library:
     """The record of an installation's MPI library."""
     return LIBRARIES[installation.family]
+
+
+def title_of(family: str, otherwise: str = "") -> str:
+    """The name of a family for people; ``otherwise``, or the family itself, if it is unknown."""
+    return LIBRARIES[family].title if family in LIBRARIES else otherwise or family
+
+
+def titles() -> list[str]:
+    """The names of all families for people."""
+    return [library.title for library in LIBRARIES.values()]

@@ -75,6 +75,26 @@ class Library(Struct, frozen=True, kw_only=True):
     steering: Callable[[], Steering]
     """How the library is made to use an algorithm."""
 
+    setting_prefixes: tuple[str, ...]
+    """The beginnings of the names of variables that force an algorithm; they identify the library to which an
+    algorithm's settings belong."""
+
+    collective_variables: Callable[[Algorithm], tuple[str, ...]]
+    """The beginnings of the names of environment variables that belong to the collective of an algorithm."""
+
+    environment_prefix: str = ""
+    """What the name of a variable has before it in the environment, but not in an algorithm's settings."""
+
+    is_limited_to_measured_p: Callable[[Algorithm], bool] = lambda algorithm: False
+    """Whether a tuning file may use an algorithm for the measured number of processes only."""
+
+    applies_to_smaller: bool = False
+    """Whether settings also apply to all smaller communicators of a program."""
+
+    guarded_calls: tuple[str, ...] = ()
+    """Kinds of legal calls (:data:`offbeat.study.algorithm.KINDS`) that a tuning file keeps from algorithms
+    that are wrong for them."""
+
 
 class Variable(Struct, frozen=True, kw_only=True):
     """One MPI_T control variable, as the driver lists it.

@@ -231,6 +231,12 @@ def names_functions(library: Path) -> bool:
         return False
 
 
+def collective_variables(algorithm: Algorithm) -> tuple[str, ...]:
+    """The variables of the blocking and of the nonblocking collective."""
+    upper = algorithm.collective.upper()
+    return (f"MPIR_CVAR_{upper}_", f"MPIR_CVAR_I{upper}_")
+
+
 LIBRARY = Library(
     family="mpich",
     title="MPICH",
@@ -247,4 +253,7 @@ LIBRARY = Library(
     unbound_options=("-bind-to", "none"),
     names_functions=names_functions,
     steering=MpichSteering,
+    setting_prefixes=("MPIR_CVAR_",),
+    collective_variables=collective_variables,
+    guarded_calls=("noncommutative",),
 )

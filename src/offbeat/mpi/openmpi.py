@@ -16,7 +16,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.mpi.library import Library, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 
 IGNORE = 0
 """The enumeration's value that forces no algorithm."""
@@ -329,6 +329,22 @@ def header_version(macros: Mapping[str, str]) -> str | None:
     return ".".join(macros.get(f"OMPI_{part}_VERSION", "0") for part in ("MAJOR", "MINOR", "RELEASE"))
 
 
+def collective_variables(algorithm: Algorithm) -> tuple[str, ...]:
+    """The variables of ``tuned`` and, for an algorithm that divides its collective by nodes, of ``han``."""
+    by_han = (f"OMPI_MCA_coll_han_{algorithm.collective}_",) if algorithm.hierarchical else ()
+    return (f"OMPI_MCA_coll_tuned_{algorithm.collective}_algorithm_", *by_han)
+
+
+def is_limited_to_measured_p(algorithm: Algorithm) -> bool:
+    """``two_proc`` is an error unless p = 2, and two algorithms are silently replaced: allgather's recursive
+    doubling unless p is a power of two, neighbor exchange if p is odd."""
+    name = algorithm.name.replace("-", "_")
+    return name.startswith(("two_proc", "neighbor")) or (algorithm.collective, name.partition("(")[0]) == (
+        "allgather",
+        "recursive_doubling",
+    )
+
+
 LIBRARY = Library(
     family="openmpi",
     title="Open MPI",
@@ -346,4 +362,8 @@ LIBRARY = Library(
     unbound_options=("--bind-to", "none"),
     names_functions=lambda library: True,
     steering=OpenMpiSteering,
+    setting_prefixes=("coll_tuned_", "coll_han_"),
+    collective_variables=collective_variables,
+    environment_prefix="OMPI_MCA_",
+    is_limited_to_measured_p=is_limited_to_measured_p,
 )

@@ -14,10 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from offbeat.mpi.libraries import LIBRARIES
-
-FAMILIES = {family: library.title for family, library in LIBRARIES.items()}
-"""The supported families, and how people write them."""
+from offbeat.mpi.libraries import LIBRARIES, title_of, titles
 
 _PRINT_VERSION = """
 import ctypes, json, sys
@@ -44,7 +41,7 @@ class Version(Struct, frozen=True):
     @property
     def text(self) -> str:
         """For people: ``Open MPI 5.0.11``."""
-        return f"{FAMILIES[self.family]} {self.short}"
+        return f"{title_of(self.family)} {self.short}"
 
     def agrees_with(self, other: Version) -> bool:
         """Whether both can belong to one installation: same family, and equal numbers where both have
@@ -83,9 +80,7 @@ def read_library_version(text: str, source: str) -> Version:
         if match:
             return _version(family, match["short"], text)
     first_line = text.strip().splitlines()[0] if text.strip() else "nothing"
-    raise UnknownLibrary(
-        f"{source} calls itself '{first_line[:80]}'; offbeat supports {', '.join(FAMILIES.values())}"
-    )
+    raise UnknownLibrary(f"{source} calls itself '{first_line[:80]}'; offbeat supports {', '.join(titles())}")
 
 
 def read_header_version(header: Path) -> Version | None:

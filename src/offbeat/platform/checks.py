@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from offbeat.platform.topologies import TOPOLOGIES
 from offbeat.toml.faults import INVALID, Faults, Tree, valid_items
 from offbeat.units import format_size
 
 ZERO = "a bandwidth of 0 moves nothing; write how fast it is, such as '10 Gbit/s'"
-
-TOPOLOGY_SECTIONS = ("fat_tree", "dragonfly")
 
 
 def check(tree: Tree, raw: Tree, faults: Faults) -> None:
@@ -59,65 +58,15 @@ def _check_topology(tree: Tree, raw: Tree, faults: Faults) -> None:
     topology = tree["topology"]
     if topology is INVALID:
         return
-    for section in TOPOLOGY_SECTIONS:
-        if section in raw and section != topology:
+    for section, other in TOPOLOGIES.items():
+        if other.check and section in raw and section != topology:
             remedy = f"leave the section out, or write topology = '{section}'"
             faults.add(
                 (section,), f"the topology is {topology!r}, which this section does not describe; {remedy}"
             )
-    nodes = tree["nodes"]
-    if topology == "fat_tree" and tree["fat_tree"] is not INVALID:
-        _check_fat_tree(tree["fat_tree"], nodes, faults)
-    if topology == "dragonfly" and tree["dragonfly"] is not INVALID:
-        _check_dragonfly(tree["dragonfly"], nodes, faults)
-
-
-def _check_fat_tree(tree: Tree, nodes: Any, faults: Faults) -> None:
-    if tree["nodes_per_leaf"] == 0:
-        faults.add(("fat_tree", "nodes_per_leaf"), "a leaf switch needs nodes; say how many are at each")
-    if bool(tree["spines"]) == bool(tree["taper"]) and INVALID not in (tree["spines"], tree["taper"]):
-        which = "both spines and taper are given" if tree["spines"] else "neither spines nor taper is given"
-        faults.add(("fat_tree", "spines"), f"{which}; give one of them")
-    _check_taper(tree, faults)
-    pods, cores = tree["leaves_per_pod"], tree["cores_per_spine"]
-    if INVALID not in (pods, cores) and bool(pods) != bool(cores):
-        given, missing = (
-            ("leaves_per_pod", "cores_per_spine") if pods else ("cores_per_spine", "leaves_per_pod")
-        )
-        remedy = f"three levels need both: add {missing}, or leave {given} out for two"
-        faults.add(("fat_tree", given), f"{given} is given without {missing}; {remedy}")
-    if INVALID not in (nodes, tree["nodes_per_leaf"]) and tree["nodes_per_leaf"] > nodes:
-        sentence = f"a leaf for {tree['nodes_per_leaf']} nodes, but there are {nodes} in all; write fewer"
-        faults.add(("fat_tree", "nodes_per_leaf"), sentence)
-
-
-def _check_taper(tree: Tree, faults: Faults) -> None:
-    """Check that a taper results in a whole number of cables."""
-    taper, nodes, cables = tree["taper"], tree["nodes_per_leaf"], tree["cables"]
-    if not taper or not nodes or cables is INVALID:
-        return
-    up = nodes / taper
-    if abs(up - round(up)) > 1e-6 or round(up) < 1:
-        sentence = f"{nodes} nodes with a taper of {taper:g} leave {up:.4g} cables up"
-        faults.add(("fat_tree", "taper"), f"{sentence}; write a taper for which that is a whole number")
-    elif round(up) % cables:
-        sentence = f"{round(up)} cables up are not {cables} to each of some spines"
-        faults.add(("fat_tree", "cables"), f"{sentence}; write a number that divides {round(up)}")
-
-
-def _check_dragonfly(dragonfly: Tree, nodes: Any, faults: Faults) -> None:
-    sizes = [dragonfly[name] for name in ("groups", "routers", "nodes_per_router")]
-    for name, size in zip(("groups", "routers", "nodes_per_router"), sizes, strict=True):
-        if size == 0:
-            faults.add(("dragonfly", name), "a dragonfly has at least one of these; say how many")
-    if INVALID in (nodes, *sizes) or 0 in sizes:
-        return
-    product = sizes[0] * sizes[1] * sizes[2]
-    if product != nodes:
-        sentence = (
-            f"nodes = {nodes}, but {sizes[0]} groups × {sizes[1]} routers × {sizes[2]} nodes are {product}"
-        )
-        faults.add(("nodes",), f"{sentence}; make them the same")
+    check_section = TOPOLOGIES[topology].check
+    if check_section and tree[topology] is not INVALID:
+        check_section(tree[topology], tree["nodes"], faults)
 
 
 def _check_ranks(ranks: Tree, nodes: Any, cores: Any, faults: Faults) -> None:

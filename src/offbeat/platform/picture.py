@@ -14,9 +14,10 @@ from offbeat.drawing.palette import LINES
 from offbeat.drawing.pictures import write_picture
 from offbeat.platform.machine import Platform
 from offbeat.platform.message_times import message_paths, message_s
-from offbeat.platform.network import levels
 from offbeat.platform.schema import PlatformFile
 from offbeat.platform.show import topology_text
+from offbeat.platform.topologies import topology_of
+from offbeat.platform.topology import Groups, Levels
 
 MAX_DRAWN = 16
 """The most switches of a level, or groups, that are drawn; the label states their number."""
@@ -51,19 +52,11 @@ def _draw_figures(time: Axes, speed: Axes, file: PlatformFile) -> None:
 def _draw_shape(axes: Axes, file: PlatformFile) -> None:
     axes.set_axis_off()
     axes.margins(0.08, 0.15)
-    if file.topology == "dragonfly":
-        _draw_groups(axes, file)
+    picture = topology_of(file).picture(file) if file.nodes > 1 else Levels([("node", 1)])
+    if isinstance(picture, Groups):
+        _draw_groups(axes, picture)
     else:
-        _draw_levels(axes, _rows(file))
-
-
-def _rows(file: PlatformFile) -> list[tuple[str, int]]:
-    """The rows from below: name and number of boxes."""
-    if file.nodes == 1:
-        return [("node", 1)]
-    if file.topology == "single_switch":
-        return [("nodes", file.nodes), ("switch", 1)]
-    return [("nodes", file.nodes), *((f"{level.name} switches", level.switches) for level in levels(file))]
+        _draw_levels(axes, picture.rows)
 
 
 def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
@@ -87,17 +80,16 @@ def _draw_levels(axes: Axes, rows: list[tuple[str, int]]) -> None:
         )
 
 
-def _draw_groups(axes: Axes, file: PlatformFile) -> None:
+def _draw_groups(axes: Axes, groups: Groups) -> None:
     """Draw groups on a circle, all connected to each other."""
-    fly = file.dragonfly
-    drawn = min(fly.groups, MAX_DRAWN)
+    drawn = min(groups.number, MAX_DRAWN)
     angles = 2 * np.pi * np.arange(drawn) / drawn
     x, y = np.cos(angles), np.sin(angles)
     for one in range(drawn):
         for other in range(one):
             axes.plot([x[one], x[other]], [y[one], y[other]], color="0.75", linewidth=0.7, zorder=1)
     axes.scatter(x, y, s=120, marker="o", zorder=2)
-    limit = "" if fly.groups <= MAX_DRAWN else f" ({MAX_DRAWN} drawn)"
-    label = f"{fly.groups} groups{limit} of {fly.routers} routers × {fly.nodes_per_router} nodes"
+    limit = "" if groups.number <= MAX_DRAWN else f" ({MAX_DRAWN} drawn)"
+    label = f"{groups.number} groups{limit} of {groups.members}"
     axes.text(0, -1.3, label, ha="center", fontsize=8)
     axes.set_aspect("equal")

@@ -7,8 +7,8 @@ from msgspec import Struct
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
 from offbeat.platform.message_times import message_paths, message_s
-from offbeat.platform.network import levels, tapers
 from offbeat.platform.schema import PlatformFile
+from offbeat.platform.topologies import topology_of
 from offbeat.units import counted, format_bandwidth, format_size, format_time
 
 SIZES = [1, 64, 1024, 8192, 65536, 2**20, 2**24]
@@ -36,17 +36,7 @@ def topology_text(file: PlatformFile) -> str:
     """The topology as a phrase."""
     if file.nodes == 1:
         return "one node"
-    speed = format_bandwidth(file.link.bandwidth)
-    if file.topology == "fat_tree":
-        switches = ", ".join(level.description for level in levels(file))
-        taper = " and ".join(f"{ratio:.3g}" for ratio in tapers(file))
-        return f"fat tree at {speed}: {switches}; taper {taper}"
-    if file.topology == "dragonfly":
-        fly = file.dragonfly
-        cables = counted(fly.global_cables, "cable")
-        groups = f"{fly.groups} groups × {fly.routers} routers × {fly.nodes_per_router} nodes"
-        return f"dragonfly at {speed}: {groups}; {cables} between two groups"
-    return f"one switch at {speed}"
+    return topology_of(file).description(file, format_bandwidth(file.link.bandwidth))
 
 
 def facts(platform: Platform) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from offbeat.platform.machine import FORM
+from offbeat.platform.topologies import TOPOLOGIES
 from offbeat.toml import json_schema
 from offbeat.toml.template import Template
 
@@ -39,32 +40,18 @@ EXAMPLES: dict[str, Any] = {
     "messages.flow_bandwidth": "8 GB/s",
     "messages.reduce_bandwidth": "10 GB/s",
     "messages.copy_bandwidth": "10 GB/s",
-    "fat_tree.nodes_per_leaf": 16,
-    "fat_tree.spines": 8,
-    "fat_tree.taper": 2.0,
-    "fat_tree.leaves_per_pod": 4,
-    "fat_tree.cores_per_spine": 4,
-    "fat_tree.bandwidth": "200 Gbit/s",
-    "fat_tree.latency": "200 ns",
-    "dragonfly.groups": 4,
-    "dragonfly.routers": 4,
-    "dragonfly.nodes_per_router": 2,
-    "dragonfly.local_bandwidth": "200 Gbit/s",
-    "dragonfly.local_latency": "350 ns",
-    "dragonfly.global_bandwidth": "200 Gbit/s",
-    "dragonfly.global_latency": "450 ns",
     "ranks.nodes": [0, 0, 1, 1],
 }
-"""Examples for commented keys whose default is empty or not informative."""
-
-COMMENTED_TABLES = ("fat_tree", "dragonfly")
-"""Tables of other topologies than that of the template: their headers are comments, too."""
+"""Examples for commented keys whose default is empty or not informative; those of a topology's section are in
+its record."""
 
 
 def template() -> str:
     """The text of the template."""
-    text = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).text()
-    for name in COMMENTED_TABLES:
+    sections = {name: topology.examples for name, topology in TOPOLOGIES.items() if topology.check}
+    examples = {f"{name}.{key}": value for name, own in sections.items() for key, value in own.items()}
+    text = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES | examples).text()
+    for name in sections:  # a section of another topology than the template's: its header is a comment, too
         text = text.replace(f"\n[{name}]\n", f"\n#[{name}]\n")
     return text
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.mpi.probe import FAMILIES, UnknownLibrary, read_library_version
+from offbeat.mpi.libraries import title_of
+from offbeat.mpi.probe import UnknownLibrary, read_library_version
 from offbeat.predict.recorded import TracedCalls
 from offbeat.select.coverage import covering_size, size_ranges
 from offbeat.select.table import Configuration, DelayTable, delay_tables
@@ -173,8 +174,8 @@ def _origin_notes(results: Results, library: str) -> list[str]:
     if family and family != ran.family:
         raise BadInput(
             f"the program ran with {ran.text}, and {results.directory} was measured with"
-            f" {FAMILIES.get(family, family)}: give results of"
-            f" {FAMILIES[ran.family]}"
+            f" {title_of(family)}: give results of"
+            f" {title_of(ran.family)}"
         )
     version = known.get("version", ())
     numbers = tuple(version) if isinstance(version, list | tuple) else ()

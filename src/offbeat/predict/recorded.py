@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of, size_text
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.read import Trace
@@ -23,8 +24,6 @@ from offbeat.units import format_time
 
 BLOCKING = "blocking"
 
-IRREGULAR = ("allgatherv", "alltoallv")
-"""Collectives with a separate size for each process."""
 
 _NEARLY_EXACT = 0.9
 """A number of calls is reported as uncertain if its lower limit is below this share of it."""
@@ -146,7 +145,9 @@ def size_bytes(row: CallSiteStats) -> int:
     process, over processes, as in the libraries.
     """
     mean = round(row.all_bytes / max(row.calls * row.processes, 1))
-    least = 0 if collective_name(row.collective) in IRREGULAR else row.least_bytes
+    collective = PROPERTIES.get(collective_name(row.collective))
+    differs = collective is not None and collective.has_uneven_counts and not collective.reduces
+    least = 0 if differs else row.least_bytes
     return min(max(mean, least), row.most_bytes)
 
 

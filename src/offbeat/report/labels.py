@@ -10,7 +10,7 @@ import re
 
 from offbeat.select import wording
 from offbeat.select.table import Configuration
-from offbeat.study.case import REDUCING, ROOTED
+from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.units import format_size, format_time
 
 DASH = wording.NOTHING

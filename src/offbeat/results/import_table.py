@@ -17,8 +17,9 @@ from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
 from offbeat.reading import read_file
 from offbeat.results.import_columns import TIMES, Column, find_columns
 from offbeat.results.plausible import implausible_time, outside_interval
-from offbeat.study.case import COLLECTIVES, Case
+from offbeat.study.case import Case
 from offbeat.study.cases import REPLAY
+from offbeat.study.collectives import COLLECTIVES
 
 Value = str | int | float
 """The value of a field of the file."""

@@ -12,7 +12,7 @@ from offbeat.select import wording
 from offbeat.select.choose import Choice, Selection
 from offbeat.select.details import details
 from offbeat.select.table import Configuration
-from offbeat.study.case import REDUCING, ROOTED
+from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.table import FittedTable, limit_notes
 from offbeat.units import format_size
 

@@ -27,8 +27,9 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import COLLECTIVES, SAME_SKEW
+from offbeat.study.case import SAME_SKEW
 from offbeat.study.cases import NO_DELAY, REPLAY
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.units import format_size
 
 RECORDED = ("scenario", "replay")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from offbeat import _simulator
 from offbeat.errors import BadInput
 from offbeat.study.algorithm import split_name
-from offbeat.study.case import REDUCING
+from offbeat.study.collectives import REDUCING
 from offbeat.toml.faults import hint
 
 

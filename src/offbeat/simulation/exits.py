@@ -22,7 +22,7 @@ from offbeat.platform.schema import PlatformFile
 from offbeat.simulation.cache import LruCache, MemoryBudget
 from offbeat.simulation.catalogue import ParametrisedAlgorithm, named
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import ROOTED
+from offbeat.study.collectives import ROOTED
 
 CACHED_NETWORKS = 16
 

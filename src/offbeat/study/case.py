@@ -7,32 +7,8 @@ import hashlib
 import msgspec
 from msgspec import Struct
 
-COLLECTIVES = (
-    "allreduce",
-    "alltoall",
-    "alltoallv",
-    "allgather",
-    "allgatherv",
-    "bcast",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "gather",
-    "scatter",
-    "scan",
-    "exscan",
-    "barrier",
-)
-"""Every collective that offbeat measures, by its MPI name in lower case."""
-
-REDUCING = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
-"""Collectives that take an operation."""
-
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
 """Skew policies that give all algorithms of a configuration the same skew."""
-
-ROOTED = ("bcast", "reduce", "gather", "scatter")
-"""Collectives that have a root."""
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from offbeat.pattern import file as pattern_file
 from offbeat.pattern import replay as replay_file
 from offbeat.pattern import shapes
-from offbeat.study.case import REDUCING, ROOTED, Case
+from offbeat.study.case import Case
+from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.study.load import LoadedStudy
 from offbeat.study.placement import Placement, placements
 from offbeat.study.schema import CollectiveSection, Study

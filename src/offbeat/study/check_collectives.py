@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from offbeat.pattern.shapes import MAX_PROCESSES
-from offbeat.study.case import REDUCING, ROOTED
+from offbeat.study.collectives import PROPERTIES, REDUCING, ROOTED
 from offbeat.study.placement import (
     PROCESS_BYTES,
-    SUMMED_COUNTS,
     Placement,
     buffer_bytes,
     machine_bytes,
@@ -140,7 +139,7 @@ def _check_limits(section: Tree, index: int, tree: Tree, faults: Faults, *, othe
 def _beyond_counts(section: Tree, size: int, places: list[Placement]) -> str:
     """The fault of a size that exceeds MPI's counts and displacements, which are C ints; empty if none."""
     extent = EXTENTS[section["datatype"]] if section["datatype"] is not INVALID else 8
-    summed = [name for _, name in valid_items(section["names"]) if name in SUMMED_COUNTS]
+    summed = [name for _, name in valid_items(section["names"]) if PROPERTIES[name].has_uneven_counts]
     count = size // extent * (max(p for p, _, _ in places) if summed else 1)
     if count <= INT32_MAX:
         return ""

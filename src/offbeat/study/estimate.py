@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from offbeat.pattern.replay import Replay
 from offbeat.study.cases import Group, PatternRow, groups, pattern_rows
+from offbeat.study.collectives import PROPERTIES
 from offbeat.study.schema import SIMULATING, Study
 
 START_S = 500e-6
@@ -28,18 +29,6 @@ PROCESS_S = 0.05
 
 SLICE_S = 4e-3
 """Assumed scheduler time slice of oversubscribed cores, in seconds."""
-
-PER_RANK_MESSAGES = (
-    "alltoall",
-    "alltoallv",
-    "allgather",
-    "allgatherv",
-    "gather",
-    "scatter",
-    "reduce_scatter",
-    "reduce_scatter_block",
-)
-"""Collectives in which a process handles p messages of the stated size."""
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
@@ -100,7 +89,8 @@ def estimate(
 
 def runtime_s(group: Group) -> float:
     """The assumed runtime of a group's collective without delay, in seconds."""
-    handled_bytes = group.bytes * (group.p if group.collective in PER_RANK_MESSAGES else 1)
+    per_rank = PROPERTIES[group.collective].buffers("BLOCK_PER_RANK") > 0
+    handled_bytes = group.bytes * (group.p if per_rank else 1)
     return math.ceil(math.log2(max(group.p, 2))) * LATENCY_S + handled_bytes / BANDWIDTH_BYTES_PER_S
 
 

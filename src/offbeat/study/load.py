@@ -21,8 +21,8 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.platform.machine import Platform
 from offbeat.platform.machine import load as load_platform
 from offbeat.reading import read_file
-from offbeat.study.case import COLLECTIVES
 from offbeat.study.checks import check, platform_source
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.study.schema import EXTENTS, OPS, SIMULATING, Study
 from offbeat.toml.faults import Faults, Vocabulary, Words, hint
 from offbeat.toml.structure import Form, read

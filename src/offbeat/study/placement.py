@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from offbeat.study.case import ROOTED
+from offbeat.study.collectives import PROPERTIES
 from offbeat.toml.faults import INVALID, valid_items
 
 Placement = tuple[int, int, int]
@@ -28,29 +28,6 @@ def placements(processes: Any) -> list[Placement]:
     return launcher_places + [(nodes * ppn, nodes, ppn) for nodes, ppn in nodes_and_ppn]
 
 
-PER_PROCESS: dict[str, tuple[int, int]] = {
-    "allreduce": (2, 0),
-    "alltoall": (0, 2),
-    "alltoallv": (0, 2),
-    "allgather": (1, 1),
-    "allgatherv": (1, 1),
-    "bcast": (1, 0),
-    "reduce": (2, 0),
-    "reduce_scatter": (1, 1),
-    "reduce_scatter_block": (1, 1),
-    "gather": (1, 1),
-    "scatter": (1, 1),
-    "scan": (2, 0),
-    "exscan": (2, 0),
-    "barrier": (0, 0),
-}
-"""Collective → (a, b): a process needs (a + b·p) × message size for its send and receive buffers. Only
-the root needs the b·p part of gather and scatter."""
-
-SUMMED_COUNTS = ("alltoallv", "allgatherv", "reduce_scatter")
-"""Collectives whose int displacements or summed counts reach p × count."""
-
-
 PROCESS_BYTES = 3 * 2**20
 """Minimum private memory of a process without its buffers: with two processes on one machine, 3.5 MiB were
 measured with Open MPI 5.0 and 10 MiB with MPICH 5.0."""
@@ -58,9 +35,9 @@ measured with Open MPI 5.0 and 10 MiB with MPICH 5.0."""
 
 def buffer_bytes(collective: str, size_bytes: int, p: int, processes: int) -> int:
     """The bytes of send and receive buffers of ``processes`` of the p processes, including the root."""
-    fixed, times_p = PER_PROCESS[collective]
-    holders = 1 if collective in ROOTED else processes
-    return size_bytes * (fixed * processes + times_p * p * holders)
+    row = PROPERTIES[collective]
+    holders = 1 if row.is_rooted else processes
+    return size_bytes * (row.buffers("ONE_BLOCK") * processes + row.buffers("BLOCK_PER_RANK") * p * holders)
 
 
 def processes_here(p: int, ppn: int, mpi: Mapping[str, object]) -> int:

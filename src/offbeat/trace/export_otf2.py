@@ -20,6 +20,7 @@ import polars as pl
 
 from offbeat.atomic_write import write_error
 from offbeat.errors import BadInput
+from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.message_sizes import UNEVEN, Role, collective_name, exchanged
 from offbeat.trace.read import Progress, Trace
 from offbeat.trace.record_table import pieces
@@ -27,11 +28,8 @@ from offbeat.trace.record_table import pieces
 NAME = "traces"
 """The archive's name: its anchor file is ``traces.otf2``, as with Score-P."""
 
-_OPERATIONS = {
-    *("BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV"),
-    *("ALLTOALL", "ALLTOALLV", "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN"),
-    "REDUCE_SCATTER_BLOCK",
-}
+_OPERATIONS = {name.upper() for name, row in PROPERTIES.items() if not row.is_of_neighbours}
+"""OTF2's collective operations: it has none of neighbourhood collectives."""
 
 
 def export_otf2(

@@ -27,13 +27,24 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.rank_file import RankFile
 
-SUMMED = ("alltoallv", "alltoallw", "reduce_scatter")
-"""Collectives whose records hold the sum over all blocks."""
+_TO_EACH = [row for row in PROPERTIES.values() if row.sent == "BLOCK_PER_RANK" and not row.is_rooted]
 
-BLOCKED = ("alltoall", "reduce_scatter_block")
+SUMMED = {row.name for row in _TO_EACH if row.has_uneven_counts}
+"""Collectives whose records hold the sum over all blocks: alltoallv, alltoallw, reduce_scatter."""
+
+BLOCKED = {row.name for row in _TO_EACH if not row.has_uneven_counts}
 """Collectives that send one block to each process and whose records hold one block."""
+
+UNEVEN = {
+    row.name
+    for row in PROPERTIES.values()
+    if row.has_uneven_counts and row.name not in SUMMED and not row.is_of_neighbours
+}
+"""Collectives whose records hold one block, which differs between processes: gatherv, scatterv,
+allgatherv."""
 
 
 class MessageSizes:
@@ -77,13 +88,6 @@ def collective_name(collective: str) -> str:
     return collective.lower().removeprefix("mpi_").removesuffix("_c")
 
 
-TO_ROOT = ("gather", "gatherv", "reduce")
-FROM_ROOT = ("bcast", "scatter", "scatterv")
-TO_ALL = ("allgather", "alltoall", "allreduce", "reduce_scatter_block")
-UNEVEN = ("gatherv", "scatterv", "allgatherv")
-"""Collectives in which each process may contribute another size."""
-
-
 class Role(Struct, frozen=True, kw_only=True):
     """One process in one call.
 
@@ -108,25 +112,24 @@ def exchanged(role: Role) -> tuple[int, int]:
     assumed. A trace does not contain what a process receives in alltoallv and alltoallw, which counts as what
     it sends, nor in reduce_scatter, which counts as the mean block.
     """
-    name, block, p = role.collective, role.block_bytes, role.processes
+    collective, block, p = PROPERTIES.get(role.collective), role.block_bytes, role.processes
+    if collective is None or not collective.has_data or collective.is_of_neighbours:
+        return 0, 0
     others = p - 1 if role.in_place else p
     own = 0 if role.in_place else block
-    if name in TO_ROOT + FROM_ROOT:
+    whole = role.total_bytes - block + own if collective.has_uneven_counts else others * block
+    if collective.is_rooted:
+        to_root = collective.root == "ROOT_RECEIVES"
         if role.place != role.root:
-            return (block, 0) if name in TO_ROOT else (0, block)
-        whole = role.total_bytes - block + own if name in UNEVEN else others * block
-        if name == "bcast":
+            return (block, 0) if to_root else (0, block)
+        if collective.sent == "NO_BLOCK":
             return p * block, block
-        return (own, whole) if name in TO_ROOT else (whole, own)
-    if name in TO_ALL:
-        return others * block, others * block
-    if name == "allgatherv":
-        return others * block, role.total_bytes - block + own
-    if name == "reduce_scatter":
-        return role.vector_bytes - block + own, others * block
-    if name in ("alltoallv", "alltoallw"):
+        return (own, whole) if to_root else (whole, own)
+    if role.collective in SUMMED:
+        if collective.reduces:
+            return role.vector_bytes - block + own, others * block
         return role.vector_bytes, role.vector_bytes
-    if name in ("scan", "exscan"):
-        apart = role.in_place or name == "exscan"
+    if collective.result in ("REDUCE_UPTO", "REDUCE_BEFORE"):
+        apart = role.in_place or collective.result == "REDUCE_BEFORE"
         return (p - role.place - apart) * block, (role.place + 1 - apart) * block
-    return 0, 0
+    return others * block, whole

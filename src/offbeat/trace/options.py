@@ -9,15 +9,11 @@ import re
 from collections.abc import Collection, Mapping
 
 from offbeat.errors import BadInput
+from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.format import PAGE_BYTES
 from offbeat.units import parse_size
 
-COLLECTIVES = (
-    *("barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"),
-    *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
-    *("reduce_scatter_block", "scan", "exscan", "neighbor_allgather", "neighbor_allgatherv"),
-    *("neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "constructors"),
-)
+COLLECTIVES = (*PROPERTIES, "constructors")
 """Names in OFFBEAT_TRACE_COLLECTIVES."""
 
 FEWEST_BYTES = 3 * PAGE_BYTES

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from offbeat.errors import BadInput
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, size_text
 from offbeat.trace.message_sizes import collective_name
 from offbeat.trace.summary import Summary

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import RunFailed
+from offbeat.mpi.libraries import LIBRARIES
 from offbeat.results.plan import CONFIGURATION
 from offbeat.select.choose import Choice
 from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
@@ -23,12 +24,6 @@ from offbeat.units import counted
 if TYPE_CHECKING:
     from offbeat.select.choose import Choice, Selection
     from offbeat.tuning.plan import TuningPlan
-
-GUARDED = {"mpich": ("noncommutative",)}
-"""Kinds of legal calls that a family's file format keeps from algorithms that are wrong for them."""
-
-APPLIES_TO_SMALLER = ("intelmpi",)
-"""Families whose settings also apply to all smaller communicators of a program."""
 
 
 class SafeChoices(Struct, frozen=True, kw_only=True):
@@ -59,7 +54,7 @@ class WrongCallLookup:
             self._ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
         self._known = known
         self._verdicts = verdicts
-        self._family = family
+        self._library = LIBRARIES.get(family)
         self._limited = limited_to_measured_p
 
     def of(self, choice: Choice, algorithm: str) -> list[WrongCall]:
@@ -70,10 +65,11 @@ class WrongCallLookup:
         low, high = processes_covered(configuration.p, self._ps[configuration.collective])
         if (configuration.collective, algorithm) in self._limited:
             low = high = configuration.p
-        if self._family in APPLIES_TO_SMALLER:
+        if self._library and self._library.applies_to_smaller:
             low = 1
         wrong = wrong_between(configuration.collective, algorithm, low, high, self._verdicts)
-        return [call for call in wrong if call.kind not in GUARDED.get(self._family, ())]
+        guarded = self._library.guarded_calls if self._library else ()
+        return [call for call in wrong if call.kind not in guarded]
 
 
 def replace_unsafe(

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning import rule_layout
 from offbeat.tuning.files import ProcessEnvironment, TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan

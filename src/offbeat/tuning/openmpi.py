@@ -6,7 +6,7 @@ means its own decision. So every list begins with an entry of algorithm 0, and e
 file with any error is ignored as a whole, silently.
 
 The library's definition of the message size depends on the collective (its decision functions,
-coll_tuned_decision_dynamic.c): see :data:`MESSAGE_SIZE`. Two collectives must not depend on it: in gather and
+coll_tuned_decision_dynamic.c): see :data:`COLLECTIVES`. Two collectives must not depend on it: in gather and
 scatter each process computes it from arguments that are insignificant on some processes; the processes then
 choose differently, and the program hangs or computes wrong results.
 """
@@ -27,42 +27,36 @@ from offbeat.tuning.files import TuningFiles, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.units import format_size
 
-COLLECTIVE_IDS = {
-    "allgather": 0,
-    "allgatherv": 1,
-    "allreduce": 2,
-    "alltoall": 3,
-    "alltoallv": 4,
-    "barrier": 6,
-    "bcast": 7,
-    "exscan": 8,
-    "gather": 9,
-    "reduce": 11,
-    "reduce_scatter": 12,
-    "reduce_scatter_block": 13,
-    "scan": 14,
-    "scatter": 15,
-}
-"""The numbers by which the rules file names collectives."""
 
-MESSAGE_SIZE = {
-    "allgather": "total",
-    "allgatherv": "per process",
-    "allreduce": "per process",
-    "alltoall": "total",
-    "alltoallv": "ignored",
-    "barrier": "ignored",
-    "bcast": "per process",
-    "exscan": "ignored",
-    "gather": "unsafe",
-    "reduce": "per process",
-    "reduce_scatter": "total",
-    "reduce_scatter_block": "total",
-    "scan": "ignored",
-    "scatter": "unsafe",
+class RulesFileCollective(Struct, frozen=True, kw_only=True):
+    """A collective in the rules file: the number that names it, and what Open MPI compares with a rule's
+    message size.
+
+    ``size`` is ``per process`` (bytes; allgatherv: their mean), ``total`` (bytes of all processes),
+    ``ignored``, or ``unsafe``: a value on which processes may disagree.
+    """
+
+    number: int
+    size: str
+
+
+COLLECTIVES = {
+    "allgather": RulesFileCollective(number=0, size="total"),
+    "allgatherv": RulesFileCollective(number=1, size="per process"),
+    "allreduce": RulesFileCollective(number=2, size="per process"),
+    "alltoall": RulesFileCollective(number=3, size="total"),
+    "alltoallv": RulesFileCollective(number=4, size="ignored"),
+    "barrier": RulesFileCollective(number=6, size="ignored"),
+    "bcast": RulesFileCollective(number=7, size="per process"),
+    "exscan": RulesFileCollective(number=8, size="ignored"),
+    "gather": RulesFileCollective(number=9, size="unsafe"),
+    "reduce": RulesFileCollective(number=11, size="per process"),
+    "reduce_scatter": RulesFileCollective(number=12, size="total"),
+    "reduce_scatter_block": RulesFileCollective(number=13, size="total"),
+    "scan": RulesFileCollective(number=14, size="ignored"),
+    "scatter": RulesFileCollective(number=15, size="unsafe"),
 }
-"""What Open MPI compares: bytes per process (allgatherv: their mean); bytes of all processes; nothing; or a
-value on which processes may disagree."""
+"""The collectives that the rules file can name."""
 
 SIZE_OF_SENT = ("allgather", "alltoall")
 """Collectives whose size Open MPI takes from the send arguments, which MPI_IN_PLACE makes meaningless."""
@@ -112,7 +106,7 @@ def write(
     """
     _refuse_old(plan, installation, format_version)
     rules, variables, notes = _expressible(plan, format_version)
-    every_size = [collective for collective in rules if MESSAGE_SIZE[collective] in WHY_ONE]
+    every_size = [collective for collective in rules if COLLECTIVES[collective].size in WHY_ONE]
     files, mca = list[Path](), dict[str, str]()
     by_han = _is_at_least(plan, installation, (5,)) and openmpi_han.needed(rules, plan.several_nodes)
     by_tuned = openmpi_han.for_tuned(rules)
@@ -211,7 +205,7 @@ def _expressible(
     variables: dict[str, str] = {}
     notes: list[str] = []
     for collective, rules in plan.rules.items():
-        if collective not in COLLECTIVE_IDS:
+        if collective not in COLLECTIVES:
             raise BadInput(f"Open MPI's rules file has no number for {collective}; it cannot be exported")
         tuned = [rule for rule in rules if not is_of_han(rule.settings)]
         limited = [rule for rule in tuned if format_version == 1 and tuned_of(rule).requests]
@@ -219,8 +213,8 @@ def _expressible(
         fitting, settings, more = rule_layout.compatible_rules(
             [rule for rule in rules if rule not in limited], _launch_parameters
         )
-        if MESSAGE_SIZE[collective] in WHY_ONE:
-            fitting, again = rule_layout.one_rule_each_p(fitting, WHY_ONE[MESSAGE_SIZE[collective]])
+        if COLLECTIVES[collective].size in WHY_ONE:
+            fitting, again = rule_layout.one_rule_each_p(fitting, WHY_ONE[COLLECTIVES[collective].size])
             more += again
         variables |= settings
         notes += more
@@ -249,16 +243,20 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         *(f"# {sentence}" for sentence in plan.insisted),
         f"{len(rules)} # collectives",
     ]
-    for collective, own in sorted(rules.items(), key=lambda item: COLLECTIVE_IDS[item[0]]):
+    for collective, own in sorted(rules.items(), key=lambda item: COLLECTIVES[item[0]].number):
         blocks = _blocks(collective, own, format_version)
-        lines += ["", f"{COLLECTIVE_IDS[collective]} # {collective}", f"{len(blocks)} # communicator sizes"]
+        lines += [
+            "",
+            f"{COLLECTIVES[collective].number} # {collective}",
+            f"{len(blocks)} # communicator sizes",
+        ]
         lines += [line for block in blocks for line in block]
     return "\n".join(lines) + "\n"
 
 
 def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[list[str]]:
     """One block of lines for each communicator size of a collective, guards included."""
-    kind = MESSAGE_SIZE[collective]
+    kind = COLLECTIVES[collective].size
     blocks: list[list[str]] = []
     free_from = 0
     for row in rule_layout.process_rows(rules):

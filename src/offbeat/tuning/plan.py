@@ -15,26 +15,15 @@ import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.mpi.libraries import LIBRARIES, title_of, titles
 from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import COLLECTIVES
+from offbeat.study.collectives import COLLECTIVES
 from offbeat.tuning.exportable import WrongCallLookup, replace_unsafe
 from offbeat.units import format_size
 
 if TYPE_CHECKING:
     from offbeat.select.choose import Choice
-
-FAMILY_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
-"""The library families for which tuning files can be written → their names in sentences."""
-
-SETTINGS_PREFIXES = {
-    "coll_tuned_": "openmpi",
-    "coll_han_": "openmpi",
-    "MPIR_CVAR_": "mpich",
-    "I_MPI_": "intelmpi",
-}
-"""The prefixes of each family's variables; they identify the library of an algorithm's settings."""
-
 
 CLEARLY_BETTER = 0.05
 """A configuration is left to the library if its default scores better than the choice by more than this
@@ -107,7 +96,7 @@ class TuningPlan(Struct, frozen=True, kw_only=True):
     @property
     def library(self) -> str:
         """The library in a sentence: ``Open MPI 5.0.11``."""
-        return f"{FAMILY_NAMES.get(self.family, 'an unknown library')} {self.version}".strip()
+        return f"{title_of(self.family, 'an unknown library')} {self.version}".strip()
 
 
 def plan(
@@ -292,46 +281,34 @@ def study_settings(algorithm: Algorithm, environment: Mapping[str, str]) -> dict
     A study can set what an algorithm does not vary (``MPIR_CVAR_BCAST_TREE_KVAL=4`` in
     ``[mpi.environment]``).
     """
-    upper = algorithm.collective.upper()
-    by_han = (f"OMPI_MCA_coll_han_{algorithm.collective}_",) if algorithm.hierarchical else ()
-    prefixes = {
-        "openmpi": (f"OMPI_MCA_coll_tuned_{algorithm.collective}_algorithm_", *by_han),
-        "mpich": (f"MPIR_CVAR_{upper}_", f"MPIR_CVAR_I{upper}_"),
-        "intelmpi": (f"I_MPI_ADJUST_{upper}_",),
-    }.get(family_of(algorithm), ())
-    longer = [name.upper() for name in COLLECTIVES if name.startswith(f"{algorithm.collective}_")]
-    others = tuple(
-        f"{start}{name}_" for name in longer for start in ("MPIR_CVAR_", "MPIR_CVAR_I", "I_MPI_ADJUST_")
-    )
+    library = LIBRARIES.get(family_of(algorithm))
+    if library is None:
+        return {}
+    others = [
+        prefix
+        for name in COLLECTIVES
+        if name.startswith(f"{algorithm.collective}_")
+        for prefix in library.collective_variables(msgspec.structs.replace(algorithm, collective=name))
+    ]
     return {
-        name.removeprefix("OMPI_MCA_"): value
+        name.removeprefix(library.environment_prefix): value
         for name, value in environment.items()
-        if name.startswith(prefixes) and not name.startswith(others)
+        if name.startswith(library.collective_variables(algorithm)) and not name.startswith(tuple(others))
     }
 
 
 def is_limited_to_measured_p(algorithm: Algorithm) -> bool:
-    """Whether an algorithm must only be used for the measured number of processes.
-
-    Open MPI's ``two_proc`` is an error unless p = 2, and two of its algorithms are silently replaced:
-    allgather's recursive doubling unless p is a power of two, neighbor exchange if p is odd. MPICH's
-    restrictions are guards in its own file format.
-    """
-    if family_of(algorithm) != "openmpi":
-        return False
-    name = algorithm.name.replace("-", "_")
-    return name.startswith(("two_proc", "neighbor")) or (algorithm.collective, name.partition("(")[0]) == (
-        "allgather",
-        "recursive_doubling",
-    )
+    """Whether an algorithm must only be used for the measured number of processes."""
+    library = LIBRARIES.get(family_of(algorithm))
+    return library is not None and library.is_limited_to_measured_p(algorithm)
 
 
 def family_of(algorithm: Algorithm) -> str:
     """The library family of an algorithm's settings; empty if unknown."""
     for name in algorithm.settings:
-        for prefix, family in SETTINGS_PREFIXES.items():
-            if name.startswith(prefix):
-                return family
+        for library in LIBRARIES.values():
+            if name.startswith(library.setting_prefixes):
+                return library.family
     return ""
 
 
@@ -339,17 +316,18 @@ def _family(algorithms: Sequence[Algorithm], library: Mapping[str, object]) -> s
     """The one family that all settings and the provenance name; raises :class:`BadInput` otherwise."""
     recorded = str(library.get("family", ""))
     families = {family_of(algorithm) for algorithm in algorithms} | ({recorded} if recorded else set())
-    unknown = sorted(families - set(FAMILY_NAMES))
+    unknown = sorted(families - set(LIBRARIES))
     if unknown or len(families) > 1:
         if "" in families:
+            prefixes = [prefix for library in LIBRARIES.values() for prefix in library.setting_prefixes]
             raise BadInput(
                 "the settings of these results belong to no known MPI library, whose variables begin with"
-                f" {', '.join(SETTINGS_PREFIXES)}; correct --setting of 'offbeat results import'"
+                f" {', '.join(prefixes)}; correct --setting of 'offbeat results import'"
             )
-        named = ", ".join(sorted(FAMILY_NAMES.get(family, f"'{family}'") for family in families))
+        named = ", ".join(sorted(title_of(family, f"'{family}'") for family in families))
         raise BadInput(
             f"these results belong to {named}; a tuning file can be written for one of"
-            f" {', '.join(FAMILY_NAMES.values())} at a time"
+            f" {', '.join(titles())} at a time"
         )
     return next(iter(families), "")
 

@@ -8,7 +8,8 @@ numbers or variables that force them: these change between versions, so the targ
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,25 @@ from offbeat.engines.open import find_algorithms
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
+from offbeat.mpi.libraries import LIBRARIES, title_of
 from offbeat.select.coverage import BEYOND
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
-from offbeat.tuning.plan import FAMILY_NAMES, TuningPlan, plan
+from offbeat.tuning.plan import TuningPlan, plan
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
     from offbeat.select.choose import Choice
+
+Writer = Callable[[TuningPlan, Installation, Path], TuningFiles]
+
+WRITERS: dict[str, dict[int, Writer]] = {
+    "openmpi": {1: openmpi.write, 2: partial(openmpi.write, format_version=2)},
+    "mpich": {1: mpich.write},
+    "intelmpi": {1: intelmpi.write},
+}
+"""Family of a library → version of its file format → what writes a plan's files into a directory."""
 
 
 def plan_for(
@@ -139,9 +150,9 @@ def installation_for(
     installation = find.choose(requested) if requested else _measured(tuning_plan, library)
     if installation.family != tuning_plan.family:
         raise BadInput(
-            f"{installation.name} is {FAMILY_NAMES.get(installation.family, installation.family)}, but these"
+            f"{installation.name} is {title_of(installation.family)}, but these"
             f" results were measured with {tuning_plan.library}: tuning of one library does not apply to"
-            f" another. Name an installation of {FAMILY_NAMES[tuning_plan.family]} with --mpi PREFIX"
+            f" another. Name an installation of {title_of(tuning_plan.family)} with --mpi PREFIX"
         )
     return installation
 
@@ -171,16 +182,12 @@ def write(
     ``format_version`` chooses between Open MPI's two file formats (1 if ``None``); the other libraries have
     one. A note is added if the installation's version is not the measured one.
     """
-    if format_version is not None and tuning_plan.family != "openmpi":
+    writers = WRITERS[tuning_plan.family]
+    if format_version is not None and len(writers) == 1:
         raise BadInput(
             f"--format chooses between Open MPI's file formats; these results are of {tuning_plan.library}"
         )
-    if tuning_plan.family == "openmpi":
-        files = openmpi.write(tuning_plan, installation, directory, format_version or 1)
-    elif tuning_plan.family == "mpich":
-        files = mpich.write(tuning_plan, installation, directory)
-    else:
-        files = intelmpi.write(tuning_plan, installation, directory)
+    files = writers[format_version or 1](tuning_plan, installation, directory)
     if not files.rules:
         for path in files.files:
             path.unlink(missing_ok=True)
@@ -222,7 +229,7 @@ def _simulated_plan(
     :class:`BadInput` if there is none, or if no library has algorithms with this family's names.
     """
     family = str(library.get("family", ""))
-    if family not in FAMILY_NAMES:
+    if family not in LIBRARIES:
         raise BadInput(
             f"{results.directory} simulated the algorithms of {family}, which no MPI library has;"
             " simulate those of a library with --family openmpi or --family mpich"
@@ -256,11 +263,11 @@ def _simulated_plan(
 
 
 def _target_installation(family: str, requested: str) -> Installation:
-    family_name = FAMILY_NAMES[family]
+    family_name = title_of(family)
     if requested:
         installation = find.choose(requested)
         if installation.family != family:
-            other = FAMILY_NAMES.get(installation.family, installation.family)
+            other = title_of(installation.family)
             raise BadInput(
                 f"{installation.name} is {other}, but these results simulate {family_name}: name an"
                 " installation"
