@@ -12,8 +12,8 @@ SOURCE = "src/offbeat/pattern"
 
 HEAD = """# Arrival patterns
 
-An arrival pattern is one delay a rank. The smallest is 0; the largest is the skew. A shape says how a pattern
-is drawn, the skew scales it.
+An arrival pattern is one delay a rank (of a partitioned send, one a rank and partition). The smallest is 0;
+the largest is the skew. A shape says how a pattern is drawn, the skew scales it.
 
 """
 
@@ -27,7 +27,7 @@ FILE = """
 
 `offbeat pattern make SHAPE --p P --skew TIME --output FILE` writes one, `offbeat pattern check FILE` checks
 one, and a study uses it by `patterns.files`. Delays are seconds unless the header's `unit` names another:
-{units}. The file must hold as many delays as there are processes. Where the smallest delay is not 0, it is
+{units}. The file must have a line for each process. Where the smallest delay is not 0, it is
 subtracted from all, since only differences between ranks matter.
 """
 
