@@ -46,6 +46,12 @@ def _pattern(folder: Path) -> None:
     file.read(folder / "pattern.txt")
 
 
+def _partitions(folder: Path) -> None:
+    from offbeat.pattern import file
+
+    file.read(folder / "partitions.txt", partitions=None)
+
+
 def _replay(folder: Path) -> None:
     from offbeat.pattern import replay as replay_file
 
@@ -168,6 +174,7 @@ TARGETS = {
     "study": Target(_copy("study.toml"), _study),
     "platform": Target(_copy("platform.toml"), _platform),
     "pattern": Target(_copy("pattern.txt"), _pattern),
+    "partitions": Target(_copy("partitions.txt"), _partitions),
     "replay": Target(_copy("calls.replay"), _replay),
     "csv": Target(_copy("table.csv"), _table),
     "results": Target(_make_results, _results),
