@@ -128,12 +128,11 @@ def _posts(communicators: Communicators, number: int, file: RankFile) -> tuple[P
     entries = np.flatnonzero(is_posted)
     entries = entries[np.argsort(messages["enter_ns"][entries], kind="stable")]
     stated = _with_status(messages, entries)
-    local, remote = _groups(communicators, file, stated["communicator"])
+    communicator, peer = _peers(communicators, file, stated)
     own = np.full(len(stated), file.header.rank)
-    peer = _peers(remote, stated)
     is_send = (stated["kind"] == form.SEND) | (stated["kind"] == form.PARTITIONED_SEND)
     posts = Posts(
-        communicator=local.astype(np.int64),
+        communicator=communicator,
         source=np.where(is_send, own, peer),
         destination=np.where(is_send, peer, own),
         tag=stated["tag"].astype(np.int64),
@@ -143,7 +142,7 @@ def _posts(communicators: Communicators, number: int, file: RankFile) -> tuple[P
     )
     happens = (stated["flags"] & (form.FAILED | form.CANCELLED)) == 0
     is_unresolved = (stated["peer"] == form.UNKNOWN) | (stated["tag"] == form.UNKNOWN)
-    kept = happens & ~is_unresolved & (peer >= 0) & (local >= 0)
+    kept = happens & ~is_unresolved & (peer >= 0) & (communicator >= 0)
     return _select(posts, kept), is_send[kept], int(np.count_nonzero(happens & is_unresolved))
 
 
@@ -170,31 +169,35 @@ def _request(messages: NDArray[Any]) -> NDArray[np.uint64]:
     return messages["request"].astype(np.uint64) << np.uint64(32) | messages["round"].astype(np.uint64)
 
 
-def _groups(
-    communicators: Communicators, file: RankFile, ids: NDArray[np.uint32]
-) -> tuple[NDArray[np.int32], dict[int, NDArray[np.int32]]]:
-    """The index of each communicator (-1: not defined), and id → world ranks of the group of its peers."""
-    table = communicators.index_of_ids(file)
-    remote = {}
-    for one in np.unique(ids).tolist():
-        defined = file.definitions.communicators.get(one)
-        if defined is None:
-            continue
-        members = communicators.all[table[one]].members
-        if defined.remote_size:  # the members of both groups, of which this process's comes first or last
-            is_first = defined.rank < len(members) and members[defined.rank] == file.header.rank
-            members = members[defined.size :] if is_first else members[: defined.remote_size]
-        remote[one] = members
-    return table[np.minimum(ids, len(table) - 1)], remote
-
-
-def _peers(remote: dict[int, NDArray[np.int32]], stated: NDArray[Any]) -> NDArray[np.int64]:
-    """The world rank of each peer; -1 if there is none or it is unknown."""
+def _peers(
+    communicators: Communicators, file: RankFile, stated: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The index of each message's communicator and the world rank of its peer; -1 if there is none."""
+    indices = communicators.index_of_ids(file)
+    communicator = indices[np.minimum(stated["communicator"], len(indices) - 1)].astype(np.int64)
+    ids, place = np.unique(stated["communicator"], return_inverse=True)
+    groups = [_peer_group(communicators, indices, file, one) for one in ids.tolist()]
+    sizes = np.array([len(group) for group in groups], np.int64)
+    at = (np.cumsum(sizes) - sizes)[place] + stated["peer"]
+    has_peer = (stated["peer"] >= 0) & (stated["peer"] < sizes[place])
     world = np.full(len(stated), -1, np.int64)
-    for number, members in remote.items():
-        is_own = (stated["communicator"] == number) & (stated["peer"] >= 0) & (stated["peer"] < len(members))
-        world[is_own] = members[stated["peer"][is_own]]
-    return world
+    world[has_peer] = np.concatenate([np.empty(0, np.int32), *groups])[at[has_peer]]
+    return communicator, world
+
+
+def _peer_group(
+    communicators: Communicators, indices: NDArray[np.int32], file: RankFile, number: int
+) -> NDArray[np.int32]:
+    """The world ranks of the group that peers on a communicator of this file belong to."""
+    defined = file.definitions.communicators.get(number)
+    if defined is None:
+        return np.empty(0, np.int32)
+    members = communicators.all[indices[number]].members
+    if not defined.remote_size:
+        return members
+    # The members are those of both groups; this process's group comes first or last.
+    is_first = 0 <= defined.rank < len(members) and members[defined.rank] == file.header.rank
+    return members[defined.size :] if is_first else members[: defined.remote_size]
 
 
 def _select(posts: Posts, which: NDArray[np.bool_]) -> Posts:
