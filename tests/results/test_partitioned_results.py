@@ -54,6 +54,7 @@ SHAPES = st.lists(
 )  # p, partitions, repetitions
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(shapes=SHAPES, seed=st.integers(0, 2**31), is_closed=st.booleans(), with_collective=st.booleans())
 def test_every_time_of_a_partitioned_send_comes_back(

@@ -206,7 +206,8 @@ def found_in(trace: Trace) -> set[Pair]:
     return {(*sends[send], *receives[receive]) for send, receive in pairs}
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
 @given(p=st.integers(1, 5), steps=st.integers(0, 300), seed=st.integers(0, 2**31))
 def test_each_send_finds_the_receive_that_mpi_gave_it(
     tmp_path_factory: pytest.TempPathFactory, p: int, steps: int, seed: int
@@ -393,6 +394,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.slow
 def test_what_the_tracers_writer_writes_is_read(tmp_path: Path) -> None:
     (tmp_path / "writer.c").write_text(WRITER)
     program, folder = tmp_path / "writer", tmp_path / "t"
