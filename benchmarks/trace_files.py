@@ -31,6 +31,21 @@ FUNCTIONS = {
 }
 """The functions that made calls can be of: name → id, mode, collective."""
 
+MESSAGE_FUNCTIONS = {
+    "MPI_Send": (101, form.BLOCKING, 101),
+    "MPI_Isend": (102, form.NONBLOCKING, 101),
+    "MPI_Send_init": (103, form.PERSISTENT, 101),
+    "MPI_Recv": (104, form.BLOCKING, 104),
+    "MPI_Irecv": (105, form.NONBLOCKING, 104),
+    "MPI_Recv_init": (106, form.PERSISTENT, 104),
+    "MPI_Sendrecv": (107, form.BLOCKING, 107),
+    "MPI_Psend_init": (108, form.PERSISTENT, 108),
+    "MPI_Precv_init": (109, form.PERSISTENT, 109),
+    "MPI_Pready": (110, form.BLOCKING, 110),
+    "MPI_Parrived": (111, form.BLOCKING, 111),
+}
+"""The functions that made messages can be of; a file defines those that it has messages of."""
+
 CODE, CODE_OFFSET = 0x400000, 0x1000
 """Where the program's code lies in memory, and from where on in its file."""
 
@@ -44,20 +59,28 @@ def definition(kind: int, body: bytes) -> bytes:
 
 
 def function(name: str) -> bytes:
-    """One of FUNCTIONS."""
-    number, mode, collective = FUNCTIONS[name]
+    """One of FUNCTIONS or MESSAGE_FUNCTIONS."""
+    number, mode, collective = (FUNCTIONS | MESSAGE_FUNCTIONS)[name]
     packed = struct.pack("<HHHH", number, mode, collective, len(name)) + name.encode()
     return definition(form.FUNCTION, packed)
 
 
 def communicator(
-    number: int, members: Sequence[int], rank: int, *, ordinal: int = 0, parent: int = 0
+    number: int,
+    members: Sequence[int],
+    rank: int,
+    *,
+    ordinal: int = 0,
+    parent: int = 0,
+    remote: Sequence[int] = (),
 ) -> bytes:
     """A communicator as one of its members has it; with a parent, MPI_Comm_split made it of that.
 
     Several of the same members differ by ``ordinal``: 0 for the first, and MPI_COMM_WORLD is one of them.
+    ``remote`` are the members of an inter-communicator's other group.
     """
-    hashed = hash(tuple(members)) & (2**64 - 1)
+    groups = sorted([tuple(members), tuple(remote)]) if remote else tuple(members)
+    hashed = hash(tuple(groups)) & (2**64 - 1)
     maker = 4 if parent else 0
     packed = struct.pack(
         "<IIQIIIiHHIq",
@@ -66,7 +89,7 @@ def communicator(
         hashed,
         ordinal,
         len(members),
-        0,
+        len(remote),
         list(members).index(rank),
         maker,
         0,
@@ -74,9 +97,10 @@ def communicator(
         0,
     )
     made = definition(form.COMMUNICATOR, packed)
-    if rank == min(members):
-        ranks = struct.pack(f"<{len(members)}i", *members)
-        made += definition(form.MEMBERS, struct.pack("<IIII", number, 0, 0, len(members)) + ranks)
+    if rank == min([*members, *remote]):
+        for is_remote, group in enumerate((members, remote) if remote else (members,)):
+            ranks = struct.pack(f"<{len(group)}i", *group)
+            made += definition(form.MEMBERS, struct.pack("<IIII", number, is_remote, 0, len(group)) + ranks)
     return made
 
 
@@ -117,12 +141,14 @@ def note(text: str) -> bytes:
 
 @dataclass
 class MadeFile:
-    """One rank's file: definitions, records by lane, and what its header has besides the usual."""
+    """One rank's file: definitions, records and messages by lane, and what its header has besides the
+    usual."""
 
     rank: int
     size: int
     definitions: list[bytes] = field(default_factory=list)
     lanes: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    message_lanes: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
     header: dict[str, object] = field(default_factory=dict)
 
     def call(self, enter: int, leave: int, *, lane: int = 0, **values: Any) -> None:
@@ -143,10 +169,34 @@ class MadeFile:
         record = (enter, leave, *(chosen[field_name] for field_name in (form.RECORD.names or ())[2:]))
         self.lanes.setdefault(lane, []).append(record)
 
+    def message(self, enter: int, leave: int, *, lane: int = 0, **values: Any) -> None:
+        """Add a message with these local times in ns; its other fields as ``values``, as :meth:`call`."""
+        chosen = {
+            "address": CODE + 0x20,
+            "bytes": 8,
+            "communicator": 1,
+            "request": 0,
+            "round": 0,
+            "peer": 0,
+            "tag": 0,
+            "partition": 0,
+            "function": "MPI_Send",
+            "datatype": 0,
+            "kind": form.SEND,
+            "flags": 0,
+        } | values
+        defined = function(str(chosen["function"]))
+        if defined not in self.definitions:
+            self.definitions.append(defined)
+        chosen["function"] = MESSAGE_FUNCTIONS[str(chosen["function"])][0]
+        message = (enter, leave, *(chosen[field_name] for field_name in (form.MESSAGE.names or ())[2:]))
+        self.message_lanes.setdefault(lane, []).append(message)
+
     def write(self, folder: Path) -> Path:
         """Write the file into a folder that is there."""
         pages = [definition_page(block) for block in pieces_of(self.definitions)]
         pages += [page for lane, rows in self.lanes.items() for page in record_pages(lane, rows)]
+        pages += [page for lane, rows in self.message_lanes.items() for page in message_pages(lane, rows)]
         path = folder / f"rank-{self.rank:06}.trace"
         path.write_bytes(self.begin(len(pages) + 1) + b"".join(pages))
         return path
@@ -170,7 +220,7 @@ class MadeFile:
             "drift_limit": DRIFT_LIMIT,
             "wander": WANDER,
             "state": form.FINALIZED,
-            "lanes": len(self.lanes),
+            "lanes": len(self.lanes.keys() | self.message_lanes.keys()),
             "pages": pages,
             "every": 1,
             "host": b"node0",
@@ -201,10 +251,21 @@ def definition_page(body: bytes) -> bytes:
 
 def record_pages(lane: int, rows: list[tuple[Any, ...]]) -> list[bytes]:
     """The pages of a lane's records."""
-    head = struct.pack("<II", form.RECORDS, lane) + bytes(56)
+    return _pages(form.RECORDS, lane, rows, form.RECORD, form.RECORDS_A_PAGE)
+
+
+def message_pages(lane: int, rows: list[tuple[Any, ...]]) -> list[bytes]:
+    """The pages of a lane's messages."""
+    return _pages(form.MESSAGES, lane, rows, form.MESSAGE, form.MESSAGES_A_PAGE)
+
+
+def _pages(
+    kind: int, lane: int, rows: list[tuple[Any, ...]], dtype: np.dtype[Any], rows_a_page: int
+) -> list[bytes]:
+    head = struct.pack("<II", kind, lane) + bytes(56)
     made = []
-    for begin in range(0, len(rows), form.RECORDS_A_PAGE):
-        body = np.array(rows[begin : begin + form.RECORDS_A_PAGE], dtype=form.RECORD).tobytes()
+    for begin in range(0, len(rows), rows_a_page):
+        body = np.array(rows[begin : begin + rows_a_page], dtype=dtype).tobytes()
         made.append((head + body).ljust(form.PAGE_BYTES, b"\0"))
     return made
 

@@ -12,8 +12,8 @@ SOURCE = "src/offbeat/pattern"
 
 HEAD = """# Arrival patterns
 
-An arrival pattern has one delay per rank. The smallest delay is 0; the largest is the skew. A shape is a rule
-that generates a pattern; the skew scales the pattern.
+An arrival pattern has one delay per rank, and of a partitioned send one per rank and partition. The smallest
+delay is 0; the largest is the skew. A shape is a rule that generates a pattern; the skew scales the pattern.
 
 """
 
@@ -27,7 +27,7 @@ FILE = """
 
 `offbeat pattern make SHAPE --p P --skew TIME --output FILE` writes a pattern file, `offbeat pattern check
 FILE` checks one, and the key `patterns.files` of a study names them. Delays are in seconds unless the
-header's `unit` names another unit: {units}. The file must hold one delay for each process. If the smallest
+header's `unit` names another unit: {units}. The file must have a line for each process. If the smallest
 delay is not 0, it is subtracted from all delays, because only differences between ranks matter.
 """
 

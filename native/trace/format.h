@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file format.h
- * The format of trace files, version 2: one file per rank, `rank-000003.trace` in the trace's folder.
+ * The format of trace files, version 3: one file per rank, `rank-000003.trace` in the trace's folder.
  *
  * All numbers are little-endian; all structures have the memory layout of a 64-bit machine, without padding.
  * The file is a sequence of pages of OFFBEAT_TRACE_PAGE_BYTES. Page 0 is the header. Every other page begins
@@ -12,23 +12,33 @@
  * in the middle of a page: the rest of it is valid.
  *   - OFFBEAT_TRACE_RECORDS: OFFBEAT_TRACE_RECORDS_A_PAGE records of one lane, filled from the first one. A
  * record whose `function` is 0 was not written (or the process was killed while it wrote the record).
+ *   - OFFBEAT_TRACE_MESSAGES: likewise OFFBEAT_TRACE_MESSAGES_A_PAGE messages (calls of point-to-point and
+ * partitioned communication) of one lane. Versions 1 and 2 do not have them.
  *   - OFFBEAT_TRACE_DEFINITIONS: a sequence of definitions. Each is an offbeat_trace_definition, the rest of
  * the structure of its kind, and zeros up to a multiple of 8 bytes. A `kind` of 0 ends the page. A definition
  * is written before the first record that refers to it; but pages of both kinds alternate, so that a reader
  * reads all definitions first.
  *
  * The file is written through a shared memory mapping: its contents survive the process, however it ends.
- * `kind` of a definition and `function` of a record are written last.
+ * `kind` of a definition and `function` of a record or message are written last.
  *
  * **Lanes.** Threads write records concurrently, each into pages of a lane of its own. The records of a lane
- * are in the order in which the calls returned, and the calls of a lane never overlap. When a thread ends,
- * another thread may reuse its lane.
+ * are in the order in which the calls returned, as are its messages, and the calls of a lane never overlap.
+ * When a thread ends, another thread may reuse its lane.
  *
  * **Matching ranks.** The records of one collective on several ranks have the same key (communicator,
  * sequence, round), where communicators are matched by (hash, ordinal) of their definitions. The sequence
  * counts the calls on a communicator, which are in the same order on all its processes, including those that
  * sampling omits. The round distinguishes the starts of a persistent collective; starts of different requests
  * may be in another order on each process.
+ *
+ * **Matching messages.** MPI does not let messages overtake each other: of the messages from one rank to
+ * another on one communicator with one tag, the k-th that was sent is received by the k-th receive that was
+ * posted. Messages and receives are posted in the order of `enter_ns` of their calls: of a blocking call
+ * itself, of a nonblocking one the issue, of a persistent one the start. Peer and tag of a receive with a
+ * wildcard are those of its status: in the message of a blocking call itself, otherwise in that of the
+ * completion. Partitioned communication matches by its initialisations alone, apart from other messages; the
+ * n-th starts of matching requests belong together.
  *
  * **Times** are readings of this process's local clock in nanoseconds; those of records have an error of at
  * most `stamps_wrong_ns`, which is added to every bound. Clock points convert them: between two points the
@@ -49,12 +59,15 @@
 #define OFFBEAT_TRACE_MAGIC "OFFBEATT"
 
 enum {
-    OFFBEAT_TRACE_VERSION = 2,
+    OFFBEAT_TRACE_VERSION = 3,
     OFFBEAT_TRACE_PAGE_BYTES = 65536,
     OFFBEAT_TRACE_PAGE_HEADER_BYTES = 64,
     OFFBEAT_TRACE_RECORD_BYTES = 56,
     OFFBEAT_TRACE_RECORDS_A_PAGE =
-        (OFFBEAT_TRACE_PAGE_BYTES - OFFBEAT_TRACE_PAGE_HEADER_BYTES) / OFFBEAT_TRACE_RECORD_BYTES /* 1169 */
+        (OFFBEAT_TRACE_PAGE_BYTES - OFFBEAT_TRACE_PAGE_HEADER_BYTES) / OFFBEAT_TRACE_RECORD_BYTES, /* 1169 */
+    OFFBEAT_TRACE_MESSAGE_BYTES = 64,
+    OFFBEAT_TRACE_MESSAGES_A_PAGE =
+        (OFFBEAT_TRACE_PAGE_BYTES - OFFBEAT_TRACE_PAGE_HEADER_BYTES) / OFFBEAT_TRACE_MESSAGE_BYTES /* 1023 */
 };
 
 /** `state` of the header: how the process ended. */
@@ -82,7 +95,7 @@ typedef struct offbeat_trace_header {
     /*   84 */ uint32_t lanes;       /**< used so far */
     /*   88 */ int64_t ended_ns;     /**< local clock; 0 while OFFBEAT_TRACE_RUNNING */
     /*   96 */ uint64_t pages;       /**< allocated so far, including this one */
-    /*  104 */ uint64_t lost;        /**< records that were not written (limit reached, disk full) */
+    /*  104 */ uint64_t lost;        /**< records and messages that were not written (limit, disk full) */
     /*  112 */ int32_t lost_because; /**< 0; an errno value (ENOSPC); -1: OFFBEAT_TRACE_BYTES was reached */
     /*  116 */ uint32_t every;       /**< every n-th call of a communicator is recorded; 1: all */
     /*  120 */ uint64_t bytes_limit; /**< OFFBEAT_TRACE_BYTES; 0: none */
@@ -96,16 +109,21 @@ typedef struct offbeat_trace_header {
 } offbeat_trace_header;
 
 /** `kind` of a page. */
-enum { OFFBEAT_TRACE_NOTHING = 0, OFFBEAT_TRACE_RECORDS = 1, OFFBEAT_TRACE_DEFINITIONS = 2 };
+enum {
+    OFFBEAT_TRACE_NOTHING = 0,
+    OFFBEAT_TRACE_RECORDS = 1,
+    OFFBEAT_TRACE_DEFINITIONS = 2,
+    OFFBEAT_TRACE_MESSAGES = 3
+};
 
 /** The beginning of a page. */
 typedef struct offbeat_trace_page {
     uint32_t kind;
-    uint32_t lane; /**< of a page of records, from 0 */
+    uint32_t lane; /**< of a page of records or messages, from 0 */
     uint64_t zero[7];
 } offbeat_trace_page;
 
-/** `flags` of a record. */
+/** `flags` of a record or a message. */
 enum {
     /** Bits 0 and 1: the phase of the call. */
     OFFBEAT_TRACE_PHASE = 3,
@@ -122,6 +140,9 @@ enum {
     OFFBEAT_TRACE_FAILED = 1 << 5,   /**< it did not return MPI_SUCCESS */
     OFFBEAT_TRACE_FORTRAN =
         1 << 6, /**< called through a Fortran binding; address is in the Fortran program */
+    OFFBEAT_TRACE_ANY_SOURCE = 1 << 7, /**< of a receive: posted with MPI_ANY_SOURCE */
+    OFFBEAT_TRACE_ANY_TAG = 1 << 8,    /**< of a receive: posted with MPI_ANY_TAG */
+    OFFBEAT_TRACE_CANCELLED = 1 << 9,  /**< of a completion: no message was sent or received */
     /** Bits 12 to 15 of a completion: OFFBEAT_TRACE_BY_WAIT and so on. */
     OFFBEAT_TRACE_BY_SHIFT = 12
 };
@@ -169,6 +190,52 @@ typedef struct offbeat_trace_record {
     /* 54 */ uint16_t flags;
 } offbeat_trace_record;
 
+/** `kind` of a message: what the call does. */
+enum {
+    OFFBEAT_TRACE_SEND = 1,                /**< MPI_Send, MPI_Isend, MPI_Send_init, ... in any mode */
+    OFFBEAT_TRACE_RECEIVE = 2,             /**< MPI_Recv, MPI_Irecv, MPI_Recv_init, ... */
+    OFFBEAT_TRACE_PARTITIONED_SEND = 3,    /**< MPI_Psend_init, its starts and completions */
+    OFFBEAT_TRACE_PARTITIONED_RECEIVE = 4, /**< MPI_Precv_init, its starts and completions */
+    OFFBEAT_TRACE_READY = 5,               /**< MPI_Pready, MPI_Pready_range, MPI_Pready_list */
+    OFFBEAT_TRACE_ARRIVED = 6              /**< MPI_Parrived that returned true */
+};
+
+/** Values of `peer` and `tag` of a message. */
+enum {
+    OFFBEAT_TRACE_UNKNOWN = -1,       /**< a wildcard that no status has resolved yet */
+    OFFBEAT_TRACE_PEER_PROC_NULL = -2 /**< MPI_PROC_NULL: there is no message; in all libraries */
+};
+
+/**
+ * A call of point-to-point or partitioned communication, or a phase of one. MPI_Sendrecv is two messages with
+ * the same times, a send and a receive; a call that completes several requests, or marks several partitions
+ * as ready, is one message for each of them.
+ *
+ * `bytes` is the size of the message (of all partitions, or of the one that READY and ARRIVED are about); of
+ * a receive that was posted the size of its buffer, and of a receive that is complete (a blocking call, or a
+ * completion) what it received by its status. The size of an element is that of the datatype's definition.
+ *
+ * A completion has the times and the address of the completing call; the other members are those of the
+ * issue, except that peer, tag and bytes of a receive are those of its status.
+ */
+typedef struct offbeat_trace_message {
+    /*  0 */ int64_t enter_ns, exit_ns; /**< local clock */
+    /* 16 */ uint64_t address;          /**< as in a record */
+    /* 24 */ uint64_t bytes;
+    /* 32 */ uint32_t communicator; /**< id of its definition */
+    /* 36 */ uint32_t request; /**< number of the request in this file, from 1; 0: none (a blocking call) */
+    /* 40 */ uint32_t round;   /**< 0; of starts of a persistent request, and what follows them, 1, 2, ... */
+    /* 44 */ int32_t peer;     /**< rank in the communicator (in the remote group of an inter-communicator):
+                                  the destination of a send, the source of a receive */
+    /* 48 */ int32_t tag;
+    /* 52 */ int32_t partition; /**< of READY and ARRIVED the partition, from 0; of the other partitioned
+                                   kinds the number of partitions; else 0 */
+    /* 56 */ uint16_t function; /**< id of its definition; 0: the message was not written */
+    /* 58 */ uint16_t datatype; /**< id of its definition; 0: none */
+    /* 60 */ uint16_t kind;     /**< OFFBEAT_TRACE_SEND and so on */
+    /* 62 */ uint16_t flags;
+} offbeat_trace_message;
+
 /** Kinds of definitions. */
 enum {
     OFFBEAT_TRACE_FUNCTION = 1,
@@ -204,7 +271,8 @@ typedef struct offbeat_trace_function {
     offbeat_trace_definition definition;
     uint16_t id;         /**< from 1; it differs between versions of the tracer: identify functions by name */
     uint16_t mode;       /**< OFFBEAT_TRACE_BLOCKING and so on */
-    uint16_t collective; /**< id of the blocking variant, for MPI_Ibcast that of MPI_Bcast; else its own id */
+    uint16_t collective; /**< id of the blocking variant, for MPI_Ibcast that of MPI_Bcast and for MPI_Isend
+                            that of MPI_Send; else its own id */
     uint16_t name_bytes;
     /* char name[name_bytes]: "MPI_Iallreduce", not zero-terminated */
 } offbeat_trace_function;

@@ -10,8 +10,7 @@
 /* The lane of a thread that has ended; the next thread reuses it. */
 typedef struct free_lane {
     uint32_t lane;
-    offbeat_trace_page *page;
-    offbeat_trace_record *next, *end;
+    offbeat_tracer_cursor records, messages;
     struct free_lane *below;
 } free_lane;
 
@@ -26,8 +25,7 @@ static void release_lane(void *ended) {
     free_lane *released = malloc(sizeof *released);
     if (released == NULL)
         return;
-    *released =
-        (free_lane){.lane = thread->lane, .page = thread->page, .next = thread->next, .end = thread->end};
+    *released = (free_lane){.lane = thread->lane, .records = thread->records, .messages = thread->messages};
     free(thread->paths);
     memset(thread, 0, sizeof *thread);
     pthread_mutex_lock(&lock);
@@ -42,7 +40,10 @@ static void create_key(void) {
 
 /* Calls of a lane must not overlap: its last call has to end before the next one begins. */
 static int ended_before(const free_lane *lane, int64_t enter_ns) {
-    return lane->page == NULL || lane->next[-1].exit_ns <= enter_ns;
+    const offbeat_trace_record *record = lane->records.next;
+    const offbeat_trace_message *message = lane->messages.next;
+    return (record == NULL || record[-1].exit_ns <= enter_ns) &&
+           (message == NULL || message[-1].exit_ns <= enter_ns);
 }
 
 /* Gives the thread a free lane, or a new one. */
@@ -57,9 +58,8 @@ static void acquire_lane(offbeat_tracer_thread *thread, int64_t enter_ns) {
     if (reused != NULL) {
         *link = reused->below;
         thread->lane = reused->lane;
-        thread->page = reused->page;
-        thread->next = reused->next;
-        thread->end = reused->end;
+        thread->records = reused->records;
+        thread->messages = reused->messages;
     } else {
         thread->lane = offbeat_tracer_file_header()->lanes++;
     }
@@ -68,22 +68,34 @@ static void acquire_lane(offbeat_tracer_thread *thread, int64_t enter_ns) {
     thread->has_lane = 1;
 }
 
-offbeat_trace_record *offbeat_tracer_next_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
+/* Where the cursor's next record or message goes: @p used_bytes of a page hold records or messages. */
+static void *next_page(offbeat_tracer_thread *thread, offbeat_tracer_cursor *cursor, uint32_t kind,
+                       size_t used_bytes, int64_t enter_ns) {
     if (offbeat_tracer_file_header() == NULL)
         return NULL;
     if (!thread->has_lane)
         acquire_lane(thread, enter_ns);
-    if (thread->next != thread->end)
-        return thread->next;
-    if (thread->page != NULL)
-        offbeat_tracer_page_release(thread->page);
-    thread->page = offbeat_tracer_page_allocate(OFFBEAT_TRACE_RECORDS, thread->lane);
-    if (thread->page == NULL) {
-        thread->next = thread->end = NULL;
+    if (cursor->next != cursor->end)
+        return cursor->next;
+    if (cursor->page != NULL)
+        offbeat_tracer_page_release(cursor->page);
+    cursor->page = offbeat_tracer_page_allocate(kind, thread->lane);
+    if (cursor->page == NULL) {
+        cursor->next = cursor->end = NULL;
         offbeat_tracer_count_lost_record();
         return NULL;
     }
-    thread->next = (offbeat_trace_record *)(thread->page + 1);
-    thread->end = thread->next + OFFBEAT_TRACE_RECORDS_A_PAGE;
-    return thread->next;
+    cursor->next = cursor->page + 1;
+    cursor->end = (char *)cursor->next + used_bytes;
+    return cursor->next;
+}
+
+offbeat_trace_record *offbeat_tracer_next_record_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
+    enum { USED = OFFBEAT_TRACE_RECORDS_A_PAGE * OFFBEAT_TRACE_RECORD_BYTES };
+    return next_page(thread, &thread->records, OFFBEAT_TRACE_RECORDS, USED, enter_ns);
+}
+
+offbeat_trace_message *offbeat_tracer_next_message_page(offbeat_tracer_thread *thread, int64_t enter_ns) {
+    enum { USED = OFFBEAT_TRACE_MESSAGES_A_PAGE * OFFBEAT_TRACE_MESSAGE_BYTES };
+    return next_page(thread, &thread->messages, OFFBEAT_TRACE_MESSAGES, USED, enter_ns);
 }

@@ -37,19 +37,26 @@ typedef struct offbeat_tracer_cached_handle {
     uint16_t id;         /**< in the file; 0: an empty entry */
 } offbeat_tracer_cached_handle;
 
+/** A position in the pages of a lane that hold records, or in those that hold messages. Zero-initialised:
+ * there is no page yet. */
+typedef struct offbeat_tracer_cursor {
+    offbeat_trace_page *page;
+    void *next, *end; /**< in the page */
+} offbeat_tracer_cursor;
+
 /** Zero-initialised means that the thread has written nothing yet. */
 typedef struct offbeat_tracer_thread {
     int depth; /**< of nested wrappers: only the outermost one records */
     int has_lane;
     uint32_t lane; /**< format.h */
-    offbeat_trace_page *page;
-    offbeat_trace_record *next, *end; /**< in the page */
+    offbeat_tracer_cursor records;
     offbeat_tracer_timestamps timestamps;
     uint64_t code_start, code_bytes;         /**< a mapping that is in the file, around the last address */
     struct offbeat_tracer_path_cache *paths; /**< NULL: not allocated yet */
     offbeat_tracer_cached_communicator communicators[OFFBEAT_TRACER_CACHED_COMMUNICATORS];
     offbeat_tracer_cached_handle types[OFFBEAT_TRACER_CACHED_TYPES];
     offbeat_tracer_cached_handle operations[OFFBEAT_TRACER_CACHED_OPERATIONS];
+    offbeat_tracer_cursor messages;
 } offbeat_tracer_thread;
 
 /** Of the calling thread. The preload library defines it, as the initial-exec model, which needs no call for
@@ -62,15 +69,18 @@ extern _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread
  * @param enter_ns of that record
  * @return NULL where there is no space; the record is counted as lost
  */
-offbeat_trace_record *offbeat_tracer_next_page(offbeat_tracer_thread *thread, int64_t enter_ns);
+offbeat_trace_record *offbeat_tracer_next_record_page(offbeat_tracer_thread *thread, int64_t enter_ns);
+
+/** Where the thread's next message goes; otherwise as offbeat_tracer_next_record_page. */
+offbeat_trace_message *offbeat_tracer_next_message_page(offbeat_tracer_thread *thread, int64_t enter_ns);
 
 /** Writes a record of the calling thread; its function must not be 0. Counts it as lost if there is no space.
  */
 OFFBEAT_TRACER_INLINE void offbeat_tracer_write_record(offbeat_tracer_thread *thread,
                                                        const offbeat_trace_record *record) {
-    offbeat_trace_record *slot = thread->next;
-    if (slot == thread->end) {
-        slot = offbeat_tracer_next_page(thread, record->enter_ns);
+    offbeat_trace_record *slot = thread->records.next;
+    if (slot == thread->records.end) {
+        slot = offbeat_tracer_next_record_page(thread, record->enter_ns);
         if (slot == NULL)
             return;
     }
@@ -87,7 +97,25 @@ OFFBEAT_TRACER_INLINE void offbeat_tracer_write_record(offbeat_tracer_thread *th
     slot->flags = record->flags;
     atomic_thread_fence(memory_order_release);
     *(volatile uint16_t *)&slot->function = record->function;
-    thread->next = slot + 1;
+    thread->records.next = slot + 1;
+}
+
+/** Writes a message of the calling thread; its function must not be 0. Counts it as lost if there is no
+ * space. */
+OFFBEAT_TRACER_INLINE void offbeat_tracer_write_message(offbeat_tracer_thread *thread,
+                                                        const offbeat_trace_message *message) {
+    offbeat_trace_message *slot = thread->messages.next;
+    if (slot == thread->messages.end) {
+        slot = offbeat_tracer_next_message_page(thread, message->enter_ns);
+        if (slot == NULL)
+            return;
+    }
+    offbeat_trace_message unwritten = *message;
+    unwritten.function = 0;
+    *slot = unwritten;
+    atomic_thread_fence(memory_order_release);
+    *(volatile uint16_t *)&slot->function = message->function;
+    thread->messages.next = slot + 1;
 }
 
 /** Index of a handle in a hash table. @param size of the table, a power of two */

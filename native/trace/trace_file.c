@@ -160,10 +160,10 @@ static void stop_records(int reason) {
 static offbeat_trace_page *allocate(uint32_t kind) {
     if (header == NULL)
         return NULL;
-    if (kind == OFFBEAT_TRACE_RECORDS && max_bytes != 0 &&
-        (header->pages + 1) * OFFBEAT_TRACE_PAGE_BYTES > max_bytes)
+    const int is_limited = kind != OFFBEAT_TRACE_DEFINITIONS;
+    if (is_limited && max_bytes != 0 && (header->pages + 1) * OFFBEAT_TRACE_PAGE_BYTES > max_bytes)
         stop_records(-1);
-    if (kind == OFFBEAT_TRACE_RECORDS && is_full)
+    if (is_limited && is_full)
         return NULL;
     char *page;
     int error = append_page(&page);

@@ -19,7 +19,7 @@ enum { OFFBEAT_TRACER_MAX_TAIL_BYTES = 32768 };
 
 /**
  * Creates the file. Call it once, before every other function of this header.
- * @param max_file_bytes no more pages of records are allocated beyond this length; 0: unlimited
+ * @param max_file_bytes no more pages of records and messages are allocated beyond this length; 0: unlimited
  * @return 0, or an errno value
  */
 int offbeat_tracer_file_create(const char *path, uint64_t max_file_bytes);
@@ -37,7 +37,7 @@ offbeat_trace_page *offbeat_tracer_page_allocate(uint32_t kind, uint32_t lane);
 /** Releases a page that no thread writes to any more. Thread-safe. */
 void offbeat_tracer_page_release(offbeat_trace_page *page);
 
-/** Counts a record for which there was no space. Thread-safe. */
+/** Counts a record or message for which there was no space. Thread-safe. */
 void offbeat_tracer_count_lost_record(void);
 
 /** Truncates the file after its last page and closes it. No other thread may write any more. */

@@ -16,7 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 3, RECORDS = 3 * OFFBEAT_TRACE_RECORDS_A_PAGE + 7 };
+enum {
+    THREADS = 3,
+    RECORDS = 3 * OFFBEAT_TRACE_RECORDS_A_PAGE + 7,
+    MESSAGES = 2 * OFFBEAT_TRACE_MESSAGES_A_PAGE + 5
+};
 
 _Thread_local offbeat_tracer_thread offbeat_tracer_this_thread; /* the preload library defines it elsewhere */
 
@@ -56,6 +60,22 @@ static uint64_t count_records(const mapped_file *file, uint32_t lane) {
         for (int k = 0; k < OFFBEAT_TRACE_RECORDS_A_PAGE && records[k].function != 0; k++, next++)
             test_assert(records[k].bytes == next && records[k].function == 5 && records[k].flags == 3,
                         "record %llu of lane %u is wrong", (unsigned long long)next, lane);
+    }
+    return next;
+}
+
+/* Counts the messages of a lane; they must be numbered 0, 1, 2, ... */
+static uint64_t count_messages(const mapped_file *file, uint32_t lane) {
+    uint64_t next = 0;
+    for (size_t i = 1; i < file->pages; i++) {
+        const offbeat_trace_page *page = page_of(file, i);
+        const offbeat_trace_message *messages = (const offbeat_trace_message *)(page + 1);
+        if (page->kind != OFFBEAT_TRACE_MESSAGES || page->lane != lane)
+            continue;
+        for (int k = 0; k < OFFBEAT_TRACE_MESSAGES_A_PAGE && messages[k].function != 0; k++, next++)
+            test_assert(messages[k].tag == (int32_t)next && messages[k].peer == 3 &&
+                            messages[k].kind == OFFBEAT_TRACE_SEND && messages[k].function == 6,
+                        "message %llu of lane %u is wrong", (unsigned long long)next, lane);
     }
     return next;
 }
@@ -199,6 +219,89 @@ static void test_lost_records_are_counted_without_a_signal(void) {
                 "%llu were lost for the reason %d", (unsigned long long)header->lost, header->lost_because);
 }
 
+/* Messages and records alternate, in each of which a page ends at another time. */
+static void *write_both_in_thread(void *unused) {
+    for (int i = 0; i < MESSAGES; i++) {
+        const offbeat_trace_message message = {.enter_ns = 2 * i,
+                                               .exit_ns = 2 * i + 1,
+                                               .peer = 3,
+                                               .tag = i,
+                                               .kind = OFFBEAT_TRACE_SEND,
+                                               .function = 6};
+        const offbeat_trace_record record = {.bytes = (uint64_t)i, .function = 5, .flags = 3};
+        offbeat_tracer_write_message(&offbeat_tracer_this_thread, &message);
+        offbeat_tracer_write_record(&offbeat_tracer_this_thread, &record);
+    }
+    return unused;
+}
+
+static void write_both_and_be_killed(void) {
+    pthread_t threads[THREADS];
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, write_both_in_thread, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    kill(getpid(), SIGKILL);
+}
+
+static void test_messages_and_records_of_a_lane_are_complete(void) {
+    in_child(write_both_and_be_killed);
+    mapped_file file = map_file();
+    const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
+    test_assert(header->lanes == THREADS, "%u lanes",
+                header->lanes); /* they began at time 0: none is reused */
+    for (uint32_t lane = 0; lane < THREADS; lane++) {
+        test_assert(count_messages(&file, lane) == MESSAGES, "some messages of lane %u are missing", lane);
+        test_assert(count_records(&file, lane) == MESSAGES, "some records of lane %u are missing", lane);
+    }
+}
+
+/* The lane of a thread that has ended may be reused by a call that begins after its last message. */
+static void *write_one_message(void *enter_ns) {
+    const int64_t at_ns = *(const int64_t *)enter_ns;
+    const offbeat_trace_message message = {
+        .enter_ns = at_ns, .exit_ns = at_ns + 10, .peer = 3, .kind = OFFBEAT_TRACE_SEND, .function = 6};
+    offbeat_tracer_write_message(&offbeat_tracer_this_thread, &message);
+    return NULL;
+}
+
+static void write_messages_one_after_another(void) {
+    test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
+    int64_t begins_ns[] = {100, 105, 110};
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, write_one_message, &begins_ns[i]);
+        pthread_join(thread, NULL);
+    }
+    offbeat_tracer_file_close();
+}
+
+static void test_the_messages_of_a_lane_do_not_overlap(void) {
+    test_assert(in_child(write_messages_one_after_another) == 0, "the writer failed");
+    mapped_file file = map_file();
+    test_assert(((const offbeat_trace_header *)file.bytes)->lanes == 2,
+                "the third thread reuses the first lane");
+}
+
+static void write_messages_to_the_limit(void) {
+    test_assert(offbeat_tracer_file_create(path, UINT64_C(3) * OFFBEAT_TRACE_PAGE_BYTES) == 0,
+                "the file cannot be created");
+    write_both_in_thread(NULL);
+    offbeat_tracer_file_close();
+}
+
+static void test_the_limit_stops_messages_and_records(void) {
+    test_assert(in_child(write_messages_to_the_limit) == 0, "the writer failed");
+    mapped_file file = map_file();
+    const offbeat_trace_header *header = (const offbeat_trace_header *)file.bytes;
+    const uint64_t written = count_messages(&file, 0) + count_records(&file, 0);
+    test_assert(count_messages(&file, 0) == OFFBEAT_TRACE_MESSAGES_A_PAGE, "%llu messages were written",
+                (unsigned long long)count_messages(&file, 0));
+    test_assert(header->lost == 2 * MESSAGES - written, "%llu were lost", (unsigned long long)header->lost);
+    test_assert(header->lost_because == -1, "the reason is %d", header->lost_because);
+}
+
 static void write_many(void) {
     test_assert(offbeat_tracer_file_create(path, 0) == 0, "the file cannot be created");
     write_records(UINT64_C(100) * OFFBEAT_TRACE_RECORDS_A_PAGE);
@@ -223,6 +326,9 @@ int main(void) {
     test_the_limit_stops_records_but_not_definitions();
     test_lost_records_are_counted_without_a_signal();
     test_a_record_takes_at_most_64_bytes_of_the_file();
+    test_messages_and_records_of_a_lane_are_complete();
+    test_the_messages_of_a_lane_do_not_overlap();
+    test_the_limit_stops_messages_and_records();
     unlink(path);
     return 0;
 }

@@ -46,6 +46,12 @@ def _pattern(folder: Path) -> None:
     file.read(folder / "pattern.txt")
 
 
+def _partitions(folder: Path) -> None:
+    from offbeat.pattern import file
+
+    file.read(folder / "partitions.txt", partitions=None)
+
+
 def _replay(folder: Path) -> None:
     from offbeat.pattern import replay as replay_file
 
@@ -110,16 +116,32 @@ def _results(folder: Path) -> None:
 
 
 def _make_trace(folder: Path) -> None:
-    from trace_factory import pattern_trace
+    from trace_factory import files, form, write
 
-    pattern_trace(folder, [[0, 5, 9], [3, 0, 1], [1, 2, 0]])
+    ranks = files(3)
+    for one in ranks:
+        for sequence in range(3):
+            begin = 1000 * (sequence + 1)
+            one.call(begin + 5 * one.rank, begin + 50, sequence=sequence)
+            one.message(begin + 60, begin + 70, peer=(one.rank + 1) % 3, tag=sequence)
+            receive = {"kind": form.RECEIVE, "function": "MPI_Irecv", "request": sequence + 1}
+            wildcard = {"peer": form.UNKNOWN, "tag": sequence, "flags": form.ISSUE | form.ANY_SOURCE}
+            one.message(begin + 80, begin + 90, **receive, **wildcard)
+            status = {"peer": (one.rank + 2) % 3, "tag": sequence, "flags": form.COMPLETION}
+            one.message(begin + 100, begin + 110, **receive, **status)
+    write(folder, ranks)
 
 
 def _trace(folder: Path) -> None:
+    from offbeat.trace.match_messages import match_messages
     from offbeat.trace.read import open_trace
+    from offbeat.trace.record_table import message_pieces
     from offbeat.trace.summary import as_plain, summarise
 
-    as_plain(summarise(open_trace(folder)))
+    trace = open_trace(folder)
+    as_plain(summarise(trace))
+    list(message_pieces(trace))
+    match_messages(trace)
 
 
 def _make_tuning(folder: Path) -> None:
@@ -152,6 +174,7 @@ TARGETS = {
     "study": Target(_copy("study.toml"), _study),
     "platform": Target(_copy("platform.toml"), _platform),
     "pattern": Target(_copy("pattern.txt"), _pattern),
+    "partitions": Target(_copy("partitions.txt"), _partitions),
     "replay": Target(_copy("calls.replay"), _replay),
     "csv": Target(_copy("table.csv"), _table),
     "results": Target(_make_results, _results),

@@ -74,6 +74,19 @@ def test_check_tells_what_the_file_is(tmp_path):
     assert result.stderr == ""
 
 
+def test_check_tells_how_many_partitions_a_pattern_has(tmp_path):
+    path = tmp_path / "send.txt"
+    path.write_text("# partitions: 3\n0 0 0\n0 1e-3 2e-3\n")
+    assert (
+        "send: p = 2, 3 partitions, skew 2 ms, mean delay 500 µs, 1 of 2 ranks late"
+        in run("check", path).stdout
+    )
+    with pytest.raises(
+        BadInput, match="the pattern has 3 delays for each rank, but one delay a rank is needed"
+    ):
+        run("show", path)
+
+
 def test_check_warns_of_a_smallest_delay_that_is_not_zero(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_text("0.001\n0.002\n")

@@ -9,7 +9,9 @@ from offbeat.pattern.file import Pattern, shape_pattern
 from offbeat.pattern.shapes import SHAPES
 
 DELAYS = st.lists(st.floats(0, 86400.0), min_size=1, max_size=40).map(lambda drawn: [*drawn, 0.0])
-KEYS = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(lambda key: key not in ("p", "unit"))
+KEYS = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(
+    lambda key: key not in ("p", "unit", "partitions")
+)
 VALUES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), max_size=20)
 
 
@@ -115,3 +117,52 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(BadInput, match="cannot write the pattern file"):
         file.write(tmp_path / "no" / "folder.txt", shape_pattern("bell", 3, 1.0))
+
+
+PARTITIONED = st.tuples(st.integers(1, 8), st.integers(1, 8)).flatmap(
+    lambda shape: st.lists(
+        st.floats(0, 86400.0), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]
+    ).map(lambda drawn: np.array([0.0, *drawn[1:]]).reshape(shape))
+)
+
+
+@given(delays=PARTITIONED, header=st.dictionaries(KEYS, VALUES, max_size=4))
+def test_delays_of_each_rank_and_partition_come_back_to_the_last_bit(tmp_path_factory, delays, header):
+    path = tmp_path_factory.mktemp("pattern") / "send.txt"
+    pattern = Pattern(name="send", delays_s=delays, header=header)
+    file.write(path, pattern)
+    again = file.read(path, pattern.p, pattern.partitions)
+    assert again == pattern == file.read(path, partitions=None)
+    assert (again.p, again.partitions) == delays.shape
+
+
+def test_a_pattern_of_one_partition_is_written_as_that_of_a_collective():
+    column = Pattern(name="send", delays_s=np.array([[0.0], [0.5]]))
+    assert file.text(column) == file.text(Pattern(name="send", delays_s=np.array([0.0, 0.5])))
+    assert "partitions" not in file.text(column)
+
+
+@pytest.mark.parametrize(
+    ("content", "partitions", "sentence"),
+    [
+        (
+            "# partitions: 2\n0 1\n2\n",
+            2,
+            r"theirs\.dat:3: the line has 1 delay, but the header says partitions = 2",
+        ),
+        ("# partitions: 2\n0 1 2\n", 2, r"theirs\.dat:2: the line has 3 delays"),
+        ("# partitions: 2\n0 late\n", 2, r"theirs\.dat:2: 'late' is not a number"),
+        (
+            "# partitions: 2\n0 1\n",
+            1,
+            r"the pattern has 2 delays for each rank, but one delay a rank is needed",
+        ),
+        ("# partitions: 2\n0 1\n", 3, r"has 2 delays for each rank, but the operation has 3 partitions"),
+        ("0\n1\n", 3, r"has 1 delay for each rank, but the operation has 3 partitions"),
+        ("0 1\n2 3\n", 2, r"theirs\.dat:1: '0 1' is more than one number"),
+        ("# p: 3\n# partitions: 2\n0 1\n2 3\n", 2, "the header says p = 3, but 2 delays follow"),
+    ],
+)
+def test_a_pattern_of_other_partitions_is_refused(tmp_path, content, partitions, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        file.read(written(tmp_path, content), None, partitions)

@@ -50,6 +50,7 @@ def row(algorithm: str, pattern: str, last_delay_s: float | None, **more: Any) -
         "skew_s": SKEW_S if delayed else 0.0,
         "datatype": "double",
         "root": 0,
+        "partitions": 1,
         "status": "measured",
         "reason": "",
         "proof": "proved",

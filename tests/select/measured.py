@@ -37,6 +37,7 @@ def case(algorithm: str, pattern: str, last_delay_s: float | None, **other: Any)
         "op": "sum",
         "datatype": "double",
         "root": 0,
+        "partitions": 1,
         "status": "measured",
         "reason": "",
         "proof": "proved",

@@ -40,6 +40,7 @@ COLLECTIVES = [
     ),
     ('names = [\n"reduce",\n"bcats", #!\n]\nsizes = [8]', "names", "did you mean 'bcast'"),
     ('names = "reduce" #!\nsizes = [8]', "names", 'this is a list; write ["reduce"]'),
+    ('names = ["partitioned_send"] #!\nsizes = [8]', "names", "scan, exscan, barrier"),
     ("names = [] #!\nsizes = [8]", "names", "the list is empty"),
     ("names = [3] #!\nsizes = [8]", "names", "must be text in quotation marks"),
     ('names = ["scan", "scan"] #!\nsizes = [8]', "names", "'scan' is listed twice; remove one"),

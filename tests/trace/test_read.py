@@ -7,9 +7,11 @@ import os
 import re
 import struct
 import subprocess
+import tarfile
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import trace_factory as factory
 
@@ -21,6 +23,7 @@ from offbeat.trace.definitions import ClockPoint, Mapping
 from offbeat.trace.exports import export_csv
 from offbeat.trace.rank_file import open_file
 from offbeat.trace.read import open_trace, spans
+from offbeat.trace.record_table import pieces
 from offbeat.trace.summary import Summary, summarise
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -29,6 +32,7 @@ HEADER = REPOSITORY / "native" / "trace" / "format.h"
 STRUCTURES = {
     "offbeat_trace_header": form.HEADER,
     "offbeat_trace_record": form.RECORD,
+    "offbeat_trace_message": form.MESSAGE,
 }
 BODIES = {
     form.FUNCTION: "offbeat_trace_function",
@@ -48,6 +52,17 @@ CONSTANTS = {
     "PAGE_BYTES": form.PAGE_BYTES,
     "PAGE_HEADER_BYTES": form.PAGE_HEADER_BYTES,
     "RECORDS_A_PAGE": form.RECORDS_A_PAGE,
+    "MESSAGE_BYTES": form.MESSAGE_BYTES,
+    "MESSAGES_A_PAGE": form.MESSAGES_A_PAGE,
+    "MESSAGES": form.MESSAGES,
+    "SEND": form.SEND,
+    "PARTITIONED_RECEIVE": form.PARTITIONED_RECEIVE,
+    "ARRIVED": form.ARRIVED,
+    "UNKNOWN": form.UNKNOWN,
+    "PEER_PROC_NULL": form.PEER_PROC_NULL,
+    "ANY_SOURCE": form.ANY_SOURCE,
+    "ANY_TAG": form.ANY_TAG,
+    "CANCELLED": form.CANCELLED,
     "RECORDS": form.RECORDS,
     "DEFINITIONS": form.DEFINITIONS,
     "FINALIZED": form.FINALIZED,
@@ -236,12 +251,23 @@ def test_a_full_disk_is_reported_once(tmp_path: Path) -> None:
         assert text.count("found no room") + text.count("could not be written") == 1
 
 
+def test_a_trace_of_version_2_says_what_it_said(tmp_path: Path) -> None:
+    """A trace of programs/same_calls.c on two ranks, and its records as read before version 3."""
+    with tarfile.open(Path(__file__).with_name("version-2.tar.xz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    trace = open_trace(tmp_path / "version-2")
+    assert trace.notes == []
+    assert all(one.message_lanes == {} for one in trace.files)
+    records = pl.concat(list(pieces(trace))).drop("site")
+    assert records.write_csv() == (tmp_path / "version-2" / "records.csv").read_text(encoding="utf-8")
+
+
 def test_another_version_is_refused_with_what_to_do(folder: Path) -> None:
     for path in folder.iterdir():
         raw = bytearray(path.read_bytes())
         raw[8] = 9
         path.write_bytes(raw)
-    with pytest.raises(BadInput, match=r"version 9; this offbeat reads versions up to 2.*and 1 file more"):
+    with pytest.raises(BadInput, match=r"version 9; this offbeat reads versions up to 3.*and 1 file more"):
         open_trace(folder)
 
 

@@ -16,7 +16,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.results.import_csv import import_csv
 from offbeat.results.store import Store
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.case import Case
+from offbeat.study.case import PARTITIONED_SEND, Case
 from offbeat.study.template import TEMPLATE
 from offbeat.tuning import prove_files
 from offbeat.tuning.proofs import Proofs
@@ -229,6 +229,16 @@ def test_an_empty_selection_is_a_failure_with_a_remedy(
     directory = study(tmp_path / "results", [row("default", 64, 1e-6)])
     assert export(directory, "--rule", "no_delay", monkeypatch=monkeypatch) == 1
     assert "nothing was selected" in capsys.readouterr().err
+    assert not (directory / "tuning").exists()
+
+
+def test_partitioned_sends_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    send = row("many", 64, 1e-6) | {"collective": PARTITIONED_SEND, "partitions": 4, "op": ""}
+    directory = study(tmp_path / "results", [send])
+    assert export(directory, monkeypatch=monkeypatch) == 2
+    assert "the results hold 1 case of partitioned_send" in " ".join(capsys.readouterr().err.split())
     assert not (directory / "tuning").exists()
 
 

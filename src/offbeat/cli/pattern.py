@@ -119,7 +119,7 @@ def check_pattern(
     from offbeat.pattern import replay as replay_file
     from offbeat.pattern.replay import Replay
 
-    pattern = replay_file.read_any(path, p)
+    pattern = replay_file.read_any(path, p, partitions=None)
     if isinstance(pattern, Replay):
         _check_replay(pattern)
         return

@@ -29,11 +29,12 @@ def time_unit(largest_s: float) -> tuple[float, str]:
 
 
 def summary(pattern: Pattern) -> str:
-    """A line with a pattern's name, p, skew, mean delay, and number of late ranks."""
-    late = int(np.count_nonzero(pattern.delays_s))
+    """A line with a pattern's name, p, partitions, skew, mean delay, and number of late ranks."""
+    late = int(np.count_nonzero(pattern.delays_s.reshape(pattern.p, -1).any(axis=1)))
+    partitions = f", {pattern.partitions} partitions" if pattern.partitions > 1 else ""
     mean = format_time(float(pattern.delays_s.mean()))
     return (
-        f"{pattern.name}: p = {pattern.p}, skew {format_time(pattern.skew_s)}, mean delay {mean},"
+        f"{pattern.name}: p = {pattern.p}{partitions}, skew {format_time(pattern.skew_s)}, mean delay {mean},"
         f" {late} of {pattern.p} ranks late"
     )
 

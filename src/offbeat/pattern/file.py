@@ -3,8 +3,10 @@
 The format is that of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns",
 section III.B: p lines. Everything from a ``#`` to the end of its line is a comment, and blank lines are
 skipped, so that a bare column of numbers from any other tool is a pattern file. Comments of the form
-``# key: value`` make up the header; two keys have a meaning when the file is read: ``p`` (how many delays
-follow) and ``unit``. Replay files (:mod:`offbeat.pattern.replay`) share this format of lines.
+``# key: value`` make up the header; three keys have a meaning when the file is read: ``p`` (how many lines
+follow), ``unit``, and ``partitions``. In the pattern of a partitioned send, ``partitions`` says how many
+delays a line has: the j-th is that of the rank's partition j. Replay files (:mod:`offbeat.pattern.replay`)
+share this format of lines.
 """
 
 from __future__ import annotations
@@ -130,13 +132,18 @@ LINE_BYTES = 22
 
 _FILE_KIND = "pattern file"
 
+_PARTITIONS = "partitions"
+"""The header key with the number of delays in a line; 1 where the header does not have it."""
+
 
 class Pattern(Struct, kw_only=True, eq=False):
     """An arrival pattern: ``delays_s`` has one delay a rank, in seconds, (p,); the smallest is 0.
 
-    ``name`` labels it in tables: the file's name without its suffix. ``header`` holds the file's ``# key:
-    value`` lines except ``p`` and ``unit``. ``shifted_by_s`` is what was subtracted from every delay on
-    reading because the file's smallest delay was not 0.
+    The pattern of a partitioned send with several partitions has a delay for each rank and partition:
+    ``delays_s`` is then (p, partitions). ``name`` labels it in tables: the file's name without its suffix.
+    ``header`` holds the file's ``# key: value`` lines except ``p``, ``partitions`` and ``unit``.
+    ``shifted_by_s`` is what was subtracted from every delay on reading because the file's smallest delay was
+    not 0.
     """
 
     name: str
@@ -144,10 +151,19 @@ class Pattern(Struct, kw_only=True, eq=False):
     header: dict[str, str] = {}
     shifted_by_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.delays_s.shape[1:] == (1,):  # one partition: the same as one delay a rank
+            self.delays_s = self.delays_s[:, 0]
+
     @property
     def p(self) -> int:
         """Number of processes."""
         return len(self.delays_s)
+
+    @property
+    def partitions(self) -> int:
+        """Number of delays of each rank: 1 for collectives."""
+        return int(np.prod(self.delays_s.shape[1:]))
 
     @property
     def skew_s(self) -> float:
@@ -177,8 +193,14 @@ def text(pattern: Pattern) -> str:
     Line breaks in the header become spaces. The name is not written: it is the name of the file.
     """
     header = pattern.header | {"p": str(pattern.p), "unit": "s"}
-    lines = ["# offbeat arrival pattern; line i is the delay of rank i", *format_header(header)]
-    lines += [repr(float(delay)) for delay in pattern.delays_s]
+    header.pop(_PARTITIONS, None)
+    title = "# offbeat arrival pattern; line i is the delay of rank i"
+    if pattern.partitions > 1:
+        header |= {_PARTITIONS: str(pattern.partitions)}
+        title = "# offbeat arrival pattern; line i has the delays of rank i, one for each partition"
+    lines = [title, *format_header(header)]
+    rows = pattern.delays_s.astype(np.float64).reshape(pattern.p, -1)
+    lines += [" ".join(map(repr, row)) for row in rows.tolist()]
     return "\n".join(lines) + "\n"
 
 
@@ -187,38 +209,62 @@ def write(path: Path, pattern: Pattern) -> None:
     write_text(path, _FILE_KIND, text(pattern))
 
 
-def read(path: Path, p: int | None = None) -> Pattern:
+def read(path: Path, p: int | None = None, partitions: int | None = 1) -> Pattern:
     """Read a pattern file of offbeat or of any other tool.
 
     If the smallest delay is not 0 it is subtracted from all, as only differences between ranks matter
     (``Pattern.shifted_by_s`` says by how much). Raises BadInput, with file and line, for a file that cannot
-    be read, is empty or not UTF-8, for text, several columns, NaN, infinite or negative delays and delays
-    above one day, and for a number of delays other than ``p`` or than the header's own.
+    be read, is empty or not UTF-8, for text, more or fewer columns than the header's ``partitions``, NaN,
+    infinite or negative delays and delays above one day, and for a number of ranks or partitions other than
+    ``p`` and ``partitions`` (None: any number) or than the header's own.
     """
     path = Path(path)
     lines = read_lines(path, _FILE_KIND, "one delay in seconds a line")
     header = parse_header(lines)
     unit_s = unit_of(path, header)
+    columns = int(header[_PARTITIONS]) if _is_count(header.get(_PARTITIONS, "")) else 1
     delays = [
-        _delay(path, number, fields, unit_s)
+        _delays_of_rank(path, number, fields, columns, unit_s)
         for number, line in enumerate(lines, 1)
         if (fields := fields_of(line))
     ]
     _check_count(path, len(delays), header, p)
+    _check_partitions(path, columns, partitions)
     values = np.array(delays, dtype=np.float64)
     smallest = float(values.min())
-    others = {key: value for key, value in header.items() if key not in ("p", "unit")}
+    others = {key: value for key, value in header.items() if key not in ("p", "unit", _PARTITIONS)}
     return Pattern(name=path.stem, delays_s=values - smallest, header=others, shifted_by_s=smallest)
 
 
-def _delay(path: Path, number: int, fields: list[str], unit_s: float) -> float:
-    """The delay of a line in seconds. Raises BadInput."""
-    if len(fields) > 1:
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10 and int(text) > 0
+
+
+def _delays_of_rank(
+    path: Path, number: int, fields: list[str], partitions: int, unit_s: float
+) -> list[float]:
+    """The delays of a line in seconds, one for each partition. Raises BadInput."""
+    if len(fields) == partitions:
+        return delays_of_line(path, number, fields, unit_s)
+    if partitions > 1:
         raise BadInput(
-            f"{path}:{number}: {' '.join(fields)[:60]!r} is more than one number; a pattern file has one"
-            " delay a line, with a decimal point and without a unit (a replay file has one call a line)"
+            f"{path}:{number}: the line has {len(fields)} {_delays(len(fields), verb=False)}, but the header"
+            f" says partitions = {partitions}; a line has the delays of one rank, one for each partition"
         )
-    return delays_of_line(path, number, fields, unit_s)[0]
+    raise BadInput(
+        f"{path}:{number}: {' '.join(fields)[:60]!r} is more than one number; a pattern file has one"
+        " delay a line, with a decimal point and without a unit (a replay file has one call a line)"
+    )
+
+
+def _check_partitions(path: Path, columns: int, partitions: int | None) -> None:
+    if partitions in (None, columns):
+        return
+    needs = f"the operation has {partitions} partitions" if partitions != 1 else "one delay a rank is needed"
+    raise BadInput(
+        f"{path}: the pattern has {columns} {_delays(columns, verb=False)} for each rank, but {needs};"
+        " give another file"
+    )
 
 
 def _check_count(path: Path, count: int, header: dict[str, str], p: int | None) -> None:

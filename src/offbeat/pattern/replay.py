@@ -174,6 +174,6 @@ def file_or_shape(name: str, p: int, skew_s: float, *, seed: int = 1, ppn: int =
     return read_any(Path(name))
 
 
-def read_any(path: Path, p: int | None = None) -> Pattern | Replay:
+def read_any(path: Path, p: int | None = None, partitions: int | None = 1) -> Pattern | Replay:
     """Read a replay file if the path ends in ``.replay``, else a pattern file. Raises BadInput."""
-    return read(path, p) if path.suffix == SUFFIX else file.read(path, p)
+    return read(path, p) if path.suffix == SUFFIX else file.read(path, p, partitions)

@@ -27,12 +27,13 @@ from offbeat.results.statistics import mean_interval, mean_over_calls, median_in
 class Samples(Struct, kw_only=True):
     """The repetitions of one block of a case: the times of every rank; ``block`` is its number, from 0.
 
-    ``arrivals_s`` and ``exits_s`` are (repetitions × p), in seconds on the shared clock since the
-    repetition's deadline; ``valid`` is (repetitions,). ``overshoot_s`` is the largest start error of a valid
-    repetition and ``clock_bound_s`` the largest error bound of the clock. ``failure`` is empty, or the reason
-    why the case must be quarantined; the arrays then hold what was measured before the failure. For a replay,
-    ``calls`` holds the number of each repetition's call, from 0, (repetitions,). ``is_exact`` says that
-    repeating would give the same numbers.
+    ``arrivals_s`` and ``exits_s`` are (repetitions × p), of a partitioned send with several partitions
+    (repetitions × p × partitions), in seconds on the shared clock since the repetition's deadline; ``valid``
+    is (repetitions,). ``overshoot_s`` is the largest start error of a valid repetition and ``clock_bound_s``
+    the largest error bound of the clock. ``failure`` is empty, or the reason why the case must be
+    quarantined; the arrays then hold what was measured before the failure. For a replay, ``calls`` holds the
+    number of each repetition's call, from 0, (repetitions,). ``is_exact`` says that repeating would give the
+    same numbers.
     """
 
     arrivals_s: NDArray[np.float64]
@@ -147,8 +148,11 @@ def delays(samples: Samples) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Last delay d̂ and total delay d* of each repetition, in seconds (paper: equations 1 and 2)."""
     if len(samples.arrivals_s) == 0:
         return np.zeros(0), np.zeros(0)
-    last_exit = samples.exits_s.max(axis=1)
-    return last_exit - samples.arrivals_s.max(axis=1), last_exit - samples.arrivals_s.min(axis=1)
+    arrivals_s, exits_s = (
+        times_s.reshape(len(times_s), -1) for times_s in (samples.arrivals_s, samples.exits_s)
+    )
+    last_exit = exits_s.max(axis=1)
+    return last_exit - arrivals_s.max(axis=1), last_exit - arrivals_s.min(axis=1)
 
 
 def block_of(samples: Samples) -> Block:

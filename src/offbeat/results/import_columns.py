@@ -41,6 +41,7 @@ COUNTS = {
     "call": (),
     "block": ("launch", "run", "session"),
     "blocks": (),
+    "partitions": (),
 }
 """Columns that hold a whole number, with alternative names."""
 

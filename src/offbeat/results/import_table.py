@@ -17,7 +17,7 @@ from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
 from offbeat.reading import read_file
 from offbeat.results.import_columns import TIMES, Column, find_columns
 from offbeat.results.plausible import implausible_time, outside_interval
-from offbeat.study.case import Case
+from offbeat.study.case import PARTITIONED_SEND, Case, operation_of
 from offbeat.study.cases import REPLAY
 from offbeat.study.collectives import COLLECTIVES
 
@@ -205,8 +205,9 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
     shape = str(values.get("shape", pattern.split("×")[0]))
     policy, factor = _skew(shape, values)
     p, nodes, ppn = _processes(where, values)
+    name, partitions = _operation(where, str(values["collective"]), int(values.get("partitions", 1)))
     return Case(
-        collective=_collective(where, str(values["collective"])),
+        collective=name,
         algorithm=str(values["algorithm"]),
         bytes=int(values["bytes"]),
         pattern=pattern,
@@ -219,6 +220,7 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
         op=str(values.get("op", "")),
         datatype=str(values.get("datatype", "")),
         root=int(values.get("root", 0)),
+        partitions=partitions,
     )
 
 
@@ -252,13 +254,18 @@ def _processes(where: str, values: Mapping[str, Value]) -> tuple[int, int, int]:
     return p, nodes, ppn
 
 
-def _collective(where: str, text: str) -> str:
+def _operation(where: str, text: str, partitions: int) -> tuple[str, int]:
+    """The name of an operation and its number of partitions."""
     name = text.lower().removeprefix("mpi_")
-    if name not in COLLECTIVES:
+    if name not in (*COLLECTIVES, PARTITIONED_SEND):
         near = difflib.get_close_matches(name, COLLECTIVES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLLECTIVES)}"
         raise BadInput(f"{where}: there is no collective {text!r}; {hint}")
-    return name
+    try:
+        operation_of(name, partitions)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+    return name, partitions
 
 
 def _add_settings(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat.campaign.checksum import Damaged
 from offbeat.reading import RESULT_BYTES, raise_too_large, size_limit
+from offbeat.results.schema import PARTITION
 
 _MASK = 2**64 - 1
 _NAN = np.array([np.nan]).view(np.uint64)[0]
@@ -28,7 +29,10 @@ def row_checksums(frame: pl.DataFrame) -> dict[str, int]:
         return {}
     mixed = np.full(frame.height, 0x9E3779B97F4A7C15, dtype=np.uint64)
     for name in frame.columns:
-        if name != "case":
+        if name == PARTITION:  # the sums of rows without this column, which is 0 then, stay what they were
+            partition = _bits(frame[name])
+            mixed = np.where(partition == 0, mixed, _mix(mixed ^ partition))
+        elif name != "case":
             mixed = _mix(mixed ^ _bits(frame[name]))
     runs = frame["case"].rle().struct.unnest()
     lengths = runs["len"].to_numpy().astype(np.int64)
@@ -134,9 +138,14 @@ def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFra
 
 
 def with_schema(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The columns of a schema with its types; raises PolarsError if a column is missing."""
+    """The columns of a schema with its types; raises PolarsError if a column is missing.
+
+    Files of collectives have no column :data:`PARTITION`: it is 0.
+    """
     if frame.schema == schema:
         return frame
+    if PARTITION in schema and PARTITION not in frame.columns:
+        frame = frame.with_columns(pl.lit(0, pl.Int64).alias(PARTITION))
     return frame.select(list(schema)).cast(schema)  # type: ignore[arg-type]
 
 

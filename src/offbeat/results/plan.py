@@ -18,14 +18,14 @@ from offbeat.study.case import Case
 if TYPE_CHECKING:
     import polars as pl
 
-CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root")
+CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root", "partitions")
 """Fields of a case, and columns of CASES, that identify a configuration within one study."""
 
 ConfigurationKey = tuple[object, ...]
 """The values of :data:`CONFIGURATION`."""
 
 
-class PlannedCases(Struct, frozen=True, kw_only=True):
+class PlannedCases(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All of ``algorithms`` under all of ``patterns``, in one configuration."""
 
     collective: str
@@ -38,6 +38,7 @@ class PlannedCases(Struct, frozen=True, kw_only=True):
     root: int
     algorithms: list[str]
     patterns: list[str]
+    partitions: int = 1
 
     @property
     def configuration(self) -> ConfigurationKey:

@@ -63,8 +63,9 @@ class Results(Struct, kw_only=True, eq=False):
         Cases with damaged times are left out, and a note about them is added to ``notes``.
         """
         damage: list[sample_files.Damage] = []
-        rows = max_rows(self.cases.select("repetitions", "invalid", "p").iter_rows(named=True), ranks=True)
-        counting = committed(self.cases.select("case", "repetitions", "invalid").iter_rows(named=True))
+        counted = self.cases.select("case", "repetitions", "invalid", "p", "partitions")
+        rows = max_rows(counted.iter_rows(named=True), ranks=True)
+        counting = committed(counted.iter_rows(named=True))
         frame = committed_rows(sample_files.read_ranks(self.directory, rows, damage), counting)
         sums = row_checksums(frame)
         damaged_records = [

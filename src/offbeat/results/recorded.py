@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 import polars as pl
@@ -18,7 +18,7 @@ from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.results import layout, sample_files
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plausible import implausible
-from offbeat.results.schema import CASES
+from offbeat.results.schema import CASES, PARTITIONS
 from offbeat.units import counted
 
 _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
@@ -26,7 +26,10 @@ _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
 SAMPLES_KEY = "samples"
 """The key of a case's line that holds the checksums of its rows in the other tables."""
 
-_LINE_TYPES = {name: _JSON_TYPES[kind] for name, (kind, _) in CASES.items()} | {SAMPLES_KEY: str}
+_LINE_TYPES = {name: _JSON_TYPES[kind] for name, (kind, _) in CASES.items()} | {
+    SAMPLES_KEY: str,
+    PARTITIONS: NotRequired[int],
+}
 
 CASE_LINE: Any = TypedDict("CASE_LINE", _LINE_TYPES)  # type: ignore[misc]
 """A line of ``cases.jsonl``: the columns of CASES, of which floating-point ones can be null, and the
@@ -107,6 +110,7 @@ def read_recorded(directory: Path) -> Recorded:
     ]
     latest: dict[str, dict[str, Any]] = {}
     for number, row in zip(lines.numbers, lines.items, strict=True):
+        row.setdefault(PARTITIONS, 1)
         if reason := implausible(row):
             damaged.append(DamagedRecord(f"{layout.CASES}:{number}, {describe_case(row)}", reason))
         else:
@@ -134,9 +138,16 @@ def committed(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {row["case"]: row["repetitions"] + row["invalid"] for row in rows}
 
 
+def has_partitions(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a case has several partitions."""
+    return any(row[PARTITIONS] > 1 for row in rows)
+
+
 def max_rows(rows: Any, ranks: bool = False) -> int:
     """The most rows that the table of repetitions (or of ranks) can have beside these cases."""
-    stated = sum((row["repetitions"] + row["invalid"]) * (row["p"] if ranks else 1) for row in rows)
+    stated = sum(
+        (row["repetitions"] + row["invalid"]) * (row["p"] * row[PARTITIONS] if ranks else 1) for row in rows
+    )
     return int(stated) + SPARE_ROWS
 
 

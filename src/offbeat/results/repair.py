@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from offbeat.campaign import durable
 from offbeat.campaign.append import AppendFile, Lines, encode_lines, read_checked_lines
@@ -23,6 +24,7 @@ from offbeat.results.recorded import (
     Recorded,
     committed,
     describe_case,
+    has_partitions,
     max_rows,
     read_recorded,
     stated_sums,
@@ -54,7 +56,7 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
     recorded = read_recorded(directory)
     _move_damaged_lines(directory, layout.CASES, recorded.lines)
     _write_cases(directory, recorded, recorded.rows)
-    sample_files.convert_streams(directory, committed(recorded.rows))
+    sample_files.convert_streams(directory, committed(recorded.rows), has_partitions(recorded.rows))
     valid, damaged_records = _with_valid_ranks(directory, recorded.rows)
     if len(valid) < len(recorded.rows):
         durable.write_durably(directory / layout.CASES, encode_lines(valid))
@@ -127,5 +129,7 @@ def _drop_rows(directory: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def _tables(part: Path, schema: Any, limit: int, counts: Mapping[str, int]) -> Iterator[pa.Table]:
+    in_part = pq.read_schema(part).names
+    schema = {name: kind for name, kind in schema.items() if name in in_part}
     for frame in batches_of(part, schema, limit):
         yield committed_rows(frame, counts).to_arrow()

@@ -28,7 +28,7 @@ from offbeat.results import layout
 from offbeat.results.blocks import Samples, delays
 from offbeat.results.parts import add_checksums, read_part, row_checksums, with_schema
 from offbeat.results.records import encode_record, read_records, record_contents
-from offbeat.results.schema import RANKS, REPETITIONS, polars_schema
+from offbeat.results.schema import PARTITION, PARTITIONS, RANKS, REPETITIONS, polars_schema
 
 STREAM = pa.schema(
     {
@@ -46,6 +46,10 @@ STREAM = pa.schema(
 """The stream's columns; the lists are empty if the ranks' times are unknown (imports); only replays have
 calls."""
 
+PARTITIONED_STREAM = STREAM.append(pa.field(PARTITIONS, pa.int64()))
+"""The columns of batches of partitioned sends, whose lists have a time for each rank and partition, rank by
+rank. Such a batch is preceded by its schema."""
+
 _GROUP_ROWS = 1_000_000
 
 
@@ -60,14 +64,14 @@ def encode(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     """The records of blocks, as bytes to append to a stream.
 
     A block is (id of its case, number of repetitions of that case before it, samples). Successive blocks of
-    the same p share a batch; blocks without repetitions have none.
+    the same p and partitions share a batch; blocks without repetitions have none.
     """
     measured = [block for block in blocks if len(block[2].arrivals_s)]
-    by_p = groupby(measured, key=lambda block: block[2].arrivals_s.shape[1])
-    return b"".join(_encode_same_p(list(group)) for _, group in by_p)
+    by_shape = groupby(measured, key=lambda block: block[2].arrivals_s.shape[1:])
+    return b"".join(_encode_same_shape(list(group)) for _, group in by_shape)
 
 
-def _encode_same_p(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
+def _encode_same_shape(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     arrivals = np.concatenate([samples.arrivals_s for _, _, samples in blocks])
     exits = np.concatenate([samples.exits_s for _, _, samples in blocks])
     counts = [len(samples.valid) for _, _, samples in blocks]
@@ -80,7 +84,10 @@ def _encode_same_p(blocks: Sequence[tuple[str, int, Samples]]) -> bytes:
     )
     of_block = pa.array(np.repeat([samples.block for _, _, samples in blocks], counts), type=pa.int64())
     calls = pa.concat_arrays([_calls(samples.calls, len(samples.valid)) for _, _, samples in blocks])
-    return _batch(names, numbers, of_block, calls, valid, last_s, total_s, _lists(arrivals), _lists(exits))
+    partitions = int(np.prod(arrivals.shape[2:]))
+    return _batch(
+        names, numbers, of_block, calls, valid, last_s, total_s, _lists(arrivals), _lists(exits), partitions
+    )
 
 
 def encode_delays(
@@ -112,6 +119,7 @@ def _batch(
     total_s: object,
     arrivals: pa.Array,
     exits: pa.Array,
+    partitions: int = 1,
 ) -> bytes:
     columns = [
         pa.array(cases),
@@ -124,7 +132,11 @@ def _batch(
         arrivals,
         exits,
     ]
-    return encode_record(bytes(pa.record_batch(columns, schema=STREAM).serialize()))
+    if partitions == 1:
+        return encode_record(bytes(pa.record_batch(columns, schema=STREAM).serialize()))
+    columns.append(pa.array([partitions] * len(numbers), type=pa.int64()))
+    batch = pa.record_batch(columns, schema=PARTITIONED_STREAM)
+    return encode_record(bytes(PARTITIONED_STREAM.serialize()) + bytes(batch.serialize()))
 
 
 def _calls(calls: NDArray[np.int64] | None, count: int) -> pa.Array:
@@ -132,8 +144,7 @@ def _calls(calls: NDArray[np.int64] | None, count: int) -> pa.Array:
 
 
 def _lists(times_s: NDArray[np.float64]) -> pa.Array:
-    repetitions, p = times_s.shape
-    offsets = np.arange(repetitions + 1, dtype=np.int32) * p
+    offsets = np.arange(len(times_s) + 1, dtype=np.int32) * int(np.prod(times_s.shape[1:]))
     return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(times_s).ravel()))
 
 
@@ -157,11 +168,19 @@ def read_batches(stream: Path, damage: list[Damage] | None = None) -> Iterator[p
 
 def _decode(content: bytes) -> pa.RecordBatch:
     """One record batch of a stream; every offset and length in it is checked."""
-    batch = pa.ipc.read_record_batch(pa.py_buffer(content), STREAM)
+    message = pa.ipc.read_message(content)
+    if message.type == "schema":
+        batch = pa.ipc.open_stream(content).read_next_batch()
+        if batch.schema != PARTITIONED_STREAM:
+            raise ValueError("it has other columns than repetitions have")
+    else:
+        batch = pa.ipc.read_record_batch(message, STREAM)
     batch.validate(full=True)
     arrivals, exits = (batch[name].value_lengths() for name in ("arrivals_s", "exits_s"))
     if not arrivals.equals(exits):
         raise ValueError("a repetition does not have as many arrivals as exits")
+    if PARTITIONS in batch.schema.names and batch[PARTITIONS].to_numpy(zero_copy_only=False).min() < 1:
+        raise ValueError("a repetition has no partitions")
     return batch
 
 
@@ -186,18 +205,31 @@ def repetition_table(batch: pa.RecordBatch) -> pa.Table:
 
 
 def rank_table(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the ranks table: one for each repetition and rank."""
+    """The rows of a batch for the ranks table: one for each repetition, rank and partition."""
     lengths = batch["arrivals_s"].value_lengths().to_numpy(zero_copy_only=False)
     row = np.repeat(np.arange(len(lengths)), lengths)
     start = np.cumsum(lengths) - lengths
+    place = np.arange(len(row)) - start[row]
     columns = {
         "case": batch["case"].take(pa.array(row)),
         "repetition": batch["repetition"].take(pa.array(row)),
-        "rank": pa.array(np.arange(len(row)) - start[row], type=pa.int64()),
-        "arrival_s": batch["arrivals_s"].flatten(),
-        "exit_s": batch["exits_s"].flatten(),
+        "rank": pa.array(place, type=pa.int64()),
     }
+    if PARTITIONS in batch.schema.names:
+        partitions = batch[PARTITIONS].to_numpy(zero_copy_only=False)[row]
+        columns["rank"] = pa.array(place // partitions, type=pa.int64())
+        columns[PARTITION] = pa.array(place % partitions, type=pa.int64())
+    columns |= {"arrival_s": batch["arrivals_s"].flatten(), "exit_s": batch["exits_s"].flatten()}
     return pa.table(columns)
+
+
+def _with_partition(batch: pa.RecordBatch) -> pa.Table:
+    """The rows of a batch for the ranks table with the column PARTITION, as all tables of a file have it."""
+    table = rank_table(batch)
+    if PARTITION in table.column_names:
+        return table
+    zeros = pa.array(np.zeros(table.num_rows, dtype=np.int64))
+    return table.add_column(table.column_names.index("rank") + 1, PARTITION, zeros)
 
 
 def stream_path(directory: Path, number: int) -> Path:
@@ -215,17 +247,19 @@ def next_number(directory: Path) -> int:
     return max((number for number, _ in files), default=0) + 1
 
 
-def convert_streams(directory: Path, committed: Mapping[str, int]) -> None:
+def convert_streams(directory: Path, committed: Mapping[str, int], has_partitions: bool) -> None:
     """Convert every stream to Parquet files of its committed repetitions; raises RunFailed.
 
-    ``committed`` maps a case to the number of its committed repetitions: the first ones. A stream with
-    damaged records is moved to the folder for damaged files.
+    ``committed`` maps a case to the number of its committed repetitions: the first ones.
+    ``has_partitions`` says that one of the cases has several partitions. A stream with damaged records is
+    moved to the folder for damaged files.
     """
+    ranks = _with_partition if has_partitions else rank_table
     for number, stream in _numbered(directory / layout.SAMPLES):
         part = f"part-{number:04d}.parquet"
         damage: list[Damage] = []
         try:
-            for folder, table_of in ((layout.RANKS, rank_table), (layout.REPETITIONS, repetition_table)):
+            for folder, table_of in ((layout.RANKS, ranks), (layout.REPETITIONS, repetition_table)):
                 damage = []
                 write_part(
                     directory / folder / part,

@@ -1,8 +1,8 @@
 """The columns of results, the same for every engine.
 
 Three frames describe a study. ``cases`` has a row for each case, ``repetitions`` a row for each repetition,
-``ranks`` a row for each repetition and rank. They join on ``case``. The reference page is generated from
-:data:`CASES`, :data:`REPETITIONS` and :data:`RANKS`: column → (polars type, meaning).
+``ranks`` a row for each repetition, rank and partition. They join on ``case``. The reference page is
+generated from :data:`CASES`, :data:`REPETITIONS` and :data:`RANKS`: column → (polars type, meaning).
 """
 
 from __future__ import annotations
@@ -10,6 +10,12 @@ from __future__ import annotations
 import polars as pl
 
 from offbeat.results.layout import SCHEMA_VERSION as SCHEMA_VERSION
+
+PARTITIONS = "partitions"
+"""The column of CASES that ``cases.jsonl`` does not have where it is 1."""
+
+PARTITION = "partition"
+"""The column of RANKS that the files of collectives, whose only partition is 0, do not have."""
 
 CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case: joins the three frames"),
@@ -21,7 +27,10 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "p": (pl.Int64, "number of processes"),
     "nodes": (pl.Int64, "nodes; 0 where the launcher placed the processes"),
     "ppn": (pl.Int64, "processes per node; 0 where the launcher placed the processes"),
-    "collective": (pl.String, "the collective, by its MPI name in lower case"),
+    "collective": (
+        pl.String,
+        "the operation: a collective, by its MPI name in lower case, or partitioned_send",
+    ),
     "algorithm": (pl.String, "the algorithm's name, with its parameters"),
     "bytes": (pl.Int64, "message size: bytes per process as the MPI call states it"),
     "pattern": (pl.String, "row label: shape or scenario, with ×factor where a shape has several skews"),
@@ -40,6 +49,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "op": (pl.String, "reduction operation"),
     "datatype": (pl.String, "element type"),
     "root": (pl.Int64, "root of a rooted collective"),
+    PARTITIONS: (pl.Int64, "partitions of a partitioned send; 1 for a collective"),
     "status": (
         pl.String,
         "measured; unfinished (some of its blocks remain); incomplete (too few valid"
@@ -97,11 +107,13 @@ RANKS: dict[str, tuple[type[pl.DataType], str]] = {
     "case": (pl.String, "identity of the case"),
     "repetition": (pl.Int64, "number of the repetition within the case"),
     "rank": (pl.Int64, "process number"),
+    PARTITION: (pl.Int64, "of a partitioned send: number of the partition, from 0; 0 for a collective"),
     "arrival_s": (
         pl.Float64,
-        "when the rank entered, in seconds on the shared clock since the repetition's deadline",
+        "when the rank entered (or its partition became ready), in seconds on the shared clock since the"
+        " repetition's deadline",
     ),
-    "exit_s": (pl.Float64, "when the rank left, on the same clock"),
+    "exit_s": (pl.Float64, "when the rank left (or its partition was complete), on the same clock"),
 }
 
 

@@ -26,11 +26,19 @@ from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.results.parts import add_checksums, committed_rows
 from offbeat.results.plan import Plan, plan_of
 from offbeat.results.read import key, read_study_toml
-from offbeat.results.recorded import SAMPLES_KEY, DamagedRecord, committed, max_rows, stated_sums, sums_text
+from offbeat.results.recorded import (
+    SAMPLES_KEY,
+    DamagedRecord,
+    committed,
+    has_partitions,
+    max_rows,
+    stated_sums,
+    sums_text,
+)
 from offbeat.results.repair import repair_cases, repair_lines
 from offbeat.results.schema import CASES, SCHEMA_VERSION
 from offbeat.study.algorithm import Algorithm, Verdict
-from offbeat.study.case import Case
+from offbeat.study.case import Case, columns_of
 
 FACTS = ("engine", "library", "pattern_kind", "skew_s", "status", "proof")
 """Columns of CASES that neither the case nor its samples determine; :meth:`Store.append` needs them."""
@@ -190,7 +198,8 @@ class Store(LockedDirectory):
             for case in [str(row["case"])]
         }
         lines = [
-            {name: row[name] for name in CASES} | {SAMPLES_KEY: sums_text(*states[str(row["case"])].sums)}
+            columns_of({name: row[name] for name in CASES})
+            | {SAMPLES_KEY: sums_text(*states[str(row["case"])].sums)}
             for row in rows
         ]
         stream = self._open_stream()
@@ -203,6 +212,7 @@ class Store(LockedDirectory):
             stream.rewind(start)
             raise
         self._on_disk |= states
+        self._has_partitions |= has_partitions(rows)
         for row in rows:
             if row["status"] != UNFINISHED_CASE:
                 self.done.add(str(row["case"]))
@@ -237,7 +247,7 @@ class Store(LockedDirectory):
                 self._stream.close()
                 self._stream = None
                 committed_repetitions = {case: state.repetitions for case, state in self._on_disk.items()}
-                sample_files.convert_streams(self.directory, committed_repetitions)
+                sample_files.convert_streams(self.directory, committed_repetitions, self._has_partitions)
         finally:
             self._cases.close()
             super().close()
@@ -262,6 +272,7 @@ class Store(LockedDirectory):
             row["case"]: _CaseOnDisk(row["blocks"], repetitions[row["case"]], stated_sums(row))
             for row in rows
         }
+        self._has_partitions = has_partitions(rows)
         unfinished = [row for row in rows if row["status"] == UNFINISHED_CASE]
         self._unfinished = self._read_blocks(unfinished) if unfinished else {}
         return {row["case"] for row in rows if row["status"] != UNFINISHED_CASE}
@@ -312,9 +323,9 @@ class Store(LockedDirectory):
 
 
 def _check_samples(case: Case, samples: Samples) -> None:
-    """Raise ValueError unless the samples have the p of the case and finite times where they are valid."""
+    """Raise ValueError unless the samples have p and partitions of the case and finite times where valid."""
     repetitions = len(samples.valid)
-    shape = (repetitions, case.p)
+    shape = (repetitions, case.p, case.partitions)[: 2 if case.partitions == 1 else 3]
     if repetitions and (samples.arrivals_s.shape != shape or samples.exits_s.shape != shape):
         raise ValueError(
             f"arrivals {samples.arrivals_s.shape} and exits {samples.exits_s.shape} should both be {shape}"

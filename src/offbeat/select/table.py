@@ -27,10 +27,10 @@ from offbeat.pattern.shapes import SHAPES
 from offbeat.results.blocks import RESOLUTION_S
 from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
-from offbeat.study.case import SAME_SKEW
+from offbeat.study.case import PARTITIONED_SEND, SAME_SKEW
 from offbeat.study.cases import NO_DELAY, REPLAY
 from offbeat.study.collectives import COLLECTIVES
-from offbeat.units import format_size
+from offbeat.units import counted, format_size
 
 RECORDED = ("scenario", "replay")
 """Kinds of rows that were recorded from an application; every other row is a shape."""
@@ -61,6 +61,11 @@ class Configuration(Struct, frozen=True):
     op: str = ""
     datatype: str = ""
     root: int = 0
+
+    @property
+    def partitions(self) -> int:
+        """1: algorithms are selected for collectives only."""
+        return 1
 
     @property
     def placement(self) -> str:
@@ -189,9 +194,10 @@ def delay_tables(
     the order of ``algorithms`` where that names them, then in order of appearance in ``cases``, with
     ``default`` last. Tables are ordered by library, collective, processes and message size. Algorithms are
     excluded from selection if one of their cases is unproved, or if one of ``verdicts`` on their
-    configuration excludes them (:data:`EXCLUDING`). Raises :class:`BadInput` when two cases measure the same
-    algorithm under the same pattern in the same configuration.
+    configuration excludes them (:data:`EXCLUDING`). Raises :class:`BadInput` for cases of partitioned sends,
+    and when two cases measure the same algorithm under the same pattern in the same configuration.
     """
+    _refuse_partitioned(cases)
     is_finite = pl.col("last_delay_s").is_finite().fill_null(False)
     has_delay = pl.col("status").is_in(["measured", UNFINISHED_CASE, "incomplete"]) & is_finite
     columns = _column_order(cases, algorithms)
@@ -311,6 +317,15 @@ def _missing_reasons(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
         (str(row["pattern"]), str(row["algorithm"])): str(row["reason"] or row["status"])
         for row in without_delay.iter_rows(named=True)
     }
+
+
+def _refuse_partitioned(cases: pl.DataFrame) -> None:
+    partitioned = cases.filter(pl.col("collective") == PARTITIONED_SEND)
+    if partitioned.height:
+        raise BadInput(
+            f"the results hold {counted(partitioned.height, 'case')} of {PARTITIONED_SEND}, but algorithms"
+            " are selected for collectives only; read these cases with 'offbeat results export'"
+        )
 
 
 def _refuse_duplicates(configuration: Configuration, delays: pl.DataFrame) -> None:

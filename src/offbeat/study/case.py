@@ -7,18 +7,23 @@ import hashlib
 import msgspec
 from msgspec import Struct
 
+from offbeat.errors import BadInput
+from offbeat.study.collectives import COLLECTIVES
+
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
 """Skew policies that give all algorithms of a configuration the same skew."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """An algorithm of a collective at one p, placement and message size, under one pattern.
+    """An algorithm of an operation at one p, placement and message size, under one pattern.
 
-    ``bytes`` is the message size: bytes per process as the MPI call states it (count × extent); for alltoall
-    bytes per destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the
-    shape's or scenario's name, followed by ``×factor`` where a study has several skews of one shape.
-    ``skew_factor`` multiplies the runtime that ``skew_policy`` (``mean``, ``median``, ``fastest``, ``own``,
-    ``fixed``, ``file`` or ``none``) refers to; for ``fixed`` it is the skew itself in seconds.
+    ``collective`` is the operation's name: a collective's, or :data:`PARTITIONED_SEND`, which has
+    ``partitions``; a collective has 1. ``bytes`` is the message size: bytes per process as the MPI call
+    states it (count × extent); for alltoall bytes per destination; 0 for barrier. ``pattern`` is the row
+    label that everything downstream uses: the shape's or scenario's name, followed by ``×factor`` where a
+    study has several skews of one shape. ``skew_factor`` multiplies the runtime that ``skew_policy``
+    (``mean``, ``median``, ``fastest``, ``own``, ``fixed``, ``file`` or ``none``) refers to; for ``fixed`` it
+    is the skew itself in seconds.
     """
 
     collective: str
@@ -34,8 +39,52 @@ class Case(Struct, frozen=True, kw_only=True):
     op: str = ""
     datatype: str = ""
     root: int = 0
+    partitions: int = 1
+
+    @property
+    def operation(self) -> Operation:
+        """What is measured. Raises BadInput for an operation that there is not."""
+        return operation_of(self.collective, self.partitions)
 
     @property
     def id(self) -> str:
-        """A short digest of all fields; the same in every run."""
-        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:16]
+        """A short digest of all fields (without ``partitions`` of a collective); the same in every run."""
+        return hashlib.sha256(msgspec.json.encode(columns_of(msgspec.structs.asdict(self)))).hexdigest()[:16]
+
+
+def columns_of(row: dict[str, object]) -> dict[str, object]:
+    """The fields or columns of a case as they are written: without ``partitions`` if there is only one."""
+    return {name: value for name, value in row.items() if name != "partitions" or value != 1}
+
+
+PARTITIONED_SEND = "partitioned_send"
+"""The name of the operation that sends one message in partitions (MPI_Psend_init, MPI_Precv_init)."""
+
+
+class Collective(Struct, frozen=True, tag="collective"):
+    """A collective operation, by its MPI name in lower case."""
+
+    name: str
+
+
+class PartitionedSend(Struct, frozen=True, tag=PARTITIONED_SEND):
+    """A partitioned send: a message whose ``partitions`` become ready one after the other."""
+
+    partitions: int
+
+
+Operation = Collective | PartitionedSend
+"""What is measured; its delays are one for each rank and partition, and a collective has one partition."""
+
+
+def operation_of(name: str, partitions: int = 1) -> Operation:
+    """The operation of a case. Raises BadInput if there is no such operation."""
+    if name == PARTITIONED_SEND and partitions > 0:
+        return PartitionedSend(partitions)
+    if name in COLLECTIVES and partitions == 1:
+        return Collective(name)
+    if name not in (*COLLECTIVES, PARTITIONED_SEND):
+        known = ", ".join((*COLLECTIVES, PARTITIONED_SEND))
+        raise BadInput(f"there is no operation {name!r}; known are {known}")
+    should = "a number above 0" if name == PARTITIONED_SEND else "1: only a partitioned send has several"
+    raise BadInput(f"{name} with {partitions} partitions: the number of partitions should be {should}")

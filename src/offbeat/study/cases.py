@@ -34,9 +34,10 @@ NO_DELAY = "no_delay"
 class Group(Struct, frozen=True, kw_only=True):
     """A configuration: one collective at one p, placement, size, operation, datatype and root.
 
-    ``bytes`` is the message size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the
-    processes; ``op`` and ``datatype`` are empty and ``root`` is 0 if the collective has none. ``algorithms``
-    are those of the study file: ``["all"]``, or names.
+    A partitioned send's is one at one p, placement, size and number of partitions. ``bytes`` is the message
+    size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the processes; ``op`` and
+    ``datatype`` are empty and ``root`` is 0 if the collective has none. ``algorithms`` are those of the study
+    file: ``["all"]``, or names.
     """
 
     collective: str
@@ -48,6 +49,7 @@ class Group(Struct, frozen=True, kw_only=True):
     datatype: str
     root: int
     algorithms: list[str]
+    partitions: int = 1
 
 
 class PatternRow(Struct, frozen=True, kw_only=True):
@@ -119,6 +121,7 @@ def cases(group: Group, algorithm_names: Sequence[str], study: Study) -> list[Ca
             op=group.op,
             datatype=group.datatype,
             root=group.root,
+            partitions=group.partitions,
         )
         for algorithm in algorithm_names
         for row in pattern_rows(study)
@@ -137,6 +140,7 @@ def group_of(case: Case) -> Group:
         datatype=case.datatype,
         root=case.root,
         algorithms=[],
+        partitions=case.partitions,
     )
 
 
@@ -176,15 +180,16 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
 def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float64]:
     """The delay of each rank under a case's pattern, (p,), in seconds; the smallest is 0.
 
-    For a replay, the delays of all calls: (calls, p). ``skew_s`` is the largest delay in seconds by the skew
-    policy of the case; unscaled pattern files keep their own, and no_delay has none. Raises
-    :class:`BadInput` when a pattern file or a replay can no longer be read.
+    For a partitioned send, the delay of each rank and partition, (p, partitions), from a pattern file. For a
+    replay, the delays of all calls: (calls, p). ``skew_s`` is the largest delay in seconds by the skew policy
+    of the case; unscaled pattern files keep their own, and no_delay has none. Raises :class:`BadInput` when a
+    pattern file or a replay can no longer be read.
     """
     paths = loaded.pattern_paths()
     if case.skew_policy == REPLAY:
         return replay_file.read(paths[case.shape], case.p).delays_s
     if case.shape in paths:
-        delays = pattern_file.read(paths[case.shape], case.p).delays_s
+        delays = pattern_file.read(paths[case.shape], case.p, case.partitions).delays_s
         return delays if case.skew_policy == "file" else delays / delays.max() * skew_s
     seed = loaded.study.patterns.seed
     return shapes.delays(case.shape, case.p, skew_s, seed=seed, ppn=case.ppn)
@@ -225,4 +230,5 @@ def _skew_label(policy: str, skew: float) -> str:
 
 def _group_key(case: Case) -> tuple[object, ...]:
     """The identity of a case's group, as something that sorts."""
-    return (case.collective, case.bytes, case.op, case.datatype, case.root, case.p, case.nodes, case.ppn)
+    reduction = (case.op, case.datatype, case.root)
+    return (case.collective, case.bytes, *reduction, case.p, case.nodes, case.ppn, case.partitions)

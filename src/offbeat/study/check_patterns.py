@@ -104,7 +104,8 @@ def _check_replay(path: Path, index: int, processes: Any, faults: Faults) -> Non
 def _is_replay(path: Path) -> bool:
     """Whether a file can only be a replay file: with one number in each line, it can be a pattern file."""
     try:
-        return replay_file.read(path).p > 1
+        replay = replay_file.read(path)
+        return replay.p > 1 and "partitions" not in replay.header
     except BadInput:
         return False
 

@@ -10,27 +10,37 @@ from struct import Struct
 import numpy as np
 
 MAGIC = b"OFFBEATT"
-VERSION = 2
-"""Files of version 1, without call paths, can be read as well."""
+VERSION = 3
+"""Files of version 1, without call paths, and of version 2, without messages, can be read as well."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
 RECORD_BYTES = 56
 RECORDS_A_PAGE = (PAGE_BYTES - PAGE_HEADER_BYTES) // RECORD_BYTES
+MESSAGE_BYTES = 64
+MESSAGES_A_PAGE = (PAGE_BYTES - PAGE_HEADER_BYTES) // MESSAGE_BYTES
 
 RUNNING, FINALIZED, EXITED, ABORTED = range(4)
 """How the process ended: ``state`` of the header."""
 
-NOTHING, RECORDS, DEFINITIONS = range(3)
+NOTHING, RECORDS, DEFINITIONS, MESSAGES = range(4)
 """Kinds of pages."""
 
 PHASE = 3
 CALL, ISSUE, START, COMPLETION = range(4)
 """The part of a call that a record describes: ``flags & PHASE``."""
 
-IN_PLACE, COMMUTES, LARGE, FAILED, FORTRAN = (1 << bit for bit in range(2, 7))
+IN_PLACE, COMMUTES, LARGE, FAILED, FORTRAN, ANY_SOURCE, ANY_TAG, CANCELLED = (
+    1 << bit for bit in range(2, 10)
+)
 BY_SHIFT = 12
 BY_FREE = 9
 """A completion by MPI_Request_free: the end of the operation is unknown."""
+
+SEND, RECEIVE, PARTITIONED_SEND, PARTITIONED_RECEIVE, READY, ARRIVED = range(1, 7)
+"""``kind`` of a message: what the call does."""
+
+UNKNOWN, PEER_PROC_NULL = -1, -2
+"""``peer`` of a message: a wildcard that no status has resolved (``tag`` likewise), and MPI_PROC_NULL."""
 
 BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
 """``mode`` of a function."""
@@ -93,6 +103,25 @@ RECORD = np.dtype(
         ("function", "<u2"),
         ("datatype", "<u2"),
         ("operation", "<u2"),
+        ("flags", "<u2"),
+    ]
+)
+
+MESSAGE = np.dtype(
+    [
+        ("enter_ns", "<i8"),
+        ("exit_ns", "<i8"),
+        ("address", "<u8"),
+        ("bytes", "<u8"),
+        ("communicator", "<u4"),
+        ("request", "<u4"),
+        ("round", "<u4"),
+        ("peer", "<i4"),
+        ("tag", "<i4"),
+        ("partition", "<i4"),
+        ("function", "<u2"),
+        ("datatype", "<u2"),
+        ("kind", "<u2"),
         ("flags", "<u2"),
     ]
 )

@@ -35,8 +35,6 @@ MOST_RANKS = 2**24
 MOST_BYTES = 2**40
 """Limit of the file size unless OFFBEAT_READ_LIMIT is set: its table of pages takes 256 MiB."""
 
-_RECORDS_BYTES = form.RECORDS_A_PAGE * form.RECORD_BYTES
-
 
 class Header(Struct, frozen=True, kw_only=True):
     """The header of a file; times are on the local clock, from which those of records differ by at most
@@ -65,16 +63,18 @@ class Header(Struct, frozen=True, kw_only=True):
 
 
 class RankFile(Struct, kw_only=True, eq=False):
-    """The file of one rank. ``lanes`` maps each lane to the numbers of its record pages in order.
+    """The file of one rank. ``lanes`` maps each lane to the numbers of its record pages in order, and
+    ``message_lanes`` to those of its message pages.
 
-    A lane holds the records of one of the threads that call MPI concurrently. Records are read on request
-    and not retained.
+    A lane holds the records of one of the threads that call MPI concurrently. Records and messages are read
+    on request and not retained.
     """
 
     path: Path
     header: Header
     definitions: Definitions
     lanes: dict[int, NDArray[np.int64]]
+    message_lanes: dict[int, NDArray[np.int64]]
     faults: list[str]
     size_bytes: int
 
@@ -85,26 +85,35 @@ class RankFile(Struct, kw_only=True, eq=False):
 
     def records(self, pages: NDArray[np.int64]) -> NDArray[Any]:
         """The written records of some pages, (n,) of :data:`offbeat.trace.format.RECORD`."""
-        breaks = np.flatnonzero(np.diff(pages) != 1) + 1
-        parts = [self._read(int(run[0]), len(run)) for run in np.split(pages, breaks) if len(run)]
-        records = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, form.RECORD)])
-        is_written = records["function"] != 0
-        return records if is_written.all() else records[is_written]
+        return self._written(pages, form.RECORD)
 
-    def _read(self, first: int, count: int) -> NDArray[Any]:
-        """The records of consecutive pages; the last page may be truncated."""
+    def messages(self, pages: NDArray[np.int64]) -> NDArray[Any]:
+        """The written messages of some pages, (n,) of :data:`offbeat.trace.format.MESSAGE`."""
+        return self._written(pages, form.MESSAGE)
+
+    def _written(self, pages: NDArray[np.int64], kind: np.dtype[Any]) -> NDArray[Any]:
+        """The written entries of a kind of some pages, (n,)."""
+        breaks = np.flatnonzero(np.diff(pages) != 1) + 1
+        parts = [self._read(int(run[0]), len(run), kind) for run in np.split(pages, breaks) if len(run)]
+        entries = parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, kind)])
+        is_written = entries["function"] != 0
+        return entries if is_written.all() else entries[is_written]
+
+    def _read(self, first: int, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+        """The entries of consecutive pages; the last page may be truncated."""
+        used = (form.PAGE_BYTES - form.PAGE_HEADER_BYTES) // kind.itemsize * kind.itemsize
         start = first * form.PAGE_BYTES
         length = min(count * form.PAGE_BYTES, self.size_bytes - start)
         mapped = np.fromfile(self.path, dtype=np.uint8, offset=start, count=length)
         whole = length // form.PAGE_BYTES
         pages = mapped[: whole * form.PAGE_BYTES].reshape(whole, form.PAGE_BYTES)
-        body = pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + _RECORDS_BYTES]
-        records = np.ascontiguousarray(body).reshape(-1).view(form.RECORD)
+        body = pages[:, form.PAGE_HEADER_BYTES : form.PAGE_HEADER_BYTES + used]
+        entries = np.ascontiguousarray(body).reshape(-1).view(kind)
         rest = mapped[whole * form.PAGE_BYTES + form.PAGE_HEADER_BYTES :]
-        if len(rest) < form.RECORD_BYTES:
-            return records
-        rest = rest[: len(rest) // form.RECORD_BYTES * form.RECORD_BYTES]
-        return np.concatenate([records, np.array(rest).view(form.RECORD)])
+        if len(rest) < kind.itemsize:
+            return entries
+        rest = rest[: len(rest) // kind.itemsize * kind.itemsize]
+        return np.concatenate([entries, np.array(rest).view(kind)])
 
 
 def open_file(path: Path) -> RankFile:
@@ -127,11 +136,21 @@ def open_file(path: Path) -> RankFile:
         read_page(mapped[start + form.PAGE_HEADER_BYTES : start + form.PAGE_BYTES].tobytes(), definitions)
     resolve_collectives(definitions)
     faults += _faults(mapped, kinds, definitions, header)
-    places = np.flatnonzero(kinds == form.RECORDS)
-    by_lane = {int(lane): places[lanes[places] == lane] + 1 for lane in np.unique(lanes[places])}
     return RankFile(
-        path=path, header=header, definitions=definitions, lanes=by_lane, faults=faults, size_bytes=size
+        path=path,
+        header=header,
+        definitions=definitions,
+        lanes=_by_lane(kinds == form.RECORDS, lanes),
+        message_lanes=_by_lane(kinds == form.MESSAGES, lanes),
+        faults=faults,
+        size_bytes=size,
     )
+
+
+def _by_lane(is_selected: NDArray[np.bool_], lanes: NDArray[np.uint32]) -> dict[int, NDArray[np.int64]]:
+    """Lane → the numbers of its selected pages, in order."""
+    places = np.flatnonzero(is_selected)
+    return {int(lane): places[lanes[places] == lane] + 1 for lane in np.unique(lanes[places])}
 
 
 def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
@@ -199,11 +218,11 @@ def _faults(
     if len(mapped) % form.PAGE_BYTES:
         faults.append("the file is truncated in the middle of a page")
     reserved = int(mapped[: form.HEADER.itemsize].view(form.HEADER)[0]["pages"])
-    used = int(np.count_nonzero((kinds == form.RECORDS) | (kinds == form.DEFINITIONS))) + 1
+    used = int(np.count_nonzero((kinds != form.NOTHING) & (kinds <= form.MESSAGES))) + 1
     if header.state != form.RUNNING and used < reserved:
         verb = "is" if reserved - used == 1 else "are"
         faults.append(f"{counted(reserved - used, 'page')} of {reserved} {verb} missing or never written")
-    unknown = int(np.count_nonzero(kinds > form.DEFINITIONS))
+    unknown = int(np.count_nonzero(kinds > form.MESSAGES))
     if unknown:
         faults.append(f"{counted(unknown, 'page')} of an unknown kind")
     if definitions.invalid:

@@ -1,4 +1,7 @@
-"""The records of a trace as data frames, part by part and rank by rank, for all exports."""
+"""The records and the messages of a trace as data frames, part by part and rank by rank.
+
+Records are calls of collectives; messages are calls of point-to-point and partitioned communication.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,40 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
 }
 """The columns of an exported trace: column → (polars type, meaning)."""
 
+MESSAGE_COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
+    **{name: COLUMNS[name] for name in ("rank", "host", "lane")},
+    "function": (pl.String, "the MPI function that was called, such as MPI_Isend"),
+    "kind": (
+        pl.String,
+        "send, receive, partitioned send, partitioned receive, ready (MPI_Pready) or arrived (MPI_Parrived)",
+    ),
+    **{name: COLUMNS[name] for name in ("moment", "completed_by")},
+    **{name: COLUMNS[name] for name in ("communicator", "communicator_index", "processes")},
+    "request": (pl.Int64, "number of the request in the rank's file, from 1; 0 of a blocking call"),
+    "round": (pl.Int64, "of a persistent request's starts and what follows them: 1, 2, ...; else 0"),
+    "peer": (
+        pl.Int32,
+        "destination or source: rank in the communicator (in the remote group of an inter-communicator);"
+        " -1 if no status has resolved MPI_ANY_SOURCE, -2 for MPI_PROC_NULL",
+    ),
+    "tag": (pl.Int32, "tag of the message; -1 if no status has resolved MPI_ANY_TAG"),
+    "any_source": (pl.Boolean, "the receive was posted with MPI_ANY_SOURCE"),
+    "any_tag": (pl.Boolean, "the receive was posted with MPI_ANY_TAG"),
+    "partition": (pl.Int32, "of ready and arrived: number of the partition, from 0; else null"),
+    "partitions": (pl.Int32, "of partitioned sends and receives: number of partitions; else null"),
+    "bytes": (
+        pl.Int64,
+        "size of the message, of ready and arrived of the partition, of a receive that is not complete the"
+        " size of its buffer",
+    ),
+    "datatype": COLUMNS["datatype"],
+    **{name: COLUMNS[name] for name in ("enter_ns", "exit_ns", "bound_ns")},
+    "cancelled": (pl.Boolean, "the request was cancelled: no message was sent or received"),
+    **{name: COLUMNS[name] for name in ("failed", "site")},
+}
+"""The columns of messages: column → (polars type, meaning)."""
+
+KINDS = ("", "send", "receive", "partitioned send", "partitioned receive", "ready", "arrived")
 MOMENTS = ("call", "issue", "start", "completion")
 COMPLETED_BY = (
     *("", "wait", "waitall", "waitany", "waitsome"),
@@ -76,19 +113,36 @@ def pieces(
     trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """Frames with COLUMNS, by rank, then lane, then in the order of exits; ``ranks`` selects some."""
-    done, whole = 0, _Whole(trace)
+    done = 0
+    for of_rank in _ranks(trace, ranks):
+        for lane, pages in _parts(of_rank.file.lanes):
+            records = of_rank.file.records(pages)
+            yield of_rank.frame(lane, records)
+            done += len(records)
+            if on_progress is not None:
+                on_progress(done, trace.most_records)
+
+
+def message_pieces(trace: Trace, *, ranks: Sequence[int] | None = None) -> Iterator[pl.DataFrame]:
+    """Frames with MESSAGE_COLUMNS, by rank, then lane, then in the order of exits."""
+    for of_rank in _ranks(trace, ranks):
+        for lane, pages in _parts(of_rank.file.message_lanes):
+            yield of_rank.message_frame(lane, of_rank.file.messages(pages))
+
+
+def _ranks(trace: Trace, ranks: Sequence[int] | None) -> Iterator[_OfRank]:
+    """The selected ranks that have a clock."""
+    whole = _Whole(trace)
     for number, file in enumerate(trace.files):
-        if trace.clocks.of_file[number] is None or (ranks is not None and file.header.rank not in ranks):
-            continue
-        of_rank = _OfRank(trace, number, whole)
-        for lane in sorted(file.lanes):
-            pages = file.lanes[lane]
-            for begin in range(0, len(pages), PAGES_AT_ONCE):
-                records = file.records(pages[begin : begin + PAGES_AT_ONCE])
-                yield of_rank.frame(lane, records)
-                done += len(records)
-                if on_progress is not None:
-                    on_progress(done, trace.most_records)
+        if trace.clocks.of_file[number] is not None and (ranks is None or file.header.rank in ranks):
+            yield _OfRank(trace, number, whole)
+
+
+def _parts(lanes: dict[int, NDArray[np.int64]]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Each lane with a few of its pages at a time."""
+    for lane, pages in sorted(lanes.items()):
+        for begin in range(0, len(pages), PAGES_AT_ONCE):
+            yield lane, pages[begin : begin + PAGES_AT_ONCE]
 
 
 class _Whole:
@@ -115,7 +169,7 @@ class _OfRank:
     def __init__(self, trace: Trace, number: int, whole: _Whole) -> None:
         file, clock = trace.files[number], trace.clocks.of_file[number]
         assert clock is not None
-        self._file, self._clock, self._whole = file, clock, whole
+        self.file, self._clock, self._whole = file, clock, whole
         self._sites = trace.sites_of(file)
         self._sizes = MessageSizes(file)
         self._ids = trace.communicators.index_of_ids(file)
@@ -124,39 +178,67 @@ class _OfRank:
 
     def frame(self, lane: int, records: NDArray[Any]) -> pl.DataFrame:
         """Records of one lane, without invalid ones."""
-        within = self._ids[np.minimum(records["communicator"], len(self._ids) - 1)]
-        sound = (within >= 0) & self._known[
-            np.minimum(records["function"].astype(np.int32), len(self._known) - 1)
-        ]
-        sound &= (records["exit_ns"] >= records["enter_ns"]) & (records["bytes"] < 2**62)
-        if not sound.all():
-            records, within = records[sound], within[sound]
-        header = self._file.header
-        values = {
-            "rank": np.full(len(records), header.rank, dtype=np.int32),
-            "host": [header.host] * len(records),
-            "lane": np.full(len(records), lane, dtype=np.int32),
-            "communicator": _texts(within, self._whole.labels),
-            "communicator_index": within,
-            "processes": self._whole.sizes[within],
-        }
-        values |= self._what(records) | self._when(records) | self._how(records)
-        return pl.DataFrame(
-            {name: pl.Series(name, values[name]).cast(dtype) for name, (dtype, _) in COLUMNS.items()}
-        )
-
-    def _what(self, records: NDArray[Any]) -> dict[str, Any]:
-        """The columns that identify the call and its site."""
-        functions = self._file.definitions.functions
-        sites = self._sites.numbers(records["address"])
-        return {
-            "function": _texts(records["function"], {place: one.name for place, one in functions.items()}),
+        records = records[self._is_sound(records)]
+        functions = self.file.definitions.functions
+        values = self._what(lane, records) | self._when(records) | self._how(records)
+        values |= {
             "collective": _texts(
                 records["function"], {place: one.collective for place, one in functions.items()}
             ),
             "sequence": records["sequence"],
-            "round": records["round"],
+        }
+        return _typed(values, COLUMNS)
+
+    def message_frame(self, lane: int, messages: NDArray[Any]) -> pl.DataFrame:
+        """Messages of one lane, without invalid ones."""
+        messages = messages[self._is_sound(messages)]
+        sizes = self._whole.sizes[self._within(messages)]
+        is_sound = (messages["kind"] >= form.SEND) & (messages["kind"] <= form.ARRIVED)
+        is_sound &= (messages["peer"] >= form.PEER_PROC_NULL) & (messages["peer"] < sizes)
+        messages = messages[is_sound & (messages["tag"] >= form.UNKNOWN) & (messages["partition"] >= 0)]
+        kinds, flags = messages["kind"], messages["flags"]
+        is_of_partition = (kinds == form.READY) | (kinds == form.ARRIVED)
+        partition = pl.Series(messages["partition"])
+        values = self._what(lane, messages) | self._when(messages)
+        values |= {name: messages[name] for name in ("request", "peer", "tag", "bytes")} | {
+            "kind": _texts(kinds, dict(enumerate(KINDS))),
+            "any_source": (flags & form.ANY_SOURCE) != 0,
+            "any_tag": (flags & form.ANY_TAG) != 0,
+            "partition": partition.set(pl.Series(~is_of_partition), None),
+            "partitions": partition.set(pl.Series(is_of_partition | (kinds < form.PARTITIONED_SEND)), None),
+            "cancelled": (flags & form.CANCELLED) != 0,
+        }
+        return _typed(values, MESSAGE_COLUMNS)
+
+    def _within(self, entries: NDArray[Any]) -> NDArray[np.int32]:
+        """The index of each communicator, -1 if it is not defined."""
+        return self._ids[np.minimum(entries["communicator"], len(self._ids) - 1)]
+
+    def _is_sound(self, entries: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which records or messages have a known communicator and function, and possible times and sizes."""
+        known = self._known[np.minimum(entries["function"].astype(np.int32), len(self._known) - 1)]
+        is_possible = (entries["exit_ns"] >= entries["enter_ns"]) & (entries["bytes"] < 2**62)
+        return np.asarray((self._within(entries) >= 0) & known & is_possible)
+
+    def _what(self, lane: int, entries: NDArray[Any]) -> dict[str, Any]:
+        """The columns that identify the process, the communicator, the call and its site."""
+        header, definitions = self.file.header, self.file.definitions
+        within = self._within(entries)
+        sites = self._sites.numbers(entries["address"])
+        functions = {place: one.name for place, one in definitions.functions.items()}
+        datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
+        return {
+            "rank": np.full(len(entries), header.rank, dtype=np.int32),
+            "host": [header.host] * len(entries),
+            "lane": np.full(len(entries), lane, dtype=np.int32),
+            "communicator": _texts(within, self._whole.labels),
+            "communicator_index": within,
+            "processes": self._whole.sizes[within],
+            "function": _texts(entries["function"], functions),
+            "round": entries["round"],
             "site": _texts(sites, self._whole.sites()),
+            "datatype": _texts(entries["datatype"], datatypes),
+            "failed": (entries["flags"] & form.FAILED) != 0,
         }
 
     def _when(self, records: NDArray[Any]) -> dict[str, Any]:
@@ -171,20 +253,24 @@ class _OfRank:
         }
 
     def _how(self, records: NDArray[Any]) -> dict[str, Any]:
-        """The columns on the arguments of the call, and whether it failed."""
-        definitions, flags = self._file.definitions, records["flags"]
-        datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
-        operations = {place: one.name for place, one in definitions.operations.items()}
+        """The columns on the arguments of a collective."""
+        flags = records["flags"]
+        operations = {place: one.name for place, one in self.file.definitions.operations.items()}
         return {
             "bytes": self._sizes.sizes(records),
             "sent_bytes": self._sizes.sent(records),
-            "datatype": _texts(records["datatype"], datatypes),
             "operation": _texts(records["operation"], operations),
             "commutes": (flags & form.COMMUTES) != 0,
             "root": records["root"],
             "in_place": (flags & form.IN_PLACE) != 0,
-            "failed": (flags & form.FAILED) != 0,
         }
+
+
+def _typed(values: dict[str, Any], columns: dict[str, tuple[type[pl.DataType], str]]) -> pl.DataFrame:
+    """A frame with exactly these columns, of their types."""
+    return pl.DataFrame(
+        {name: pl.Series(name, values[name]).cast(dtype) for name, (dtype, _) in columns.items()}
+    )
 
 
 def _texts(numbers: NDArray[Any], texts: dict[int, str]) -> pl.Series:

@@ -19,6 +19,7 @@ from offbeat.select.choose import Choice
 from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
+from offbeat.study.case import columns_of
 from offbeat.units import counted
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:
         for choice in selection.choices
     ]
     not_begun: list[dict[str, Any]] = [
-        dict(zip(CONFIGURATION, configuration, strict=True)) for configuration in study.not_begun
+        columns_of(dict(zip(CONFIGURATION, configuration, strict=True))) for configuration in study.not_begun
     ]
     libraries = dict.fromkeys(choice.configuration.library for choice in selection.choices)
     return choices + [

@@ -1,0 +1,83 @@
+"""What is measured is a collective or a partitioned send; results of collectives stay as they were."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offbeat.errors import BadInput
+from offbeat.study.case import (
+    COLLECTIVES,
+    PARTITIONED_SEND,
+    Case,
+    Collective,
+    Operation,
+    PartitionedSend,
+    operation_of,
+)
+from offbeat.study.cases import group_of, order
+
+
+def case(collective: str = PARTITIONED_SEND, partitions: int = 1, **other: object) -> Case:
+    fields: dict[str, object] = {
+        "algorithm": "many",
+        "bytes": 4096,
+        "pattern": "late",
+        "shape": "late",
+        "skew_policy": "file",
+        "skew_factor": 1.0,
+        "p": 2,
+        "nodes": 0,
+        "ppn": 0,
+    }
+    return Case(collective=collective, partitions=partitions, **(fields | other))  # type: ignore[arg-type]
+
+
+PARTITIONED = st.builds(
+    case,
+    partitions=st.integers(1, 2**31),
+    algorithm=st.text(min_size=1, max_size=9),
+    bytes=st.integers(0, 2**40),
+    datatype=st.sampled_from(["", "double"]),
+)
+
+
+@given(PARTITIONED)
+def test_a_case_of_a_partitioned_send_comes_back_with_its_operation_and_its_id(made: Case) -> None:
+    again = msgspec.json.decode(msgspec.json.encode(made), type=Case)
+    assert again == made
+    assert again.id == made.id
+    assert again.operation == PartitionedSend(made.partitions)
+
+
+@given(st.sampled_from([*map(Collective, COLLECTIVES), *map(PartitionedSend, (1, 32))]))
+def test_an_operation_is_a_tagged_value(operation: Operation) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(operation), type=Operation) == operation  # type: ignore[arg-type]
+
+
+def test_the_number_of_partitions_distinguishes_cases_and_configurations() -> None:
+    cases = [case(partitions=count) for count in (1, 2, 32)]
+    assert len({one.id for one in cases}) == 3
+    assert len({repr(group_of(one)) for one in cases}) == 3
+    assert sorted(order(cases, 1), key=lambda one: one.partitions) == cases
+
+
+def test_the_id_of_a_collective_is_what_it_was_without_partitions() -> None:
+    collective = case("reduce", algorithm="chain(fanout=2)", op="sum", datatype="double")
+    assert collective.operation == Collective("reduce")
+    assert collective.id == "dddb5a81a11ce28d"
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "sentence"),
+    [
+        ("reduse", 1, "there is no operation 'reduse'; known are allreduce, .*partitioned_send"),
+        ("reduce", 2, "reduce with 2 partitions: the number of partitions should be 1: only a partitioned"),
+        (PARTITIONED_SEND, 0, "partitioned_send with 0 partitions: .* should be a number above 0"),
+    ],
+)
+def test_an_operation_that_there_is_not_is_refused(name: str, partitions: int, sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        operation_of(name, partitions)
