@@ -43,7 +43,7 @@ def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
     assert len(found.ratios) == 1 and len(found.ratios[0].algorithms) > 1
     assert {row.processes for row in kept.rows if isinstance(row, Sync)} == {2, 3}
     accuracy = [row for row in kept.rows if isinstance(row, Accuracy)]
-    assert len(accuracy) == 1 and accuracy[0].bent and accuracy[0].physical
+    assert len(accuracy) == 1 and accuracy[0].distorted and accuracy[0].physical
     assert sum(aged.broken for aged in found.aged) == 0
     assert {aged.method for aged in found.aged} == set(kept.head.settings.methods)
 
