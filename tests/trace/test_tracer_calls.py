@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from real_fortran import BINDINGS, libraries_with
 from real_libraries import installed
@@ -220,6 +222,12 @@ def test_threads_write_at_the_same_time_and_lose_nothing(traced: Traced) -> None
 def test_the_program_says_and_returns_what_it_does_untraced(traced: Traced) -> None:
     program = traced.compile_c("barriers.c")
     for how in ("finalize", "exit"):
-        alone, under = (traced.run(program, 2, "20", "0", how, traced=traces) for traces in (False, True))
-        assert under.returncode == alone.returncode
-        assert sorted(under.stdout.splitlines()) == sorted(alone.stdout.splitlines())
+        # Where ranks exit without MPI_Finalize, MPICH 4's launcher ends with their status or 1, by chance.
+        untraced = (_outcome(traced, program, how, traces=False) for _ in range(5))
+        assert _outcome(traced, program, how, traces=True) in untraced
+
+
+def _outcome(traced: Traced, program: Path, how: str, *, traces: bool) -> tuple[int, list[str]]:
+    """The status of a run, and the lines that it printed, in order of the alphabet."""
+    done = traced.run(program, 2, "20", "0", how, traced=traces)
+    return done.returncode, sorted(done.stdout.splitlines())
