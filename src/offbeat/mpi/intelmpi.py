@@ -19,7 +19,7 @@ ALIAS = re.compile(r"@Alias:#\s*(I_MPI_ADJUST_\w+)")
 
 
 class IntelMpiSteering:
-    """See :class:`offbeat.mpi.steering.Steering`."""
+    """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = "^MPIR_CVAR_USE_[A-Z_]+$"
     selection_regex = "^MPIR_CVAR_(USE_[A-Z_]+|.*DEVICE_COLLECTIVES?|NOLOCAL)$"

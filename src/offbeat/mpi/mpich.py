@@ -43,7 +43,7 @@ FUNCTION = re.compile(rb"MPIR_([A-Z][a-z_]+?)_(?:intra|allcomm)_([a-z0-9_]+)\x00
 
 
 class MpichSteering:
-    """See :class:`offbeat.mpi.steering.Steering`."""
+    """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = f"^(MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM|{FALLBACK_VARIABLE})$"
     selection_regex = (

@@ -78,7 +78,7 @@ FUNCTION_NAMES = {
 
 
 class OpenMpiSteering:
-    """See :class:`offbeat.mpi.steering.Steering`."""
+    """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = (
         "^coll_(tuned_.*_algorithm(_.*)?"

@@ -6,7 +6,7 @@ only for the parts; on one node, later versions do not use it at all. So for col
 splits there is a second file, which passes only the tuned configurations to the general tree and leaves all
 others to the device.
 
-Both are derived from the trees nested the user's library (:mod:`offbeat.tuning.mpich_tree`), because a file
+Both are derived from the trees in the user's library (:mod:`offbeat.tuning.mpich_tree`), because a file
 must contain every collective: if one is missing, or the file itself, the program aborts. A file therefore
 belongs to the version from which it was derived.
 """

@@ -2,7 +2,7 @@
 
 Measured algorithms are identified by control variables (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM=binomial``); trees
 call the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm forced by variable is replaced silently
-if it does not apply; one tree_leaves in a tree is run anyway, and aborts the program. The guards below are
+if it does not apply; one that is named in a tree is run anyway, and aborts the program. The guards below are
 the restrictions that MPICH lists for them (its src/mpi/coll/coll_algorithms.txt), parameters are those read
 by its tree parser (csel_container.c) with the defaults of the control variables; a parameter that is omitted
 in the tree has no default but uninitialised memory.
