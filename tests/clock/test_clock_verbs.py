@@ -133,16 +133,22 @@ def test_comparisons_see_an_error_that_is_there(driver: Driver) -> None:
     assert found[1][0] > 2_000 and found[2][1] < -2_000
 
 
-def test_a_step_of_a_clock_between_syncs_is_seen_beyond_its_bound(driver: Driver) -> None:
-    epoch = time.monotonic_ns()
-    source = f"virtual:epoch={epoch};1:step=5000000@0.15"
-    seen = ask(driver, "accuracy", methods="constraints", ages="1000000,300000000", source=source)
-    broken = [
+def exceeds_its_bound_after_a_step(driver: Driver, step_s: float) -> bool:
+    """Whether the error of a clock that steps ``step_s`` from now exceeds its bound at twice that age."""
+    source = f"virtual:epoch={time.monotonic_ns()};1:step=5000000@{step_s}"
+    ages = f"1000000,{2 * step_s * 1e9:.0f}"
+    seen = ask(driver, "accuracy", methods="constraints", ages=ages, source=source)
+    (broken,) = [
         seen["low_ns"][index] > seen["bound_ns"][index]
         for index, age in enumerate(seen["ages_ns"])
-        if seen["ranks"][index] == 1 and age > 200_000_000
+        if seen["ranks"][index] == 1 and age > step_s * 1e9
     ]
-    assert broken == [True]
+    return broken
+
+
+def test_a_step_of_a_clock_between_syncs_is_seen_beyond_its_bound(driver: Driver) -> None:
+    # A busy machine may not have synchronised the clocks before an early step.
+    assert any(exceeds_its_bound_after_a_step(driver, step_s) for step_s in (0.15, 1, 4))
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_another_part_does_not_go_into_the_same_directory(simulated):
     folder, _, _ = simulated
     done = run("--collective", "reduce", "--size", "4 B", folder=folder)
     assert done.returncode == 2
-    assert "choose another directory with --output" in done.stderr
+    assert "give another directory with --output" in done.stderr
 
 
 def test_numbers_of_a_map_are_those_of_the_results(simulated):

@@ -27,8 +27,8 @@ from offbeat.trace.patterns import (
     median_pattern,
     recorded_calls,
     scaled,
+    scaled_replay,
 )
-from offbeat.trace.patterns import scaled as scaled_replay
 from offbeat.trace.read import open_trace
 from offbeat.trace.recommendation import choose_row
 from offbeat.trace.summary import Summary, summarise
