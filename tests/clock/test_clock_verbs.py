@@ -124,26 +124,27 @@ def test_every_method_is_compared_at_every_age_in_every_round(driver: Driver) ->
 
 
 def test_comparisons_see_an_error_that_is_there(driver: Driver) -> None:
-    """A drift of 100 ppm that no method without a slope can know is 10 µs after 100 ms."""
-    seen = ask(
-        driver, "accuracy", methods="offset", ages="100000000", source="virtual:1:drift=100;2:drift=-100"
-    )
+    """A drift of 100 ppm that no method without a slope can know is 10 µs after 100 ms.
+
+    Every interval contains the error, and a busy machine only widens an interval: the narrowest of 16 rounds decide.
+    """
+    source = "virtual:1:drift=100;2:drift=-100"
+    seen = ask(driver, "accuracy", methods="offset", ages="100000000", rounds=16, source=source)
     late = [index for index, age in enumerate(seen["ages_ns"]) if age > 90_000_000]
-    found = {seen["ranks"][index]: (seen["low_ns"][index], seen["high_ns"][index]) for index in late}
-    assert found[1][0] > 2_000 and found[2][1] < -2_000
+    assert max(seen["low_ns"][index] for index in late if seen["ranks"][index] == 1) > 2_000
+    assert min(seen["high_ns"][index] for index in late if seen["ranks"][index] == 2) < -2_000
 
 
 def exceeds_its_bound_after_a_step(driver: Driver, step_s: float) -> bool:
     """Whether the error of a clock that steps ``step_s`` from now exceeds its bound at twice that age."""
-    source = f"virtual:epoch={time.monotonic_ns()};1:step=5000000@{step_s}"
+    source = f"virtual:epoch={time.monotonic_ns()};1:step=500000000@{step_s}"
     ages = f"1000000,{2 * step_s * 1e9:.0f}"
     seen = ask(driver, "accuracy", methods="constraints", ages=ages, source=source)
-    (broken,) = [
+    return any(
         seen["low_ns"][index] > seen["bound_ns"][index]
         for index, age in enumerate(seen["ages_ns"])
         if seen["ranks"][index] == 1 and age > step_s * 1e9
-    ]
-    return broken
+    )
 
 
 def test_a_step_of_a_clock_between_syncs_is_seen_beyond_its_bound(driver: Driver) -> None:
