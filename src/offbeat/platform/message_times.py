@@ -60,12 +60,23 @@ def message_paths(platform: PlatformFile) -> list[MessagePath]:
 
 def message_s(platform: PlatformFile, path: MessagePath, sizes: Sequence[int] | Times) -> Times:
     """The seconds of single messages of these sizes in bytes: same shape as ``sizes``."""
+    occupied_s, flight_s = message_parts_s(platform, path, sizes)
+    return occupied_s + flight_s
+
+
+def message_parts_s(
+    platform: PlatformFile, path: MessagePath, sizes: Sequence[int] | Times
+) -> tuple[Times, Times]:
+    """The two parts of a message's time in seconds: same shapes as ``sizes``, which are in bytes.
+
+    The first part is that for which the message occupies its sender and its path, so that the next message
+    waits; the second part follows it, and messages overlap in it.
+    """
     carried = np.asarray(sizes, dtype=np.float64) + platform.messages.header
     section = platform.messages if path.hops else inside_factors(platform)
     latency = path.latency_s * factors_at(section.from_sizes, section.latency_factors, carried)
     moving = carried / (path.bandwidth * factors_at(section.from_sizes, section.bandwidth_factors, carried))
-    overheads_s = platform.messages.send_overhead + platform.messages.receive_overhead
-    return overheads_s + latency + moving
+    return platform.messages.send_overhead + moving, latency + platform.messages.receive_overhead
 
 
 def concurrent_message_s(platform: PlatformFile, path: MessagePath, size_bytes: int, flows: int) -> float:

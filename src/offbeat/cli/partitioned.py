@@ -1,0 +1,200 @@
+"""``offbeat partitioned``: partitioned messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.errors import BadInput
+from offbeat.platform import presets
+from offbeat.units import format_bandwidth, format_time, parse_size, parse_time
+
+if TYPE_CHECKING:
+    from offbeat.partitioned.predictions import ReadySource
+
+app = typer.Typer(
+    help="Predict what sending the partitions of a message early gains.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+SIZES = ("1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB")
+PER_THREAD = (1, 4)
+US_PER_MB = 1e-6 / 1e6
+"""The unit of delay rates in seconds per byte."""
+
+
+@app.callback()
+def partitioned() -> None:
+    """Predict what sending the partitions of a message early gains."""
+
+
+@app.command("model")
+def show_model(
+    platform: Annotated[
+        str, typer.Argument(help="A platform file, or a name that 'offbeat platform list' prints.")
+    ] = presets.DEFAULT_PRESET,
+    threads: Annotated[
+        int, typer.Option(min=1, max=65536, help="Threads that compute partitions at the same time.")
+    ] = 8,
+    partitions: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=1,
+            max=65536,
+            help="Partitions of each thread: 1 and 4 unless given. May be given several times.",
+        ),
+    ] = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Size of the whole message, such as '4 MiB': 1 KiB to 64 MiB unless given. May be given"
+            " several times."
+        ),
+    ] = None,
+    delay_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="The last partition is ready later than the others by this many µs per MB of a partition."
+            " [default: 100, unless other delays are given]"
+        ),
+    ] = None,
+    arithmetic_intensity: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of a delay rate: each thread computes its partitions in turn, with this many flops"
+            " per byte of memory."
+        ),
+    ] = None,
+    communication_intensity: Annotated[
+        float, typer.Option(help="Of the computation: share of its memory that is sent.")
+    ] = 1.0,
+    frequency: Annotated[
+        float, typer.Option(help="Of the computation: GHz of a core, which computes a double a cycle.")
+    ] = 3.5,
+    noise: Annotated[
+        float, typer.Option(help="Of the computation: system noise, as a share of the computing time.")
+    ] = 0.04,
+    imbalance: Annotated[
+        float, typer.Option(help="Of the computation: imbalance, as a share of the computing time.")
+    ] = 0.0,
+    pattern: Annotated[
+        str,
+        typer.Option(
+            help="Instead of a delay rate: a pattern or replay file with a delay for each partition, or the"
+            " name of a shape.",
+            metavar="FILE|SHAPE",
+        ),
+    ] = "",
+    skew: Annotated[
+        str, typer.Option(help="The largest delay of a shape: seconds, or a time such as '100 us'.")
+    ] = "100 us",
+    inside: Annotated[
+        bool, typer.Option("--inside", help="Both processes are on the same node; otherwise on two nodes.")
+    ] = False,
+    message_cost: Annotated[
+        str,
+        typer.Option(
+            help="Time that each message costs its sender. [default: the latency, as the paper assumes"
+            " for small messages]",
+            metavar="TIME",
+        ),
+    ] = "",
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture", help="Picture of the gain over size and delay to write: a .png, .svg or .pdf file."
+        ),
+    ] = None,
+    json: Json = "",
+) -> None:
+    """Predict the gain of partitioned messages by size and partitions, with delays between the partitions.
+
+    The model is that of "Quantifying the Performance Benefits of Partitioned Communication in MPI", with the
+    latencies and bandwidths of a platform.
+    """
+    from offbeat.partitioned import tables
+    from offbeat.partitioned.predictions import check_partitions, network, predictions
+    from offbeat.platform import machine
+    from offbeat.table import FittedTable
+
+    computation = (arithmetic_intensity, communication_intensity, frequency, noise, imbalance)
+    source = _source(delay_rate, computation, pattern, skew)
+    per_thread = list(dict.fromkeys(partitions or PER_THREAD))
+    check_partitions(threads, per_thread)
+    loaded = machine.load(platform)
+    cost_s = _time("--message-cost", message_cost) if message_cost else None
+    between = network(loaded.file, cost_s, inside=inside)
+    sizes = [_size(text) for text in dict.fromkeys(size or SIZES)]
+    rows = list(predictions(between, source, sizes, threads, per_thread))
+    console = stdout()
+    if prints_text(json):
+        console.print(
+            f"{between.label}: latency {format_time(between.path.latency_s)},"
+            f" {format_bandwidth(between.path.bandwidth)}\n",
+            markup=False,
+        )
+        console.print(FittedTable(tables.HEADINGS, tables.rows(rows), texts=()))
+        console.print(f"\n{tables.EXPLANATION}", soft_wrap=False)
+    write_json(json, lambda: encoded([one.record() for one in rows]))
+    if picture is not None:
+        from offbeat.partitioned.picture import picture as draw_picture  # matplotlib loads slowly
+
+        draw_picture(between, source, threads, per_thread, picture)
+        if prints_text(json):
+            console.print(f"wrote {picture}", markup=False)
+
+
+def _source(
+    delay_rate: float | None,
+    computation: tuple[float | None, float, float, float, float],
+    pattern: str,
+    skew: str,
+) -> ReadySource:
+    """The delays that the options describe: the rate, the computation or the pattern. Raises BadInput."""
+    from offbeat.partitioned.delay_rate import Computation
+    from offbeat.partitioned.predictions import GivenDelays, LastDelayed, RandomComputation
+
+    intensity, communication_intensity, frequency_ghz, noise, imbalance = computation
+    if (delay_rate is not None) + (intensity is not None) + bool(pattern) > 1:
+        raise BadInput("give one of --delay-rate, --arithmetic-intensity and --pattern")
+    if pattern:
+        return GivenDelays(name=pattern, skew_s=_time("--skew", skew))
+    if intensity is None:
+        rate = 100.0 if delay_rate is None else _checked("--delay-rate", delay_rate, 0, 1e12)
+        return LastDelayed(delay_rate=rate * US_PER_MB)
+    return RandomComputation(
+        computation=Computation(
+            arithmetic_intensity=_checked("--arithmetic-intensity", intensity, 1e-9, 1e9),
+            communication_intensity=_checked("--communication-intensity", communication_intensity, 1e-9, 1e9),
+            frequency_hz=_checked("--frequency", frequency_ghz, 1e-6, 1e6) * 1e9,
+            system_noise=_checked("--noise", noise, 0, 1e3),
+            imbalance=_checked("--imbalance", imbalance, 0, 1e3),
+        )
+    )
+
+
+def _checked(option: str, value: float, smallest: float, largest: float) -> float:
+    if not smallest <= value <= largest:
+        raise BadInput(f"{option} {value:g}: give a number from {smallest:g} to {largest:g}")
+    return value
+
+
+def _time(option: str, text: str) -> float:
+    try:
+        return parse_time(text)
+    except BadInput as error:
+        raise BadInput(f"{option}: {error}") from None
+
+
+def _size(text: str) -> int:
+    try:
+        size_bytes = parse_size(text)
+    except BadInput as error:
+        raise BadInput(f"--size: {error}") from None
+    if size_bytes < 1:
+        raise BadInput(f"--size {text}: a message has 1 byte or more")
+    return size_bytes

@@ -1,0 +1,83 @@
+"""The gain of a partitioned message over its size and the delay of its partitions, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from offbeat.drawing.axes import POINTS, style_axes, time_axis
+from offbeat.drawing.palette import BLUE, INK, ORANGE
+from offbeat.drawing.pictures import check_picture_path, write_picture
+from offbeat.errors import BadInput
+from offbeat.partitioned.model import Times, pipelined_s
+from offbeat.partitioned.predictions import Network, ReadySource
+from offbeat.units import format_size
+
+SIZES = np.unique(np.round(2 ** np.arange(10, 26.01, 0.5)).astype(int))
+DELAYS_S = np.logspace(-7, -1, 61)
+LEVELS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
+"""Gains that have a line."""
+
+MAX_TRIALS = 20
+"""Trials of which a point is the mean: the picture needs less precision than the table."""
+
+_COLOURS = LinearSegmentedColormap.from_list("gain", [ORANGE, "#ffffff", BLUE])
+
+
+def picture(
+    between: Network, source: ReadySource, threads: int, per_thread: Sequence[int], file: Path
+) -> None:
+    """Write the picture, with a panel for each number of partitions per thread: PNG, SVG or PDF by suffix.
+
+    Raises BadInput for another suffix, and where no partition is later than another.
+    """
+    check_picture_path(file)
+    figure = Figure(figsize=(4.4 * len(per_thread) + 0.6, 4.0), layout="constrained")
+    figure.suptitle(f"{between.label}: gain of one message a partition; above 1, a single message is slower", fontsize=10)
+    all_axes = figure.subplots(1, len(per_thread), squeeze=False)[0]
+    for axes, number in zip(all_axes, per_thread, strict=True):
+        _panel(axes, between, source, threads, number)
+    all_axes[0].set_ylabel("from the first to the last ready partition", fontsize=9)
+    write_picture(figure, file)
+
+
+def _panel(axes: Axes, between: Network, source: ReadySource, threads: int, per_thread: int) -> None:
+    partitions = threads * per_thread
+    ready_s = [source.ready_s(threads, per_thread, size / partitions)[:MAX_TRIALS] for size in SIZES]
+    delays_s = np.array([np.ptp(times, axis=-1).mean() for times in ready_s])
+    if not delays_s.all():
+        raise BadInput("--picture: no partition is later than another, so that there is no delay to draw")
+    log_gains = np.array(
+        [
+            _log_gains(between, times / delay_s, size)
+            for times, delay_s, size in zip(ready_s, delays_s, SIZES, strict=True)
+        ]
+    ).T
+    limit = np.log2(max(2.0, partitions))
+    norm = TwoSlopeNorm(0.0, -limit, limit)
+    axes.pcolormesh(SIZES, DELAYS_S, log_gains, cmap=_COLOURS, norm=norm, shading="nearest", rasterized=True)
+    lines = axes.contour(SIZES, DELAYS_S, log_gains, np.log2(LEVELS), colors=INK, linewidths=0.6, linestyles="-")
+    axes.clabel(lines, fmt=lambda value: f"{2**value:g}", fontsize=POINTS)
+    axes.plot(SIZES, delays_s, color=INK, linewidth=2, linestyle="--")
+    axes.set_title(f"{threads} × {per_thread} partitions; dashed: the delays of the table", fontsize=9)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_size(round(value))))
+    time_axis(axes, "y", is_log=True)
+    axes.set(xlim=(SIZES[0], SIZES[-1]), ylim=(DELAYS_S[0], DELAYS_S[-1]))
+    axes.set_xlabel("message size", fontsize=9)
+    style_axes(axes)
+
+
+def _log_gains(between: Network, shape: Times, total_bytes: int) -> Times:
+    """log2 of the gain at each of DELAYS_S; ``shape`` (trials, partitions) are ready times with delay 1."""
+    partitions = shape.shape[-1]
+    single_s, single_latency_s = between.costs_s([total_bytes])
+    each_s, each_latency_s = between.costs_s([total_bytes / partitions])
+    times_s = pipelined_s(shape * DELAYS_S[:, None, None], each_s, each_latency_s)
+    return np.asarray(np.log2((single_s + single_latency_s) / times_s.mean(axis=-1)))

@@ -1,0 +1,207 @@
+"""What partitioned messages gain on a platform, by message size and number of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from offbeat.errors import BadInput
+from offbeat.partitioned.delay_rate import Computation, last_delayed_s
+from offbeat.partitioned.model import Times, aggregated, pipelined_s
+from offbeat.pattern import SHAPE_NAMES
+from offbeat.pattern.file import shape_pattern
+from offbeat.pattern.replay import Replay, read_any
+from offbeat.platform.message_times import MessagePath, message_parts_s, message_paths
+from offbeat.platform.schema import PlatformFile
+from offbeat.units import counted
+
+MAX_TRIALS, MIN_TRIALS, MAX_VALUES = 1000, 20, 2**22
+"""Random computations of which a prediction is the mean: fewer where they have more partitions in all."""
+
+SEED = 1
+
+MAX_PARTITIONS = 2**16
+"""More partitions of a message than any program uses."""
+
+
+class ReadySource(Protocol):
+    """Says when the partitions of a message become ready."""
+
+    def ready_s(self, threads: int, partitions_per_thread: int, partition_bytes: float) -> Times:
+        """Ready times in seconds, (trials, threads × partitions_per_thread)."""
+        ...
+
+
+class LastDelayed(Struct, frozen=True, kw_only=True):
+    """The last partition is late by ``delay_rate`` seconds per byte of a partition, the others are not."""
+
+    delay_rate: float
+
+    def ready_s(self, threads: int, partitions_per_thread: int, partition_bytes: float) -> Times:
+        """A single trial: (1, threads × partitions_per_thread)."""
+        return last_delayed_s(threads * partitions_per_thread, self.delay_rate * partition_bytes)[None]
+
+
+class RandomComputation(Struct, frozen=True, kw_only=True):
+    """Each thread computes its partitions in turn, for times with random noise."""
+
+    computation: Computation
+
+    def ready_s(self, threads: int, partitions_per_thread: int, partition_bytes: float) -> Times:
+        """Random trials, the same in every call."""
+        trials = max(MIN_TRIALS, min(MAX_TRIALS, MAX_VALUES // (threads * partitions_per_thread)))
+        return self.computation.ready_times_s(threads, partitions_per_thread, partition_bytes, trials, SEED)
+
+
+class GivenDelays(Struct, frozen=True, kw_only=True):
+    """The delays of a pattern file, a replay file or a shape.
+
+    In a pattern file with a delay for each rank and partition, a line is a thread. A call of a replay file is
+    a trial.
+    """
+
+    name: str
+    skew_s: float
+
+    def ready_s(self, threads: int, partitions_per_thread: int, partition_bytes: float) -> Times:
+        """The delays, whatever the partitions' size. Raises BadInput for another number of delays."""
+        partitions = threads * partitions_per_thread
+        delays_s = _delays_of(self.name, partitions, self.skew_s)
+        if delays_s.shape[1] != partitions:
+            raise BadInput(
+                f"{self.name} has {delays_s.shape[1]} delays, but {counted(threads, 'thread')} with"
+                f" {counted(partitions_per_thread, 'partition')} each need {partitions}"
+            )
+        return delays_s
+
+
+class Prediction(Struct, frozen=True, kw_only=True):
+    """The times of a message of ``total_bytes``, from the last ready partition to the arrival of all bytes.
+
+    ``delay_s`` is the time between the first and the last ready partition. ``single_s`` is the time of one
+    message, ``each_s`` that of one message a partition, ``best_s`` that of ``best_messages`` messages of
+    neighbouring partitions. Times are means over the trials.
+    """
+
+    total_bytes: int
+    threads: int
+    partitions_per_thread: int
+    delay_s: float
+    single_s: float
+    each_s: float
+    best_messages: int
+    best_s: float
+
+    @property
+    def partitions(self) -> int:
+        """The partitions of the message."""
+        return self.threads * self.partitions_per_thread
+
+    @property
+    def gain(self) -> float:
+        """η of one message a partition: the time of a single message divided by its time."""
+        return self.single_s / self.each_s
+
+    @property
+    def best_gain(self) -> float:
+        """η of the best number of messages."""
+        return self.single_s / self.best_s
+
+    def record(self) -> dict[str, float]:
+        """Its fields and gains, for JSON."""
+        return asdict(self) | {"gain": self.gain, "best_gain": self.best_gain}
+
+
+def check_partitions(threads: int, per_thread: Iterable[int]) -> None:
+    """Raise BadInput if a message would have more than MAX_PARTITIONS partitions."""
+    for number in per_thread:
+        if threads * number > MAX_PARTITIONS:
+            raise BadInput(
+                f"{threads} threads with {number} partitions each: a message has at most {MAX_PARTITIONS}"
+                " partitions"
+            )
+
+
+class Network(Struct, frozen=True, kw_only=True):
+    """What messages between the two processes cost.
+
+    ``message_cost_s`` is the time for which a message occupies the sender before its bytes move. Without it,
+    each message costs the latency, as equation 5 assumes: messages then don't overlap at all.
+    """
+
+    platform: PlatformFile
+    path: MessagePath
+    message_cost_s: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The platform and the path."""
+        return f"{self.platform.name}, {self.path.name}"
+
+    def costs_s(self, sizes: Sequence[float] | Times) -> tuple[Times, float]:
+        """For messages of these sizes in bytes: the seconds for which each occupies the link, and those from
+        there to the arrival of the last one."""
+        occupied_s, flight_s = message_parts_s(self.platform, self.path, np.asarray(sizes, dtype=np.float64))
+        if self.message_cost_s is None:
+            return occupied_s + flight_s, 0.0
+        return occupied_s + self.message_cost_s, float(flight_s.max())
+
+
+def network(platform: PlatformFile, message_cost_s: float | None = None, *, inside: bool = False) -> Network:
+    """Messages inside a node, or over the longest path between nodes if there are several nodes."""
+    paths = message_paths(platform)
+    path = paths[0] if inside else paths[-1]
+    return Network(platform=platform, path=path, message_cost_s=message_cost_s)
+
+
+def predict(
+    between: Network, source: ReadySource, total_bytes: int, threads: int, partitions_per_thread: int
+) -> Prediction:
+    """The times of a message sent whole, with one message a partition, and in the best number of messages."""
+    partitions = threads * partitions_per_thread
+    partition_bytes = total_bytes / partitions
+    ready_s = source.ready_s(threads, partitions_per_thread, partition_bytes)
+    times_s = {count: _mean_s(between, ready_s, partition_bytes, count) for count in _counts(partitions)}
+    best = min(times_s, key=lambda count: times_s[count])
+    return Prediction(
+        total_bytes=total_bytes,
+        threads=threads,
+        partitions_per_thread=partitions_per_thread,
+        delay_s=float(np.ptp(ready_s, axis=-1).mean()),
+        single_s=times_s[1],
+        each_s=times_s[partitions],
+        best_messages=best,
+        best_s=times_s[best],
+    )
+
+
+def predictions(
+    between: Network, source: ReadySource, sizes: Iterable[int], threads: int, per_thread: Iterable[int]
+) -> Iterator[Prediction]:
+    """Predictions for all message sizes in bytes and all numbers of partitions per thread."""
+    return (predict(between, source, size, threads, number) for size, number in product(sizes, per_thread))
+
+
+def _counts(partitions: int) -> list[int]:
+    """The powers of two up to the number of partitions, and this number; ascending."""
+    return sorted({2**exponent for exponent in range(partitions.bit_length())} | {partitions})
+
+
+def _mean_s(between: Network, ready_s: Times, partition_bytes: float, messages: int) -> float:
+    message_ready_s, sizes = aggregated(ready_s, partition_bytes, messages)
+    occupied_s, latency_s = between.costs_s(sizes)
+    return float(pipelined_s(message_ready_s, occupied_s, latency_s).mean())
+
+
+def _delays_of(name: str, partitions: int, skew_s: float) -> Times:
+    """The delays of a shape, or of a file: (trials, partitions)."""
+    if name in SHAPE_NAMES:
+        return shape_pattern(name, partitions, skew_s).delays_s[None]
+    loaded = read_any(Path(name), partitions=None)
+    return loaded.delays_s if isinstance(loaded, Replay) else loaded.delays_s.reshape(1, -1)

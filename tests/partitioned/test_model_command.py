@@ -1,0 +1,110 @@
+"""``offbeat partitioned model``: its table, JSON, picture, and the options that it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from offbeat.cli.partitioned import app
+from offbeat.errors import BadInput
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(app, ["model", *map(str, arguments)])
+    if isinstance(result.exception, Exception):
+        raise result.exception
+    return result
+
+
+def predictions(*arguments: object) -> list[dict[str, float]]:
+    records: list[dict[str, float]] = json.loads(run(*arguments, "--json", "-").stdout)
+    return records
+
+
+def test_there_is_a_row_for_each_size_and_number_of_partitions() -> None:
+    arguments = ("--threads", 4, "--partitions", 1, "--partitions", 2, "--size", "4 MiB", "--size", "1 KiB")
+    rows = predictions(*arguments)
+    assert [(row["total_bytes"], row["partitions_per_thread"]) for row in rows] == [
+        (4194304, 1),
+        (4194304, 2),
+        (1024, 1),
+        (1024, 2),
+    ]
+    text = run(*arguments).stdout
+    assert "4 × 2" in text and "below 1, a single message is faster" in " ".join(text.split())
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_the_delay_rate_is_in_microseconds_per_megabyte_of_a_partition() -> None:
+    (row,) = predictions("--threads", 4, "--partitions", 1, "--size", "4 MB", "--delay-rate", 100)
+    assert row["delay_s"] == pytest.approx(100e-6)
+
+
+def test_small_messages_lose_and_large_messages_with_delays_gain() -> None:
+    """The paper's figures 5 and 8: many small messages cost latencies, large ones use the delay."""
+    (small,) = predictions("--threads", 32, "--partitions", 1, "--size", "1 KiB")
+    (large,) = predictions("--threads", 4, "--partitions", 1, "--size", "4 MiB", "--delay-rate", 4000)
+    assert small["gain"] < 0.1 and small["best_messages"] == 1
+    assert 3.5 < large["gain"] <= 4
+
+
+def test_a_message_cost_below_the_latency_makes_many_messages_cheaper() -> None:
+    arguments = ("--size", "1 KiB", "--partitions", 1)
+    (dear,), (cheap,) = predictions(*arguments), predictions(*arguments, "--message-cost", "100 ns")
+    assert cheap["gain"] > dear["gain"]
+
+
+def test_no_number_of_messages_is_predicted_to_be_slower_than_the_best() -> None:
+    for row in predictions("--arithmetic-intensity", 5, "--imbalance", 0.5):
+        assert row["best_gain"] >= max(row["gain"], 1.0)
+
+
+def test_a_pattern_file_with_a_line_for_each_thread_gives_the_delays(tmp_path: Path) -> None:
+    path = tmp_path / "threads.txt"
+    path.write_text("# partitions: 2\n0 1e-3\n0 3e-3\n")
+    (row,) = predictions("--threads", 2, "--partitions", 2, "--size", "1 MiB", "--pattern", path)
+    assert row["delay_s"] == pytest.approx(3e-3)
+    with pytest.raises(BadInput, match="has 4 delays, but 3 threads with 2 partitions each need 6"):
+        run("--threads", 3, "--partitions", 2, "--pattern", path)
+
+
+def test_the_calls_of_a_replay_file_are_averaged(tmp_path: Path) -> None:
+    path = tmp_path / "calls.replay"
+    path.write_text("0 1e-3\n0 3e-3\n")
+    (row,) = predictions("--threads", 2, "--partitions", 1, "--size", "1 MiB", "--pattern", path)
+    assert row["delay_s"] == pytest.approx(2e-3)
+
+
+def test_the_picture_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "gain.svg"
+    assert f"wrote {out}" in run("--partitions", 1, "--picture", out).stdout
+    assert out.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--delay-rate", 1, "--pattern", "bell"), "give one of --delay-rate"),
+        (("--delay-rate", -1), "--delay-rate -1: give a number from 0"),
+        (("--delay-rate", "nan"), "--delay-rate nan: give a number"),
+        (("--arithmetic-intensity", 0), "--arithmetic-intensity 0: give a number from 1e-09"),
+        (("--arithmetic-intensity", 1, "--frequency", 0), "--frequency 0: give"),
+        (("--size", "0"), "a message has 1 byte or more"),
+        (("--size", "4 MX"), "--size: .*not a unit of size"),
+        (("--threads", 65536, "--partitions", 2), "a message has at most 65536 partitions"),
+        (("--message-cost", "fast"), "--message-cost: 'fast' is not a time"),
+        (("--pattern", "no_such_file"), "no_such_file"),
+        (("--pattern", "no_delay", "--picture", "x.png"), "no partition is later than another"),
+        (("--picture", "x.doc"), "cannot draw x.doc"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    arguments: tuple[object, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=sentence):
+        run(*arguments)
