@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file approaches.c  The list of approaches, and what all transfers have in common. */
+#include "approaches/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const offbeat_approach *const offbeat_approaches[] = {
+    &offbeat_approach_single,         &offbeat_approach_many,
+#if MPI_VERSION >= 4
+    &offbeat_approach_library,
+#endif
+    &offbeat_approach_passive_single, &offbeat_approach_passive_many, &offbeat_approach_active_single,
+    &offbeat_approach_active_many,    &offbeat_approach_fence,        NULL,
+};
+
+const offbeat_approach *offbeat_approach_find(const char *name) {
+    for (size_t i = 0; offbeat_approaches[i]; i++)
+        if (strcmp(offbeat_approaches[i]->name, name) == 0)
+            return offbeat_approaches[i];
+    return NULL;
+}
+
+int offbeat_thread_of_partition(const offbeat_message *message, int partition) {
+    return (int)((long long)partition * message->threads / message->partitions);
+}
+
+int offbeat_transfer_open(const offbeat_approach *approach, const offbeat_message *message,
+                          offbeat_transfer **transfer) {
+    int rank;
+    OFFBEAT_TRY(MPI_Comm_rank(message->comm, &rank));
+    *transfer = calloc(1, sizeof **transfer);
+    if (!*transfer)
+        return MPI_ERR_NO_MEM;
+    **transfer = (offbeat_transfer){
+        .approach = approach,
+        .message = *message,
+        .is_sender = rank == 0,
+        .peer = 1 - rank,
+        .comm = MPI_COMM_NULL,
+        .peers = MPI_GROUP_NULL,
+    };
+    int status = MPI_Comm_dup(message->comm, &(*transfer)->comm);
+    if (status == MPI_SUCCESS)
+        status = MPI_Comm_set_errhandler((*transfer)->comm, MPI_ERRORS_RETURN);
+    if (status == MPI_SUCCESS)
+        status = approach->open(*transfer);
+    if (status != MPI_SUCCESS)
+        offbeat_transfer_close(transfer);
+    return status;
+}
+
+int offbeat_transfer_start(offbeat_transfer *transfer) {
+    return transfer->approach->start(transfer);
+}
+
+int offbeat_transfer_ready(offbeat_transfer *transfer, int partition) {
+    return transfer->approach->ready(transfer, partition);
+}
+
+int offbeat_transfer_wait(offbeat_transfer *transfer) {
+    return transfer->approach->wait(transfer);
+}
+
+static int first_error(int status, int next) {
+    return status != MPI_SUCCESS ? status : next;
+}
+
+/* Whatever opening has created, also if it failed half-way. */
+int offbeat_transfer_close(offbeat_transfer **transfer) {
+    offbeat_transfer *closing = *transfer;
+    int status = closing->approach->close ? closing->approach->close(closing) : MPI_SUCCESS;
+    for (int i = 0; i < closing->request_count; i++)
+        if (closing->requests[i] != MPI_REQUEST_NULL)
+            status = first_error(status, MPI_Request_free(&closing->requests[i]));
+    for (int i = 0; i < closing->window_count; i++)
+        if (closing->windows[i] != MPI_WIN_NULL)
+            status = first_error(status, MPI_Win_free(&closing->windows[i]));
+    for (int i = 0; closing->lanes && i < closing->message.threads; i++)
+        if (closing->lanes[i] != MPI_COMM_NULL)
+            status = first_error(status, MPI_Comm_free(&closing->lanes[i]));
+    if (closing->peers != MPI_GROUP_NULL)
+        status = first_error(status, MPI_Group_free(&closing->peers));
+    if (closing->comm != MPI_COMM_NULL)
+        status = first_error(status, MPI_Comm_free(&closing->comm));
+    free(closing->requests);
+    free(closing->windows);
+    free(closing->lanes);
+    free(closing);
+    *transfer = NULL;
+    return status;
+}

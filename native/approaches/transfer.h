@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file transfer.h  The state of a transfer, for the files that implement approaches. */
+#ifndef OFFBEAT_APPROACHES_TRANSFER_H
+#define OFFBEAT_APPROACHES_TRANSFER_H
+
+#include "approaches/approaches.h"
+
+#include <stddef.h>
+
+/** Each approach uses some of these. */
+struct offbeat_transfer {
+    const offbeat_approach *approach;
+    offbeat_message message;
+    int is_sender, peer;
+    MPI_Comm comm;         /**< of the transfer's own messages: a duplicate of the message's communicator */
+    MPI_Comm *lanes;       /**< one a thread; NULL: none */
+    MPI_Win *windows;      /**< the receiver's data; NULL: none */
+    int window_count;      /**< 1, or one a thread */
+    MPI_Group peers;       /**< the other process; MPI_GROUP_NULL: none */
+    MPI_Request *requests; /**< NULL: none */
+    int request_count;
+};
+
+/** Returns from the calling function if an MPI call failed. */
+#define OFFBEAT_TRY(CALL)                                                                                    \
+    do {                                                                                                     \
+        int try_status = (CALL);                                                                             \
+        if (try_status != MPI_SUCCESS)                                                                       \
+            return try_status;                                                                               \
+    } while (0)
+
+static inline unsigned char *offbeat_partition_data(const offbeat_transfer *transfer, int partition) {
+    return transfer->message.data + (size_t)partition * (size_t)transfer->message.partition_bytes;
+}
+
+extern const offbeat_approach offbeat_approach_single, offbeat_approach_many;
+#if MPI_VERSION >= 4
+extern const offbeat_approach offbeat_approach_library;
+#endif
+extern const offbeat_approach offbeat_approach_fence;
+extern const offbeat_approach offbeat_approach_active_single, offbeat_approach_active_many;
+extern const offbeat_approach offbeat_approach_passive_single, offbeat_approach_passive_many;
+
+#endif
