@@ -69,10 +69,10 @@ def protocol() -> dict[str, Any]:
 
 
 def sample_file() -> str:
-    """The comment in measure.c on the file of samples."""
-    text = (NATIVE / "benchmark" / "measure.c").read_text(encoding="utf-8")
+    """The comment in samples.c on the file of samples."""
+    text = (NATIVE / "benchmark" / "samples.c").read_text(encoding="utf-8")
     match = re.search(r"/\*\n \* The sample file: (.*?)\*/", text, flags=re.DOTALL)
-    assert match, "measure.c describes the sample file"
+    assert match, "samples.c describes the sample file"
     words = sentence(re.sub(r"\n \*", " ", match[1]))
     return words[0].upper() + words[1:]
 

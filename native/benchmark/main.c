@@ -3,14 +3,15 @@
  * @file main.c
  * The driver: executes a worklist from rank 0's standard input.
  *
- *     mpirun -n P offbeat-driver [--check] [--samples FILE]
+ *     mpirun -n P offbeat-driver [--check] [--threads] [--samples FILE]
  *     offbeat-driver --protocol
  *
  * Each line of the worklist is a command (protocol/protocol.c), and is answered by one line that begins with
  * "@offbeat ". "quit" ends the program, and so does the end of the input if the launcher forwards it (PRRTE
  * does not always). All other output of the library goes to standard error, so that it cannot corrupt an
  * answer.
- * --check answers "hello" and exits. --protocol prints verbs and keys as JSON and exits, without MPI.
+ * --threads asks for MPI_THREAD_MULTIPLE, which partitioned sends of several threads need. --check answers
+ * "hello" and exits. --protocol prints verbs and keys as JSON and exits, without MPI.
  */
 #define _GNU_SOURCE
 #include "benchmark/verbs.h"
@@ -59,13 +60,22 @@ static void execute(offbeat_session *session, const offbeat_command *command) {
         const char *verb;
         void (*execute)(offbeat_session *session, const offbeat_command *command);
     } verbs[] = {
-        {"force", offbeat_force},       {"variables", offbeat_list_variables},
-        {"check", offbeat_check},       {"observe", offbeat_observe},
-        {"measure", offbeat_measure},   {"fingerprint", offbeat_fingerprint},
-        {"pingpong", offbeat_pingpong}, {"late", offbeat_late},
-        {"stream", offbeat_stream},     {"local", offbeat_local},
-        {"start", offbeat_start_by},    {"sync", offbeat_sync},
-        {"accuracy", offbeat_accuracy}, {"hello", offbeat_hello},
+        {"force", offbeat_force},
+        {"variables", offbeat_list_variables},
+        {"check", offbeat_check},
+        {"observe", offbeat_observe},
+        {"measure", offbeat_measure},
+        {"fingerprint", offbeat_fingerprint},
+        {"pingpong", offbeat_pingpong},
+        {"late", offbeat_late},
+        {"stream", offbeat_stream},
+        {"local", offbeat_local},
+        {"start", offbeat_start_by},
+        {"sync", offbeat_sync},
+        {"accuracy", offbeat_accuracy},
+        {"hello", offbeat_hello},
+        {"partitioned", offbeat_partitioned},
+        {"approaches", offbeat_list_approaches},
     };
     session->verb = command->verb;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
@@ -102,7 +112,7 @@ static void execute_worklist(offbeat_session *session) {
 static int refuse_argument(const char *argument) {
     fprintf(stderr,
             "offbeat-driver: unknown argument '%s', or one without its value; known: --check, --protocol,"
-            " --samples FILE\n",
+            " --threads, --samples FILE\n",
             argument);
     return 2;
 }
@@ -114,17 +124,22 @@ int main(int argc, char **argv) {
     }
     FILE *answers = redirect_standard_output();
     offbeat_session session = {0};
-    int is_check = 0;
+    int is_check = 0, has_threads = 0, level;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--check") == 0)
             is_check = 1;
+        else if (strcmp(argv[i], "--threads") == 0)
+            has_threads = 1;
         else if (strcmp(argv[i], "--samples") == 0 && i + 1 < argc)
             session.samples = argv[++i];
         else
             return refuse_argument(argv[i]);
     }
     offbeat_variables_open();
-    MPI_Init(&argc, &argv);
+    if (has_threads)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    else
+        MPI_Init(&argc, &argv);
     offbeat_session_open(&session, answers);
     char check[] = "hello";
     if (is_check)

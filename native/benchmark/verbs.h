@@ -15,6 +15,8 @@ void offbeat_check(offbeat_session *session, const offbeat_command *command);
 void offbeat_observe(offbeat_session *session, const offbeat_command *command);
 void offbeat_fingerprint(offbeat_session *session, const offbeat_command *command);
 void offbeat_measure(offbeat_session *session, const offbeat_command *command);
+void offbeat_partitioned(offbeat_session *session, const offbeat_command *command);
+void offbeat_list_approaches(offbeat_session *session, const offbeat_command *command);
 void offbeat_pingpong(offbeat_session *session, const offbeat_command *command);
 void offbeat_late(offbeat_session *session, const offbeat_command *command);
 void offbeat_stream(offbeat_session *session, const offbeat_command *command);

@@ -34,6 +34,17 @@
 #define REPETITIONS NUMBER("repetitions", 1, INT64_MAX, "1", \
     "number of valid repetitions, of starts or of synchronisations")
 #define WARMUPS NUMBER("warmups", 0, INT_MAX, "1", "calls or repetitions before the measurement")
+#define LIMITS REPETITIONS, \
+    NUMBER("attempts", 1, INT64_MAX, "1", "maximum number of repetitions, including invalid ones"), \
+    {"duration_ns", OFFBEAT_NUMBER, 0, INT64_MAX, NULL, NULL, "no limit", \
+     "start no repetition after this time, in nanoseconds"}, \
+    NUMBER("unrecorded", 0, INT64_MAX, "0", \
+           "repetitions before the recorded ones, with the same start and delays"), \
+    {"tolerance_ns", OFFBEAT_NUMBER, 0, INT64_MAX, NULL, NULL, "no limit", \
+     "tolerance for the lateness of a process plus the error bound of its clock, in nanoseconds"}, \
+    NUMBER("tolerance_bounds", 0, 1000000, "0", \
+           "the tolerance in error bounds of the worst clock at its last synchronisation; the larger of the" \
+           " two tolerances holds")
 #define DELAY_NS(DEFAULT, MEANING) NUMBER("delay_ns", 1, OFFBEAT_MAX_NS, DEFAULT, MEANING)
 #define TRANSFER MESSAGE_BYTES, \
     NUMBER("messages", 1, INT_MAX, "1", "messages, round trips or pieces of work in a repetition"), \
@@ -93,25 +104,30 @@ const offbeat_verb offbeat_verbs[] = {
      " collective with these delays, and writes the sample file. A repetition is invalid if the lateness of a"
      " process plus the error bound of its clock exceeds the tolerance. With sequence=FILE each repetition has"
      " the delays of one call of FILE; an invalid repetition is repeated with the same call.",
-     KEYS(WARMUPS, REPETITIONS,
-          NUMBER("attempts", 1, INT64_MAX, "1", "maximum number of repetitions, including invalid ones"),
-          {"duration_ns", OFFBEAT_NUMBER, 0, INT64_MAX, NULL, NULL, "no limit",
-           "start no repetition after this time, in nanoseconds"},
-          NUMBER("unrecorded", 0, INT64_MAX, "0",
-                 "repetitions before the recorded ones, with the same start and delays"),
+     KEYS(WARMUPS, LIMITS,
           TEXT("sequence", NULL, "none: every repetition has the same delays",
                "file on rank 0's node with one line per call: one delay per rank, in nanoseconds, separated by"
                " blanks; replaces `delays`. A relative path is relative to the directory of the sample file"),
           NUMBER("call", 0, INT_MAX, "0", "the first call of the sequence, from 0"),
           NUMBERS("delays", OFFBEAT_MAX_NS, "0", NULL,
                   "one delay per rank, in nanoseconds, separated by commas; missing delays are 0"),
-          CALL,
-          {"tolerance_ns", OFFBEAT_NUMBER, 0, INT64_MAX, NULL, NULL, "no limit",
-           "tolerance for the lateness of a process plus the error bound of its clock, in nanoseconds"},
-          NUMBER("tolerance_bounds", 0, 1000000, "0",
-                 "the tolerance in error bounds of the worst clock at its last synchronisation; the larger of the"
-                 " two tolerances holds")),
+          CALL),
      ANSWERS(A_NUMBER("tried"), A_NUMBER("valid"), {"calls", OFFBEAT_NUMBER, 1}, {"next", OFFBEAT_NUMBER, 1})},
+    {OFFBEAT_DRIVER, "partitioned",
+     "`partitioned approach=A bytes=N partitions=P threads=T delays=...`: measures a message from rank 0 to rank 1"
+     " whose partitions become ready at the start plus their delays, and writes the sample file. Answers also the"
+     " number of wrong bytes that the receiver got in all repetitions.",
+     KEYS(TEXT("approach", NULL, NULL, "how the message is sent; `approaches` lists the names"),
+          NUMBER("bytes", 0, INT_MAX, NULL, "size of the whole message"),
+          NUMBER("partitions", 1, 65536, "1", "number of partitions, of equal size"),
+          NUMBER("threads", 1, 1024, "1",
+                 "threads of the sender; neighbouring partitions belong to the same thread"),
+          NUMBERS("delays", OFFBEAT_MAX_NS, "0", NULL,
+                  "one delay per partition, in nanoseconds, separated by commas; missing delays are 0"),
+          LIMITS),
+     ANSWERS(A_NUMBER("tried"), A_NUMBER("valid"), A_NUMBER("wrong"))},
+    {OFFBEAT_DRIVER, "approaches", "`approaches`: the approaches of `partitioned` that the library has.",
+     .keys = no_keys, ANSWERS({"approaches", OFFBEAT_TEXTS, 0})},
     {OFFBEAT_DRIVER, "fingerprint",
      "`fingerprint collective=... delay_ns=D`: delays one rank after another, by D or twice the duration of an"
      " undelayed call, whichever is longer. Answers which ranks left the call late each time.",

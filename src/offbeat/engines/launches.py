@@ -25,7 +25,7 @@ from offbeat.study.schema import MpiSection
 SAMPLES = "samples.bin"
 
 SAMPLES_UNWRITTEN = "the sample file could not be written"
-"""The driver's reason where rank 0 cannot write to ``scratch`` (``native/benchmark/measure.c``)."""
+"""The driver's reason where rank 0 cannot write to ``scratch`` (``native/benchmark/samples.c``)."""
 
 
 SEQUENCE_UNREAD = "the sequence file could not be read"

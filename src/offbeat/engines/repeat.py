@@ -40,29 +40,31 @@ Batch = Callable[[int, int], str]
 reason for a failure, or ''."""
 
 
-def read_samples(path: Path, p: int) -> Samples:
-    """The driver's sample file (see ``save_samples`` in ``native/benchmark/measure.c``).
+def read_samples(path: Path, p: int, partitions: int = 1) -> Samples:
+    """The driver's sample file (see ``save_samples`` in ``native/benchmark/samples.c``).
 
     Raises ValueError if the file does not hold complete repetitions.
     """
     raw = np.fromfile(path, dtype=np.int64)
-    repetitions, rest = divmod(raw.size, 4 * p + 1)
+    columns = 4 * p * partitions
+    repetitions, rest = divmod(raw.size, columns + 1)
     if rest:
         raise ValueError(f"{path} holds {raw.size} numbers, which is not a multiple of those for {p} ranks")
-    times = raw[: 4 * p * repetitions].reshape(p, repetitions, 4)
-    valid = raw[4 * p * repetitions :].astype(bool)
+    times = raw[: columns * repetitions].reshape(p, repetitions, partitions, 4).swapaxes(0, 1)
+    valid = raw[columns * repetitions :].astype(bool)
+    shape = (repetitions, p) if partitions == 1 else (repetitions, p, partitions)
     return Samples(
-        arrivals_s=np.asarray(times[:, :, 0].T * NS, dtype=np.float64),
-        exits_s=np.asarray(times[:, :, 1].T * NS, dtype=np.float64),
+        arrivals_s=times[..., 0].reshape(shape) * NS,
+        exits_s=times[..., 1].reshape(shape) * NS,
         valid=valid,
-        overshoot_s=float(times[:, valid, 2].max(initial=0)) * NS,
-        clock_bound_s=float(times[:, :, 3].max(initial=0)) * NS,
+        overshoot_s=float(times[valid, ..., 2].max(initial=0)) * NS,
+        clock_bound_s=float(times[..., 3].max(initial=0)) * NS,
     )
 
 
-def sample_bytes(repetitions: int, p: int) -> int:
+def sample_bytes(repetitions: int, p: int, partitions: int = 1) -> int:
     """The size of a sample file in bytes."""
-    return repetitions * (4 * p + 1) * np.dtype(np.int64).itemsize
+    return repetitions * (4 * p * partitions + 1) * np.dtype(np.int64).itemsize
 
 
 def join(first: Samples, second: Samples) -> Samples:

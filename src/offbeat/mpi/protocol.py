@@ -193,6 +193,20 @@ class Measured(Answer, frozen=True, kw_only=True):
     next: int = 0
 
 
+class PartitionedMeasured(Answer, frozen=True, kw_only=True):
+    """The number of repetitions, of valid ones, and of wrong bytes that the receiver got."""
+
+    tried: int
+    valid: int
+    wrong: int
+
+
+class ApproachesAnswer(Answer, frozen=True, kw_only=True):
+    """The names of the library's approaches."""
+
+    approaches: list[str]
+
+
 class FingerprintTaken(Answer, frozen=True, kw_only=True):
     """Lists of a delayed rank and of the ranks that left late."""
 
@@ -334,11 +348,36 @@ class Measure(Call, Command[Measured], frozen=True, kw_only=True):
     attempts: int | UnsetType = UNSET
     duration_ns: int | UnsetType = UNSET
     unrecorded: int | UnsetType = UNSET
+    tolerance_ns: int | UnsetType = UNSET
+    tolerance_bounds: int | UnsetType = UNSET
     sequence: str | UnsetType = UNSET
     call: int | UnsetType = UNSET
     delays: list[int] | UnsetType = UNSET
+
+
+class MeasurePartitioned(Command[PartitionedMeasured], frozen=True, kw_only=True):
+    """Measures a message in partitions from rank 0 to rank 1, and writes the sample file."""
+
+    verb: ClassVar[str] = "partitioned"
+    answer: ClassVar[type[Answer]] = PartitionedMeasured
+    approach: str
+    bytes: int
+    partitions: int | UnsetType = UNSET
+    threads: int | UnsetType = UNSET
+    delays: list[int] | UnsetType = UNSET
+    repetitions: int | UnsetType = UNSET
+    attempts: int | UnsetType = UNSET
+    duration_ns: int | UnsetType = UNSET
+    unrecorded: int | UnsetType = UNSET
     tolerance_ns: int | UnsetType = UNSET
     tolerance_bounds: int | UnsetType = UNSET
+
+
+class ListApproaches(Command[ApproachesAnswer], frozen=True, kw_only=True):
+    """Lists the approaches that the library has."""
+
+    verb: ClassVar[str] = "approaches"
+    answer: ClassVar[type[Answer]] = ApproachesAnswer
 
 
 class Fingerprint(Call, Command[FingerprintTaken], frozen=True, kw_only=True):
@@ -499,6 +538,8 @@ DRIVER_COMMANDS: tuple[type[Command[Any]], ...] = (
     Check,
     Observe,
     Measure,
+    MeasurePartitioned,
+    ListApproaches,
     Fingerprint,
     PingPong,
     LateReceiver,

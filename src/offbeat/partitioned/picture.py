@@ -39,7 +39,9 @@ def picture(
     """
     check_picture_path(file)
     figure = Figure(figsize=(4.4 * len(per_thread) + 0.6, 4.0), layout="constrained")
-    figure.suptitle(f"{between.label}: gain of one message a partition; above 1, a single message is slower", fontsize=10)
+    figure.suptitle(
+        f"{between.label}: gain of one message a partition; above 1, a single message is slower", fontsize=10
+    )
     all_axes = figure.subplots(1, len(per_thread), squeeze=False)[0]
     for axes, number in zip(all_axes, per_thread, strict=True):
         _panel(axes, between, source, threads, number)
@@ -62,7 +64,9 @@ def _panel(axes: Axes, between: Network, source: ReadySource, threads: int, per_
     limit = np.log2(max(2.0, partitions))
     norm = TwoSlopeNorm(0.0, -limit, limit)
     axes.pcolormesh(SIZES, DELAYS_S, log_gains, cmap=_COLOURS, norm=norm, shading="nearest", rasterized=True)
-    lines = axes.contour(SIZES, DELAYS_S, log_gains, np.log2(LEVELS), colors=INK, linewidths=0.6, linestyles="-")
+    lines = axes.contour(
+        SIZES, DELAYS_S, log_gains, np.log2(LEVELS), colors=INK, linewidths=0.6, linestyles="-"
+    )
     axes.clabel(lines, fmt=lambda value: f"{2**value:g}", fontsize=POINTS)
     axes.plot(SIZES, delays_s, color=INK, linewidth=2, linestyle="--")
     axes.set_title(f"{threads} × {per_thread} partitions; dashed: the delays of the table", fontsize=9)
