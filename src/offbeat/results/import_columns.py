@@ -42,6 +42,7 @@ COUNTS = {
     "block": ("launch", "run", "session"),
     "blocks": (),
     "partitions": (),
+    "threads": (),
 }
 """Columns that hold a whole number, with alternative names."""
 

@@ -17,7 +17,7 @@ from offbeat.pattern.shapes import MAX_PROCESSES, SHAPES
 from offbeat.reading import read_file
 from offbeat.results.import_columns import TIMES, Column, find_columns
 from offbeat.results.plausible import implausible_time, outside_interval
-from offbeat.study.case import PARTITIONED_SEND, Case, operation_of
+from offbeat.study.case import OPTIONAL, PARTITIONED_SEND, Case, operation_of
 from offbeat.study.cases import REPLAY
 from offbeat.study.collectives import COLLECTIVES
 
@@ -205,7 +205,8 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
     shape = str(values.get("shape", pattern.split("×")[0]))
     policy, factor = _skew(shape, values)
     p, nodes, ppn = _processes(where, values)
-    name, partitions = _operation(where, str(values["collective"]), int(values.get("partitions", 1)))
+    partitions, threads = (int(values.get(name, 1)) for name in OPTIONAL)
+    name = _operation(where, str(values["collective"]), partitions, threads)
     return Case(
         collective=name,
         algorithm=str(values["algorithm"]),
@@ -221,6 +222,7 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
         datatype=str(values.get("datatype", "")),
         root=int(values.get("root", 0)),
         partitions=partitions,
+        threads=threads,
     )
 
 
@@ -254,18 +256,18 @@ def _processes(where: str, values: Mapping[str, Value]) -> tuple[int, int, int]:
     return p, nodes, ppn
 
 
-def _operation(where: str, text: str, partitions: int) -> tuple[str, int]:
-    """The name of an operation and its number of partitions."""
+def _operation(where: str, text: str, partitions: int, threads: int) -> str:
+    """The name of an operation; raises BadInput if it cannot have so many partitions or threads."""
     name = text.lower().removeprefix("mpi_")
     if name not in (*COLLECTIVES, PARTITIONED_SEND):
         near = difflib.get_close_matches(name, COLLECTIVES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLLECTIVES)}"
         raise BadInput(f"{where}: there is no collective {text!r}; {hint}")
     try:
-        operation_of(name, partitions)
+        operation_of(name, partitions, threads)
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
-    return name, partitions
+    return name
 
 
 def _add_settings(

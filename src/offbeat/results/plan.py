@@ -13,12 +13,12 @@ from offbeat.campaign.checksum import Damaged, check_document
 from offbeat.errors import BadInput
 from offbeat.reading import decode_json, read_file
 from offbeat.results import layout
-from offbeat.study.case import Case
+from offbeat.study.case import OPTIONAL, Case
 
 if TYPE_CHECKING:
     import polars as pl
 
-CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root", "partitions")
+CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root", *OPTIONAL)
 """Fields of a case, and columns of CASES, that identify a configuration within one study."""
 
 ConfigurationKey = tuple[object, ...]
@@ -39,6 +39,7 @@ class PlannedCases(Struct, frozen=True, kw_only=True, omit_defaults=True):
     algorithms: list[str]
     patterns: list[str]
     partitions: int = 1
+    threads: int = 1
 
     @property
     def configuration(self) -> ConfigurationKey:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from offbeat.results.layout import UNFINISHED_CASE
-from offbeat.study.case import PARTITIONED_SEND
+from offbeat.study.case import OPTIONAL, PARTITIONED_SEND
 from offbeat.units import format_time
 
 MAX_TIME_S = 10 * 86400.0
@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 """Relative tolerance of bounds: decimal fractions are not exact."""
 
 _COUNTS = {
-    **{"p": 1, "partitions": 1},
+    **dict.fromkeys(("p", *OPTIONAL), 1),
     **dict.fromkeys(("nodes", "ppn", "bytes", "root", "repetitions", "invalid"), 0),
 }
 """Columns that hold a whole number → its minimum."""
@@ -40,8 +40,9 @@ def implausible(row: Mapping[str, Any]) -> str:
     for name in (*_DELAYS, *_TIMES):
         if fault := implausible_time(row[name], MIN_DELAY_S if name in _DELAYS else 0.0):
             return f"{name} is {fault}"
-    if row["partitions"] > 1 and row["collective"] != PARTITIONED_SEND:
-        return f"it has {row['partitions']} partitions, but only a {PARTITIONED_SEND} has several"
+    for name in OPTIONAL:
+        if row[name] > 1 and row["collective"] != PARTITIONED_SEND:
+            return f"it has {row[name]} {name}, but only a {PARTITIONED_SEND} has several"
     if row["status"] not in STATUSES:
         return f"its status is {row['status']!r}, none of {', '.join(STATUSES)}"
     return outside_interval(row)

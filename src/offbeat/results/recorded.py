@@ -18,7 +18,7 @@ from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.results import layout, sample_files
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plausible import implausible
-from offbeat.results.schema import CASES, PARTITIONS
+from offbeat.results.schema import CASES, PARTITIONS, THREADS
 from offbeat.units import counted
 
 _JSON_TYPES = {pl.String: str, pl.Int64: int, pl.Float64: float | None}
@@ -29,6 +29,7 @@ SAMPLES_KEY = "samples"
 _LINE_TYPES = {name: _JSON_TYPES[kind] for name, (kind, _) in CASES.items()} | {
     SAMPLES_KEY: str,
     PARTITIONS: NotRequired[int],
+    THREADS: NotRequired[int],
 }
 
 CASE_LINE: Any = TypedDict("CASE_LINE", _LINE_TYPES)  # type: ignore[misc]
@@ -111,6 +112,7 @@ def read_recorded(directory: Path) -> Recorded:
     latest: dict[str, dict[str, Any]] = {}
     for number, row in zip(lines.numbers, lines.items, strict=True):
         row.setdefault(PARTITIONS, 1)
+        row.setdefault(THREADS, 1)
         if reason := implausible(row):
             damaged.append(DamagedRecord(f"{layout.CASES}:{number}, {describe_case(row)}", reason))
         else:

@@ -12,6 +12,7 @@ import polars as pl
 from offbeat.results.layout import SCHEMA_VERSION as SCHEMA_VERSION
 
 PARTITIONS = "partitions"
+THREADS = "threads"
 """The column of CASES that ``cases.jsonl`` does not have where it is 1."""
 
 PARTITION = "partition"
@@ -50,6 +51,7 @@ CASES: dict[str, tuple[type[pl.DataType], str]] = {
     "datatype": (pl.String, "element type"),
     "root": (pl.Int64, "root of a rooted collective"),
     PARTITIONS: (pl.Int64, "partitions of a partitioned send; 1 for a collective"),
+    THREADS: (pl.Int64, "threads of the sender of a partitioned send; 1 for a collective"),
     "status": (
         pl.String,
         "measured; unfinished (some of its blocks remain); incomplete (too few valid"

@@ -18,12 +18,12 @@ class Case(Struct, frozen=True, kw_only=True):
     """An algorithm of an operation at one p, placement and message size, under one pattern.
 
     ``collective`` is the operation's name: a collective's, or :data:`PARTITIONED_SEND`, which has
-    ``partitions``; a collective has 1. ``bytes`` is the message size: bytes per process as the MPI call
-    states it (count × extent); for alltoall bytes per destination; 0 for barrier. ``pattern`` is the row
-    label that everything downstream uses: the shape's or scenario's name, followed by ``×factor`` where a
-    study has several skews of one shape. ``skew_factor`` multiplies the runtime that ``skew_policy``
-    (``mean``, ``median``, ``fastest``, ``own``, ``fixed``, ``file`` or ``none``) refers to; for ``fixed`` it
-    is the skew itself in seconds.
+    ``partitions``, and ``threads`` that mark them as ready; a collective has 1 of each. ``bytes`` is the
+    message size: bytes per process as the MPI call states it (count × extent); for alltoall bytes per
+    destination; 0 for barrier. ``pattern`` is the row label that everything downstream uses: the shape's or
+    scenario's name, followed by ``×factor`` where a study has several skews of one shape. ``skew_factor``
+    multiplies the runtime that ``skew_policy`` (``mean``, ``median``, ``fastest``, ``own``, ``fixed``,
+    ``file`` or ``none``) refers to; for ``fixed`` it is the skew itself in seconds.
     """
 
     collective: str
@@ -40,21 +40,26 @@ class Case(Struct, frozen=True, kw_only=True):
     datatype: str = ""
     root: int = 0
     partitions: int = 1
+    threads: int = 1
 
     @property
     def operation(self) -> Operation:
         """What is measured. Raises BadInput for an operation that there is not."""
-        return operation_of(self.collective, self.partitions)
+        return operation_of(self.collective, self.partitions, self.threads)
 
     @property
     def id(self) -> str:
-        """A short digest of all fields (without ``partitions`` of a collective); the same in every run."""
+        """A short digest of all fields (without those of OPTIONAL that are 1); the same in every run."""
         return hashlib.sha256(msgspec.json.encode(columns_of(msgspec.structs.asdict(self)))).hexdigest()[:16]
 
 
+OPTIONAL = ("partitions", "threads")
+"""Fields and columns of a case that are written only if they are not 1."""
+
+
 def columns_of(row: dict[str, object]) -> dict[str, object]:
-    """The fields or columns of a case as they are written: without ``partitions`` if there is only one."""
-    return {name: value for name, value in row.items() if name != "partitions" or value != 1}
+    """The fields or columns of a case as they are written: without those of OPTIONAL that are 1."""
+    return {name: value for name, value in row.items() if name not in OPTIONAL or value != 1}
 
 
 PARTITIONED_SEND = "partitioned_send"
@@ -68,23 +73,28 @@ class Collective(Struct, frozen=True, tag="collective"):
 
 
 class PartitionedSend(Struct, frozen=True, tag=PARTITIONED_SEND):
-    """A partitioned send: a message whose ``partitions`` become ready one after the other."""
+    """A partitioned send: a message whose ``partitions`` become ready one after the other, marked by the
+    sender's ``threads``."""
 
     partitions: int
+    threads: int = 1
 
 
 Operation = Collective | PartitionedSend
 """What is measured; its delays are one for each rank and partition, and a collective has one partition."""
 
 
-def operation_of(name: str, partitions: int = 1) -> Operation:
+def operation_of(name: str, partitions: int = 1, threads: int = 1) -> Operation:
     """The operation of a case. Raises BadInput if there is no such operation."""
-    if name == PARTITIONED_SEND and partitions > 0:
-        return PartitionedSend(partitions)
-    if name in COLLECTIVES and partitions == 1:
-        return Collective(name)
     if name not in (*COLLECTIVES, PARTITIONED_SEND):
         known = ", ".join((*COLLECTIVES, PARTITIONED_SEND))
         raise BadInput(f"there is no operation {name!r}; known are {known}")
-    should = "a number above 0" if name == PARTITIONED_SEND else "1: only a partitioned send has several"
-    raise BadInput(f"{name} with {partitions} partitions: the number of partitions should be {should}")
+    for noun, number in (("partitions", partitions), ("threads", threads)):
+        if number < 1 or (number > 1 and name != PARTITIONED_SEND):
+            should = (
+                "a number above 0" if name == PARTITIONED_SEND else "1: only a partitioned send has several"
+            )
+            raise BadInput(f"{name} with {number} {noun}: the number of {noun} should be {should}")
+    if name == PARTITIONED_SEND and threads > partitions:
+        raise BadInput(f"{name} with {threads} threads: the most are its {partitions} partitions")
+    return PartitionedSend(partitions, threads) if name == PARTITIONED_SEND else Collective(name)
