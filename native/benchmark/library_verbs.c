@@ -6,7 +6,6 @@
 #include "control/p2p_collectives.h"
 #include "library/mpi_implementation.h"
 #include "library/variables.h"
-#include "protocol/json.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * processes may synchronise independently. An attribute on MPI_COMM_SELF, which MPI_Finalize deletes first,
  * frees the state of communicators that are never freed. Different threads may use different communicators.
  */
-#include "harmonize/start_context.h"
+#include <offbeat/harmonize.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -188,13 +188,13 @@ static int create_private_comm(MPI_Comm comm, MPI_Comm *private_comm) {
     return rc == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*private_comm, MPI_ERRORS_RETURN) : rc;
 }
 
-/* Creates clock and start context on the private communicator, which the context then owns. */
+/* Creates clock and start context, which have communicators of their own; frees the private communicator. */
 static int fill_state(MPI_Comm private_comm, comm_state *state) {
     int rc = offbeat_clock_create(private_comm, &state->clock);
     if (rc == MPI_SUCCESS)
-        return offbeat_start_context_create_on(state->clock, private_comm, OFFBEAT_YIELD_IF_OVERSUBSCRIBED,
-                                               &state->context);
-    if (rc == MPI_ERR_ARG)
+        rc = offbeat_start_context_create(state->clock, private_comm, OFFBEAT_YIELD_IF_OVERSUBSCRIBED,
+                                          &state->context);
+    else if (rc == MPI_ERR_ARG)
         fprintf(stderr, "offbeat-harmonize: %s\n", offbeat_clock_error());
     PMPI_Comm_free(&private_comm);
     return rc;

@@ -60,45 +60,37 @@ static long launched_on_node(void) {
     return 0;
 }
 
-/* The first process of the node receives all masks and sends the result. */
-static int compute_result(MPI_Comm node, int count, int *is_oversubscribed) {
-    offbeat_harmonize_cores *processes = calloc((size_t)count, sizeof *processes);
+/* Gathers the masks on the first process of the node, which computes the result. */
+static int compute_result(const offbeat_clock_tree *node, int *is_oversubscribed) {
+    const offbeat_harmonize_cores own = own_cores();
+    if (node->rank != 0)
+        return PMPI_Send(own.words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, 0, TAG_CORES, node->comm);
+    offbeat_harmonize_cores *processes = calloc((size_t)node->size, sizeof *processes);
     int rc = processes == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-    for (int i = 1; i < count && rc == MPI_SUCCESS; i++)
+    for (int i = 1; i < node->size && rc == MPI_SUCCESS; i++)
         rc = offbeat_clock_receive(processes[i].words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, i,
-                                   TAG_CORES, node, POLLS_BEFORE_YIELD);
+                                   TAG_CORES, node->comm, POLLS_BEFORE_YIELD);
     if (rc == MPI_SUCCESS) {
-        processes[0] = own_cores();
-        *is_oversubscribed = offbeat_harmonize_cores_are_oversubscribed(processes, count);
+        processes[0] = own;
+        *is_oversubscribed = offbeat_harmonize_cores_are_oversubscribed(processes, node->size);
     }
     free(processes);
-    for (int i = 1; i < count && rc == MPI_SUCCESS; i++)
-        rc = PMPI_Send(is_oversubscribed, 1, MPI_INT, i, TAG_RESULT, node);
-    return rc;
-}
-
-static int receive_result(MPI_Comm node, int *is_oversubscribed) {
-    offbeat_harmonize_cores cores = own_cores();
-    int rc = PMPI_Send(cores.words, OFFBEAT_HARMONIZE_CORE_WORDS, MPI_UINT64_T, 0, TAG_CORES, node);
-    if (rc == MPI_SUCCESS)
-        rc = offbeat_clock_receive(is_oversubscribed, 1, MPI_INT, 0, TAG_RESULT, node, POLLS_BEFORE_YIELD);
     return rc;
 }
 
 int offbeat_harmonize_node_is_oversubscribed(MPI_Comm comm, int *is_oversubscribed) {
-    MPI_Comm node = MPI_COMM_NULL;
-    int rank = 0, count = 1;
+    MPI_Comm node_comm = MPI_COMM_NULL;
+    offbeat_clock_tree node;
     *is_oversubscribed = 0;
-    int rc = PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    int rc = PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node_comm);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = PMPI_Comm_rank(node, &rank);
+    rc = offbeat_clock_tree_init(&node, node_comm, POLLS_BEFORE_YIELD);
     if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_size(node, &count);
+        rc = compute_result(&node, is_oversubscribed);
     if (rc == MPI_SUCCESS)
-        rc = rank == 0 ? compute_result(node, count, is_oversubscribed)
-                       : receive_result(node, is_oversubscribed);
+        rc = offbeat_clock_tree_broadcast(&node, is_oversubscribed, 1, MPI_INT, TAG_RESULT);
     *is_oversubscribed |= launched_on_node() > sysconf(_SC_NPROCESSORS_ONLN);
-    int free_rc = PMPI_Comm_free(&node);
+    int free_rc = PMPI_Comm_free(&node_comm);
     return rc != MPI_SUCCESS ? rc : free_rc;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _POSIX_C_SOURCE 200809L
-#include "harmonize/start_context.h"
+#include "harmonize/start_policy.h"
 
 #include "clock/messages.h"
 #include "harmonize/oversubscription.h"
-#include "harmonize/start_policy.h"
+
+#include <offbeat/harmonize.h>
 
 #include <sched.h>
 #include <stdio.h>
@@ -66,11 +67,11 @@ static int64_t global_now_ns(const offbeat_start_context *context) {
 }
 
 static int fan_in(const offbeat_start_context *context, int64_t values[VALUES]) {
-    return offbeat_clock_tree_reduce_max(&context->tree, values, VALUES, TAG_FAN_IN);
+    return offbeat_clock_tree_reduce(&context->tree, values, VALUES, OFFBEAT_MAX, TAG_FAN_IN);
 }
 
 static int fan_out(const offbeat_start_context *context, int64_t values[VALUES]) {
-    return offbeat_clock_tree_broadcast(&context->tree, values, VALUES, TAG_FAN_OUT);
+    return offbeat_clock_tree_broadcast(&context->tree, values, VALUES, MPI_INT64_T, TAG_FAN_OUT);
 }
 
 /* Measures the time from the beginning of a fan-out until the last process has forwarded it. The fan-in of
@@ -249,41 +250,33 @@ static int set_up(offbeat_start_context *context, int yield) {
     return rc;
 }
 
-int offbeat_start_context_create_on(offbeat_clock *clock, MPI_Comm private_comm, int yield,
-                                    offbeat_start_context **context) {
-    *context = NULL;
-    offbeat_start_context *created = calloc(1, sizeof *created);
-    if (created == NULL) {
-        PMPI_Comm_free(&private_comm);
-        return MPI_ERR_NO_MEM;
-    }
-    created->clock = clock;
-    created->tree.comm = private_comm;
-    int rc = set_up(created, yield);
-    if (rc == MPI_SUCCESS)
-        *context = created;
-    else
-        offbeat_start_context_free(&created);
-    return rc;
-}
-
 int offbeat_start_context_create(offbeat_clock *clock, MPI_Comm comm, int yield,
                                  offbeat_start_context **context) {
-    MPI_Comm private_comm;
     if (context != NULL)
         *context = NULL;
     if (clock == NULL || context == NULL || yield < OFFBEAT_YIELD_IF_OVERSUBSCRIBED || yield > 1)
         return MPI_ERR_ARG;
     int rc = check_processes(clock, comm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    *context = calloc(1, sizeof **context);
+    if (*context == NULL)
+        return MPI_ERR_NO_MEM;
+    (*context)->clock = clock;
+    rc = offbeat_clock_duplicate(comm, &(*context)->tree.comm);
     if (rc == MPI_SUCCESS)
-        rc = offbeat_clock_duplicate(comm, &private_comm);
-    return rc == MPI_SUCCESS ? offbeat_start_context_create_on(clock, private_comm, yield, context) : rc;
+        rc = set_up(*context, yield);
+    if (rc != MPI_SUCCESS)
+        offbeat_start_context_free(context);
+    return rc;
 }
 
 int offbeat_start_context_free(offbeat_start_context **context) {
     if (context == NULL || *context == NULL)
         return MPI_SUCCESS;
-    int rc = PMPI_Comm_free(&(*context)->tree.comm);
+    int rc = MPI_SUCCESS;
+    if ((*context)->tree.comm != MPI_COMM_NULL)
+        rc = PMPI_Comm_free(&(*context)->tree.comm);
     free(*context);
     *context = NULL;
     return rc;

@@ -24,55 +24,22 @@ namespace offbeat::smpi {
 
 namespace {
 
-int run_allgather(const Call &call, void *input, void *output) {
-    return MPI_Allgather(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
-}
+// The arguments of the MPI functions, by signature, before the communicator.
+#define ARGUMENTS_BARRIER
+#define ARGUMENTS_BCAST output, call.count, call.datatype, call.root,
+#define ARGUMENTS_EXCHANGE input, call.count, call.datatype, output, call.count, call.datatype,
+#define ARGUMENTS_GATHER ARGUMENTS_EXCHANGE call.root,
+#define ARGUMENTS_SCATTER ARGUMENTS_GATHER
+#define ARGUMENTS_ALLREDUCE input, output, call.count, call.datatype, call.op,
+#define ARGUMENTS_REDUCE ARGUMENTS_ALLREDUCE call.root,
+#define ARGUMENTS_REDUCE_SCATTER input, output, call.counts.data(), call.datatype, call.op,
 
-int run_allreduce(const Call &call, void *input, void *output) {
-    return MPI_Allreduce(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_alltoall(const Call &call, void *input, void *output) {
-    return MPI_Alltoall(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
-}
-
-int run_barrier(const Call & /*call*/, void * /*input*/, void * /*output*/) {
-    return MPI_Barrier(MPI_COMM_WORLD);
-}
-
-int run_bcast(const Call &call, void * /*input*/, void *output) {
-    return MPI_Bcast(output, call.count, call.datatype, call.root, MPI_COMM_WORLD);
-}
-
-int run_exscan(const Call &call, void *input, void *output) {
-    return MPI_Exscan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_gather(const Call &call, void *input, void *output) {
-    return MPI_Gather(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
-                      MPI_COMM_WORLD);
-}
-
-int run_reduce(const Call &call, void *input, void *output) {
-    return MPI_Reduce(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
-}
-
-int run_reduce_scatter(const Call &call, void *input, void *output) {
-    return MPI_Reduce_scatter(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_reduce_scatter_block(const Call &call, void *input, void *output) {
-    return MPI_Reduce_scatter_block(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_scan(const Call &call, void *input, void *output) {
-    return MPI_Scan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_scatter(const Call &call, void *input, void *output) {
-    return MPI_Scatter(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
-                       MPI_COMM_WORLD);
-}
+#define OFFBEAT_COLLECTIVE(Name, name, signature, ...)                                                       \
+    int run_##name([[maybe_unused]] const Call &call, [[maybe_unused]] void *input,                          \
+                   [[maybe_unused]] void *output) {                                                          \
+        return MPI_##Name(ARGUMENTS_##signature MPI_COMM_WORLD);                                             \
+    }
+#include "collectives/collectives.def"
 
 #define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
     {#name, Blocks::sent, Blocks::received, Result::result, Root::root, Counts::counts, run_##name},

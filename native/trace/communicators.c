@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/communicators.h"
 
+#include "clock/clock.h"
 #include "trace/process_state.h"
 #include "trace/trace_file.h"
 
@@ -15,22 +16,11 @@ typedef struct member_list {
     int *ranks;              /* of the local group, then those of the remote group */
 } member_list;
 
-/* Ranks of a group in MPI_COMM_WORLD. */
 static void translate(MPI_Group group, int count, int *ranks) {
-    MPI_Group world;
-    int *group_ranks = malloc(sizeof *group_ranks * (size_t)(count > 0 ? count : 1));
+    const int rc = offbeat_clock_ranks_of_group(group, count, MPI_COMM_WORLD, ranks);
     for (int i = 0; i < count; i++)
-        ranks[i] = -1;
-    if (group_ranks != NULL && PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS) {
-        for (int i = 0; i < count; i++)
-            group_ranks[i] = i;
-        PMPI_Group_translate_ranks(group, count, group_ranks, world, ranks);
-        PMPI_Group_free(&world);
-    }
-    for (int i = 0; i < count; i++)
-        if (ranks[i] == MPI_UNDEFINED)
+        if (rc != MPI_SUCCESS || ranks[i] == MPI_UNDEFINED)
             ranks[i] = -1;
-    free(group_ranks);
 }
 
 /* Determines the members; local. The caller frees `ranks`. @return 0, or -1 if memory is exhausted */

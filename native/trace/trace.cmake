@@ -74,15 +74,13 @@ endfunction()
 set(trace_wrappers "    MPI_*;\n    mpi_*_;\n")
 set(trace_internal "    offbeat_tracer_next_symbol;\n    offbeat_tracer_this_thread;\n")
 trace_library(trace offbeat-trace "${trace_wrappers}    PMPI_*;\n    pmpi_*_;\n${trace_internal}" "${trace_hidden}"
-    trace/loaded_objects.c trace/preload_shim.c trace/symbol_resolver.c)
+    trace/loaded_objects.c trace/preload_shim.c)
 target_compile_definitions(trace PRIVATE "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
 
-set(trace_without_mpi
-    trace/functions.c trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
+set(trace_without_mpi trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
 trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/call_path.c
-    trace/clock_points.c
     trace/code_mappings.c
     trace/communicators.c
     trace/lifecycle.c

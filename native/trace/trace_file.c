@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* madvise */
 #include "trace/trace_file.h"
 
-#include "trace/functions.h"
+#include "trace/trace_config.h"
 
 #include <errno.h>
 #include <fcntl.h>
