@@ -15,7 +15,7 @@ from offbeat.drawing.axes import framed_axes, legend_beside_title, time_axis, ti
 from offbeat.drawing.palette import BLUE, BROWN, GREY, MUTED, ORANGE
 from offbeat.drawing.ranks import draw_delays
 from offbeat.pattern.draw import BAND, time_unit
-from offbeat.trace.arrivals import Sample
+from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.call_aggregates import upper_ns
 from offbeat.trace.call_site_stats import CallSiteStats, description_of
 from offbeat.trace.summary import Summary
@@ -26,7 +26,7 @@ _WIDTH, _HEIGHT, _LOW = 7.2, 3.4, 2.9
 _SQUARES, _LINES = 256, 200
 
 
-def delay_figure(summary: Summary, row: CallSiteStats, sample: Sample | None = None) -> Figure:
+def delay_figure(summary: Summary, row: CallSiteStats, sample: Arrivals | None = None) -> Figure:
     """Mean delay of each rank relative to the first arrival, over all calls (figure 1).
 
     A sample of the calls adds a band with most of their delays. With more ranks than steps, a step is the
@@ -93,7 +93,7 @@ def _cumulated(histogram: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArr
     return upper_ns(places), shares
 
 
-def course_figure(row: CallSiteStats, sample: Sample) -> Figure:
+def course_figure(row: CallSiteStats, sample: Arrivals) -> Figure:
     """Delays of single calls over the run as a map of calls and ranks: are always the same ranks late?
 
     With more ranks than squares, a square is the maximum over neighbouring ranks.
@@ -138,7 +138,7 @@ def _framed(height: float, title: str, *lines: str, right: float = 0.17) -> tupl
     return figure, framed_axes(figure, 0.72, 0.48, right, 0.4 + 0.18 * len(lines))
 
 
-def _spread(sample: Sample | None, row: CallSiteStats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spread(sample: Arrivals | None, row: CallSiteStats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ends of the band of each rank, (p,) each; zeros without a sample."""
     if sample is None or not len(sample.delays_s):
         return np.zeros(len(row.delays_s)), np.zeros(len(row.delays_s))

@@ -10,7 +10,7 @@ from offbeat.drawing import page
 from offbeat.drawing.page import Code, Details, Facts, Section, Text
 from offbeat.drawing.pictures import Album
 from offbeat.drawing.tables import Fact
-from offbeat.trace.arrivals import Sample
+from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.draw import course_figure, delay_figure, distribution_figure
 from offbeat.trace.read import Trace
@@ -29,7 +29,7 @@ def drawn_rows(summary: Summary) -> list[CallSiteStats]:
 
 
 def write_page(
-    trace: Trace, summary: Summary, samples: Sequence[Sample], path: Path, pictures: Path | None
+    trace: Trace, summary: Summary, samples: Sequence[Arrivals], path: Path, pictures: Path | None
 ) -> None:
     """Write the page; ``samples`` are of :func:`drawn_rows`.
 
@@ -68,7 +68,7 @@ def _tables(summary: Summary) -> Section:
 
 
 def _arrivals(
-    summary: Summary, rows: Sequence[CallSiteStats], samples: Sequence[Sample], album: Album
+    summary: Summary, rows: Sequence[CallSiteStats], samples: Sequence[Arrivals], album: Album
 ) -> Section:
     explanation = Text(
         text="The call sites whose operation takes the most time. A delay is behind the first rank to arrive"
@@ -81,7 +81,7 @@ def _arrivals(
     return Section(anchor="rows", title="How ranks arrive", link="Pictures", parts=[explanation, *drawn])
 
 
-def _drawn(place: int, row: CallSiteStats, sample: Sample, summary: Summary, album: Album) -> Details:
+def _drawn(place: int, row: CallSiteStats, sample: Arrivals, summary: Summary, album: Album) -> Details:
     title, name = description_of(row), f"{place}-{file_stem_of(row)}"
     latest = straggler_text(row.latest_ranks) or "unknown"
     figures = [
