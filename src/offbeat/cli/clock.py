@@ -98,7 +98,7 @@ def check_clock(
     installation = choose(mpi)
     settings = CheckSettings(
         library=installation.version_text,
-        p=processes or default_processes(nodes).p,
+        p=processes or default_processes(nodes),
         nodes=nodes,
         hostfile=str(hostfile.absolute()) if hostfile else "",
         collective=collective,

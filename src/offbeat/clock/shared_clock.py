@@ -179,6 +179,16 @@ LONGEST_S = 1e6
 """The longest delay."""
 
 
+class _StartTime:
+    """A time of :class:`StartC` as a read-only attribute of :class:`Harmonized`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, harmonized: Harmonized, owner: type) -> int:
+        return int(getattr(harmonized._start, self._name))
+
+
 class Harmonized:
     """The outcome of a harmonised start for this process; true if it was on time.
 
@@ -214,35 +224,12 @@ class Harmonized:
         """The same as a phrase that follows "it", with the reason if the process was not on time."""
         return str(library().offbeat_verdict_text(self._start.verdict).decode())
 
-    @property
-    def deadline_ns(self) -> int:
-        """The common deadline."""
-        return int(self._start.deadline_ns)
-
-    @property
-    def planned_ns(self) -> int:
-        """The deadline plus this process's delay."""
-        return int(self._start.planned_ns)
-
-    @property
-    def margin_ns(self) -> int:
-        """The time from receiving the deadline to the deadline."""
-        return int(self._start.margin_ns)
-
-    @property
-    def overshoot_ns(self) -> int:
-        """How long after its planned time the process left."""
-        return int(self._start.overshoot_ns)
-
-    @property
-    def bound_ns(self) -> int:
-        """The clock's error bound."""
-        return int(self._start.bound_ns)
-
-    @property
-    def slack_ns(self) -> int:
-        """How far in the future the deadline was set."""
-        return int(self._start.slack_ns)
+    deadline_ns = _StartTime()
+    planned_ns = _StartTime()
+    margin_ns = _StartTime()
+    overshoot_ns = _StartTime()
+    bound_ns = _StartTime()
+    slack_ns = _StartTime()
 
 
 def harmonize(comm: Any, delay_s: float = 0.0) -> Harmonized:

@@ -157,8 +157,7 @@ def _skews(rows: Sequence[Start]) -> list[Skew]:
 
 
 def _skew(start: str, rows: Sequence[Start]) -> Skew:
-    on_time = _joined(row.verdicts for row in rows) == ON_TIME
-    counts = on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
+    on_time, counts = _counted(rows)
     skews_s, most_s = (
         _joined(getattr(row, name) for row in rows)[counts] * 1e-9 for name in ("skew_ns", "most_skew_ns")
     )
@@ -175,6 +174,12 @@ def _skew(start: str, rows: Sequence[Start]) -> Skew:
         error_s=float(np.median(most_s - skews_s)),
         lags_s=np.median([row.lags_ns for row in rows], axis=0) * 1e-9,
     )
+
+
+def _counted(rows: Sequence[Start]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which repetitions started on time, and which count: those, or all if there are fewer than ENOUGH."""
+    on_time = _joined(row.verdicts for row in rows) == ON_TIME
+    return on_time, on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
 
 
 def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
@@ -201,8 +206,7 @@ def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
 
 
 def _latency(rows: Sequence[Start], p: int) -> Latency:
-    on_time = _joined(row.verdicts for row in rows) == ON_TIME
-    counts = on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
+    _, counts = _counted(rows)
     return Latency(
         start=rows[0].start,
         algorithm=rows[0].algorithm,

@@ -23,7 +23,7 @@ def trusted_s(found: Summary) -> float | None:
 
 def sentence(found: Summary, machine: Machine) -> str:
     """The verdict."""
-    return "; ".join([*_sentence(found, machine)]) + "."
+    return "; ".join(_sentence(found, machine)) + "."
 
 
 def broken(found: Summary) -> int:
@@ -40,14 +40,13 @@ def _sentence(found: Summary, machine: Machine) -> Iterator[str]:
         methods = ", ".join(dict.fromkeys(aged.method for aged in found.aged if aged.broken))
         yield (
             f"Start skew is unknown here: in {broken(found)} of {counted(checks, 'comparison')} a clock's"
-            " error"
-            f" exceeded its bound ({methods}), so the clock was set meanwhile, or drifts beyond all limits"
+            f" error exceeded its bound ({methods}), so the clock was set meanwhile, or drifts beyond all"
+            " limits"
         )
     elif harmonised.includes_late:
         yield (
             f"Harmonised starts are not reliable here: {harmonised.on_time} of {harmonised.starts} were on"
-            " time,"
-            f" and the median skew of all is {format_time(harmonised.median_s, 2)}"
+            f" time, and the median skew of all is {format_time(harmonised.median_s, 2)}"
         )
     else:
         yield _trusted(harmonised, machine)
@@ -67,8 +66,7 @@ def _trusted(harmonised: Skew, machine: Machine) -> str:
     )
     return (
         f"95th percentile of start skew: {format_time(harmonised.trusted_s, 2)} for {machine.p} processes"
-        " with"
-        f" a harmonised start ({_percent(share)} of {harmonised.starts} starts were on time), {clock}"
+        f" with a harmonised start ({_percent(share)} of {harmonised.starts} starts were on time), {clock}"
     )
 
 

@@ -126,7 +126,7 @@ class Clocks:
             if header.source not in SYSTEM_SOURCES:
                 key = (header.host, f"{header.source} of rank {header.rank}")
             offset = offsets.setdefault(key, header.began_unix_ns - header.began_ns)
-            point = ClockPoint(header.began_ns, header.began_ns + offset, 0, 0.0, True, False)
+            point = ClockPoint(header.began_ns, header.began_ns + offset, 0, 0.0, True)
             self.of_file[place] = RankClock(
                 [point], header.drift_limit, header.wander, header.stamps_wrong_ns
             )

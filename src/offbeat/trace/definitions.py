@@ -26,7 +26,7 @@ class Function(Struct, frozen=True):
     collective: str
 
 
-class DefinedCommunicator(Struct, kw_only=True):
+class DefinedCommunicator(Struct):
     """A communicator as one file defines it; ``members`` are parts (is_remote, first rank, world ranks).
     ``calls`` is the number of calls on it until it was freed, recorded or not; -1 if it was not freed.
     """
@@ -39,28 +39,9 @@ class DefinedCommunicator(Struct, kw_only=True):
     remote_size: int
     rank: int
     constructor: int
-    topology: int
-    created_ns: int
     name: str = ""
-    ended_ns: int = 0
     calls: int = -1
     members: list[tuple[bool, int, NDArray[np.int32]]] = []
-
-
-class Datatype(Struct, frozen=True):
-    """A datatype of this file."""
-
-    name: str
-    size_bytes: int
-    is_derived: bool
-
-
-class Operation(Struct, frozen=True):
-    """An operation of this file."""
-
-    name: str
-    is_own: bool
-    commutes: bool
 
 
 class Mapping(Struct, frozen=True):
@@ -95,16 +76,18 @@ class ClockPoint(Struct, frozen=True):
     bound_ns: int
     rate: float
     is_shared: bool
-    replaces_before: bool
 
 
 class Definitions(Struct):
-    """All definitions of one file by its own ids; ``invalid`` counts definitions that cannot be read."""
+    """All definitions of one file by its own ids; ``invalid`` counts definitions that cannot be read.
+
+    Of datatypes and operations only the names are kept.
+    """
 
     functions: dict[int, Function] = {}
     communicators: dict[int, DefinedCommunicator] = {}
-    datatypes: dict[int, Datatype] = {}
-    operations: dict[int, Operation] = {}
+    datatypes: dict[int, str] = {}
+    operations: dict[int, str] = {}
     mappings: list[Mapping] = []
     paths: dict[int, CallPath] = {}
     points: list[ClockPoint] = []
@@ -148,35 +131,43 @@ def _function(name: str, mode: int, collective: str) -> Function:
 
 
 def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
+    """Add a definition: the ``values`` of the fixed part of its body, and the ``rest`` of the body."""
     if kind == form.FUNCTION:
         number, mode, collective, length = values
         into.functions[number] = Function(_text(rest[:length]), mode, str(collective))
     elif kind == form.DATATYPE:
-        number, is_derived, length, size_bytes = values
-        into.datatypes[number] = Datatype(_text(rest[:length]), size_bytes, bool(is_derived))
+        number, _, length, _ = values
+        into.datatypes[number] = _text(rest[:length])
     elif kind == form.OPERATION:
-        number, is_own, commutes, length = values
-        into.operations[number] = Operation(_text(rest[:length]), bool(is_own), bool(commutes))
+        number, _, _, length = values
+        into.operations[number] = _text(rest[:length])
     elif kind == form.MAPPING:
-        start, end, offset, length, _ = values
-        into.mappings.append(Mapping(start, end, offset, _text(rest[:length])))
+        *place, length, _ = values
+        into.mappings.append(Mapping(*place, _text(rest[:length])))
     elif kind == form.CLOCK_POINT:
-        local_ns, shared_ns, bound_ns, rate, is_shared, replaces = values
-        if replaces:
+        *point, is_shared, replaces_before = values
+        if replaces_before:
             into.points.clear()
-        point = ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared), bool(replaces))
-        into.points.append(point)
+        into.points.append(ClockPoint(*point, bool(is_shared)))
     elif kind == form.PATH:
-        number, addresses, frames, length, _ = values
-        path = _path(addresses, frames, length, rest)
+        path = _path(*values[1:4], rest)
         if path is None:
             into.invalid += 1
         else:
-            into.paths[number] = path
+            into.paths[values[0]] = path
     elif kind == form.NOTE:
         into.notes.append(_text(rest[: values[1]]))
+    elif kind == form.COMMUNICATOR:
+        communicator = DefinedCommunicator(*values[:8])
+        size = communicator.size + communicator.remote_size
+        if 0 < size <= MOST_MEMBERS and communicator.id <= MOST_COMMUNICATORS:
+            into.communicators[communicator.id] = communicator
+        else:
+            into.invalid += 1
+    elif values[0] in into.communicators:
+        _add_to(into.communicators[values[0]], kind, values, rest, into)
     else:
-        _add_of_communicator(kind, values, rest, into)
+        into.invalid += 1
 
 
 def _path(addresses: int, frames: int, length: int, rest: bytes) -> CallPath | None:
@@ -189,40 +180,18 @@ def _path(addresses: int, frames: int, length: int, rest: bytes) -> CallPath | N
     return CallPath(struct.unpack_from(f"<{addresses}Q", rest), python)
 
 
-def _add_of_communicator(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
-    if kind == form.COMMUNICATOR:
-        number, parent, hashed, ordinal, size, remote_size, rank, constructor, topology, _, created_ns = (
-            values
-        )
-        if not 0 < size + remote_size <= MOST_MEMBERS or number > MOST_COMMUNICATORS:
-            into.invalid += 1
-            return
-        into.communicators[number] = DefinedCommunicator(
-            id=number,
-            parent=parent,
-            hash=hashed,
-            ordinal=ordinal,
-            size=size,
-            remote_size=remote_size,
-            rank=rank,
-            constructor=constructor,
-            topology=topology,
-            created_ns=created_ns,
-        )
-        return
-    communicator = into.communicators.get(values[0])
-    if communicator is None:
-        into.invalid += 1
-    elif kind == form.MEMBERS:
+def _add_to(
+    communicator: DefinedCommunicator, kind: int, values: tuple, rest: bytes, into: Definitions
+) -> None:
+    """Add members, the name or the end of a communicator."""
+    if kind == form.MEMBERS:
         _, is_remote, first, count = values
         ranks = np.frombuffer(rest[: 4 * count], dtype="<i4")
-        if len(ranks) < count:
-            into.invalid += 1
+        into.invalid += len(ranks) < count
         communicator.members.append((bool(is_remote), first, ranks))
     elif kind == form.COMMUNICATOR_NAME:
         communicator.name = _text(rest[: values[1]])
     elif kind == form.COMMUNICATOR_END:
-        communicator.ended_ns = values[2]
         communicator.calls = min(max(values[3] - 1, 0), _MOST_CALLS)  # without the call that freed it
 
 

@@ -63,9 +63,6 @@ BLOCKING, NONBLOCKING, PERSISTENT, CONSTRUCTOR = range(4)
 IS_PATH = 1 << 63
 """Flag in the ``address`` of a record that contains the id of a call path."""
 
-LOST_BY_BUDGET = -1
-"""``lost_because`` if OFFBEAT_TRACE_BYTES was reached; otherwise it is an errno value."""
-
 HEADER = np.dtype(
     {
         "names": [

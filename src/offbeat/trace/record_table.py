@@ -226,7 +226,7 @@ class _OfRank:
         within = self._within(entries)
         sites = self._sites.numbers(entries["address"])
         functions = {place: one.name for place, one in definitions.functions.items()}
-        datatypes = {place: one.name or f"derived {place}" for place, one in definitions.datatypes.items()}
+        datatypes = {place: name or f"derived {place}" for place, name in definitions.datatypes.items()}
         return {
             "rank": np.full(len(entries), header.rank, dtype=np.int32),
             "host": [header.host] * len(entries),
@@ -255,11 +255,10 @@ class _OfRank:
     def _how(self, records: NDArray[Any]) -> dict[str, Any]:
         """The columns on the arguments of a collective."""
         flags = records["flags"]
-        operations = {place: one.name for place, one in self.file.definitions.operations.items()}
         return {
             "bytes": self._sizes.sizes(records),
             "sent_bytes": self._sizes.sent(records),
-            "operation": _texts(records["operation"], operations),
+            "operation": _texts(records["operation"], self.file.definitions.operations),
             "commutes": (flags & form.COMMUTES) != 0,
             "root": records["root"],
             "in_place": (flags & form.IN_PLACE) != 0,
