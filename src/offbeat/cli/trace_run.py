@@ -77,8 +77,7 @@ def command(
     installation = launch.find_installation(mpi, arguments)
     library = launch.tracer_library(installation, lambda line: console.print(line, markup=False))
     prepared = launch.prepare(arguments, output, options, installation, library)
-    with launch.locked(output):
-        status = launch.run(prepared)
+    status = launch.run(prepared)
     written = len(list(output.glob("*.trace")))
     if written:
         ranks = counted(written, "rank")

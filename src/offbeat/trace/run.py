@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -17,6 +16,7 @@ from typing import Self
 
 from msgspec import Struct
 
+from offbeat.campaign.lock import Lock
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.build import build_native, driver_path
 from offbeat.mpi.environment import forward_variables, is_launcher
@@ -56,7 +56,10 @@ def prepare(
     check_options(folder, options, environ)
     requested = tracer_variables(options, environ)
     requested[DIR] = str(folder.absolute())
-    _create(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
     before = environ.get("LD_PRELOAD", "")
     variables = requested | {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
     if not is_launcher(arguments):  # srun and a program without launcher use the environment
@@ -126,8 +129,17 @@ def run(command: PreparedCommand) -> int:
     """Run a command; returns its exit status, negative for the signal that ended it.
 
     The program inherits all open files of this process. Signals that this process receives are forwarded to
-    it, unless they were sent to the whole process group.
+    it, unless they were sent to the whole process group. Raises :class:`RunFailed` if another run is writing
+    into the folder.
     """
+    lock = Lock(command.folder)
+    try:
+        return _run(command)
+    finally:
+        lock.release()
+
+
+def _run(command: PreparedCommand) -> int:
     with _signals_blocked() as restore:
         try:
             process = subprocess.Popen(
@@ -182,34 +194,6 @@ def _forwarded_signals() -> list[signal.Signals]:
     """Signals that are forwarded to the program; signals ignored from the start (nohup) remain ignored."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
     return [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock the folder of a trace. Raises :class:`BadInput` if another run holds the lock.
-
-    Without effect on a file system that does not support locks.
-    """
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BadInput(
-                f"another run is writing into {folder}; give another folder with --output"
-            ) from None
-        except OSError:
-            pass
-        yield
-    finally:
-        os.close(place)
-
-
-def _create(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"cannot create the folder {folder}: {error.strerror or error}") from error
 
 
 _DELIVERY_S = 0.02
