@@ -19,10 +19,10 @@ from offbeat.pattern.file import Pattern, recorded_from
 from offbeat.pattern.replay import Replay
 from offbeat.trace import format as form
 from offbeat.trace.arrivals import Arrivals, collect
-from offbeat.trace.clusters import clusters, explained
 from offbeat.trace.patterns import (
     call_pattern,
     cluster_patterns,
+    clusters,
     mean_pattern,
     median_pattern,
     recorded_calls,
@@ -182,7 +182,7 @@ def test_clusters_say_how_much_they_explain_together() -> None:
     delays = np.array([[0.0, 10, 0], [10, 0, 0]] * 50)
     found = clusters(delays)
     assert len(found) == 2
-    assert explained(delays, found) == pytest.approx(1.0)
+    assert [one.explained for one in found] == pytest.approx([1.0, 1.0])
 
 
 def pattern(delays: list[float]) -> Pattern:

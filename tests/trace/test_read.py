@@ -19,8 +19,8 @@ from offbeat.errors import BadInput
 from offbeat.trace import call_sites as sites
 from offbeat.trace import format as form
 from offbeat.trace.clock import RankClock
-from offbeat.trace.definitions import ClockPoint, Mapping
 from offbeat.trace.exports import export_csv
+from offbeat.trace.format import ClockPoint, Mapping
 from offbeat.trace.rank_file import open_file
 from offbeat.trace.read import open_trace, spans
 from offbeat.trace.record_table import pieces

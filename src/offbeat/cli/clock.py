@@ -146,9 +146,7 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     for one in [*tables(summed, machine), left_out(found)]:
         if one.rows:
             console.print(one.fitted(console.width))
-            for note in one.notes:
-                console.print(note, markup=False)
-            console.print()
+            console.print(*one.notes, "", sep="\n", markup=False)
     failures = [f"{step}: {why}" for step, why in summed.failures]
     print_notes(console, failures, everything=all_notes, word="failed")
     console.print(sentence(summed, machine), markup=False)

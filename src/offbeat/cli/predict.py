@@ -99,21 +99,16 @@ def command(
 
 def _print(prediction: Prediction, *, all_notes: bool) -> None:
     from offbeat.predict import wording
-    from offbeat.table import FittedTable
 
     console = stdout()
-    for line in wording.head(prediction):
-        console.print(line, markup=False)
+    console.print(*wording.head(prediction), sep="\n", markup=False)
     print_notes(console, prediction.notes, everything=all_notes)
     table = wording.table(prediction)
     console.print()
-    console.print(FittedTable(table.headings, table.rows, title=table.title))
-    for line in table.notes:
-        console.print(line, markup=False)
-    console.print()
-    for line in (wording.sentence(prediction), wording.ran_sentence(prediction)):
-        if line:
-            console.print(line, markup=False)
+    console.print(table.fitted(console.width))
+    console.print(*table.notes, "", wording.sentence(prediction), sep="\n", markup=False)
+    if ran := wording.ran_sentence(prediction):
+        console.print(ran, markup=False)
 
 
 def _draw(prediction: Prediction, folder: Path) -> None:

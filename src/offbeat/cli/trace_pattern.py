@@ -102,9 +102,7 @@ def _print_to_stderr(*lines: str) -> None:
     """Standard output is for the file."""
     from rich.console import Console
 
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    for line in lines:
-        errors.print(line, markup=False)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(*lines, sep="\n", markup=False)
 
 
 def _write_replay(
@@ -150,7 +148,7 @@ def _patterns(
 
 def _arrivals(trace: Trace, row: CallSiteStats) -> Arrivals:
     from offbeat.trace.arrivals import collect
-    from offbeat.trace.progress import ReadProgress
+    from offbeat.trace.read import ReadProgress
 
     with ReadProgress("reading arrivals") as progress:
         return collect(trace, row, on_progress=progress.show_records)

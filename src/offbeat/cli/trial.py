@@ -112,8 +112,7 @@ def command(
     check_processes(choices, process_count(arguments))
     console = stdout()
     if prints_text(json):
-        for line in wording.tried_lines(choices):
-            console.print(line, markup=False)
+        console.print(*wording.tried_lines(choices), sep="\n", markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)
     with journal.Journal(output, settings) as trial_journal:
         tried = list(write_tuning_files(choices, installation, output / journal.TUNING))
@@ -206,8 +205,7 @@ def _report(
     headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
     console.print(FittedTable(headings, wording.rows(times_s, same)))
     console.print()
-    for sentence in wording.verdict_sentences(compare(times_s), same, without_effect):
-        console.print(sentence, markup=False)
+    console.print(*wording.verdict_sentences(compare(times_s), same, without_effect), sep="\n", markup=False)
     if expected is None:
         return
     console.print()

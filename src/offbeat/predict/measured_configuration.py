@@ -16,7 +16,7 @@ from offbeat.mpi.probe import UnknownLibrary, read_library_version
 from offbeat.predict.recorded import TracedCalls
 from offbeat.select.coverage import covering_size, size_ranges
 from offbeat.select.table import Configuration, DelayTable, delay_tables
-from offbeat.trace.tables import library_name
+from offbeat.trace.summary import library_name
 from offbeat.units import format_size, format_time
 
 if TYPE_CHECKING:

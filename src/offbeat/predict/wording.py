@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from msgspec import Struct
 
+from offbeat.drawing.tables import Table
 from offbeat.predict.affected_calls import calls_affected_by_choice
 from offbeat.predict.conditions import Estimate
 from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trace.tables import library_name
+from offbeat.trace.summary import library_name
 from offbeat.units import counted, format_time
 
 WORDS = {
@@ -26,15 +26,6 @@ WORDS = {
 
 DOUBTFUL = 0.1
 """Bias above which the likely reasons are named."""
-
-
-class TextTable(Struct, frozen=True, kw_only=True):
-    """A table: headings, rows of texts, and notes below it."""
-
-    title: str
-    headings: list[str]
-    rows: list[list[str]]
-    notes: list[str]
 
 
 def head(prediction: Prediction) -> list[str]:
@@ -58,7 +49,7 @@ def head(prediction: Prediction) -> list[str]:
     return lines
 
 
-def table(prediction: Prediction) -> TextTable:
+def table(prediction: Prediction) -> Table:
     """A row per algorithm (or choice), a column per condition."""
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
     decimals = _decimals(prediction, factor)
@@ -70,7 +61,7 @@ def table(prediction: Prediction) -> TextTable:
         change = prediction.change(one)
         cells = [_number(one.run_s.get(name), factor, decimals) for name in prediction.conditions]
         rows.append([_name(prediction, one), *cells, cost(change.time_s) if change else NOTHING])
-    return TextTable(
+    return Table(
         title=f"Expected run time in {unit}",
         headings=headings,
         rows=rows,

@@ -21,8 +21,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.trace import format as form
-from offbeat.trace.definitions import CallPath, PythonFrame
-from offbeat.trace.definitions import Mapping as MappedCode
+from offbeat.trace.format import CallPath, PythonFrame
+from offbeat.trace.format import Mapping as MappedCode
 
 if TYPE_CHECKING:
     from offbeat.trace.program_file import ProgramFile

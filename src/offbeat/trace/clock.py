@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.trace.definitions import ClockPoint
+from offbeat.trace.format import ClockPoint
 from offbeat.trace.rank_file import Header
 
 SYSTEM_SOURCES = ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC_RAW")

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.trace.definitions import DefinedCommunicator
+from offbeat.trace.format import DefinedCommunicator
 from offbeat.trace.rank_file import RankFile
 
 WORLD, SELF = 1, 2

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from offbeat.errors import BadInput
 from offbeat.reading import raise_too_large, size_limit
 from offbeat.trace import format as form
-from offbeat.trace.definitions import Definitions, read_page, resolve_collectives
+from offbeat.trace.format import Definitions, read_page, resolve_collectives
 from offbeat.units import counted
 
 ENDINGS = {

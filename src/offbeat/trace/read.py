@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 from offbeat.errors import BadInput
+from offbeat.progress_bar import ProgressBar
 from offbeat.trace import format as form
 from offbeat.trace.call_sites import AddressResolver, CallSites
 from offbeat.trace.clock import Clocks
 from offbeat.trace.communicators import Communicators
-from offbeat.trace.definitions import Function
+from offbeat.trace.format import Function
 from offbeat.trace.rank_file import Header, RankFile, open_file
 from offbeat.units import counted
 
@@ -180,3 +182,18 @@ def _functions(files: Sequence[RankFile]) -> list[Function]:
     """The functions of all files, each name once."""
     by_name = {function.name: function for file in files for function in file.definitions.functions.values()}
     return [by_name[name] for name in sorted(by_name)]
+
+
+class ReadProgress(ProgressBar):
+    """Shows how many records were read; a context manager."""
+
+    def __init__(self, doing: str, console: Console | None = None) -> None:
+        super().__init__(doing, console, counts=False)
+        self._doing = doing
+
+    def show_records(self, done: int, most: int) -> None:
+        """Show the number of records so far and its upper limit."""
+        rate = done / max(self.elapsed_s(), 1e-9) / 1e6
+        text = f"{done / 1e6:.1f} million records, {rate:.1f} million/s"
+        self.update(done=done, total=max(most, 1), detail=text)
+        self.print_periodically(f"{self._doing}: {done} records, {done / max(most, 1):.0%}")
