@@ -41,6 +41,13 @@ LATENESS_S = 5e-4
 """The least delay of a late receiver; more for messages that take long."""
 
 
+MOST_PER_NODE = 16
+"""The default limit of processes per node: enough to saturate the node's link."""
+
+BUSY_LOAD = 0.5
+"""Load per core above which measurements are disturbed."""
+
+
 class DriverProbe:
     """See :class:`offbeat.calibrate.measure.Probe`. Raises :class:`RunFailed` when the launch dies."""
 
@@ -113,15 +120,6 @@ def _typical(times_s: NDArray[np.float64]) -> float:
 
 def _seconds(times_ns: list[int]) -> NDArray[np.float64]:
     return np.maximum(np.array(times_ns, dtype=np.float64), 1.0) * 1e-9
-
-
-MOST_PER_NODE = 16
-"""The default limit of processes per node: enough to saturate the node's link."""
-
-PATIENCE_S = 120.0
-
-BUSY_LOAD = 0.5
-"""Load per core above which measurements are disturbed."""
 
 
 def placement(nodes: int, ppn: int, hostfile: Path | None) -> tuple[int, int]:

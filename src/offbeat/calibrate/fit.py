@@ -8,21 +8,19 @@ duration of a call is the work of that process. The remainder of a half round tr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
-from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint
+from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point
 from offbeat.calibrate.pieces import Piece, fit_pieces
 from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
 from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
 
 LARGEST_OVERHEAD = 0.9
 """Overheads are at most this share of the shortest half round trip: late calls find cold caches."""
-
-SATURATED = 0.9
-"""A link is saturated if several flows have less than this share of their ideal total bandwidth."""
 
 SAME = 0.95
 """A message that gets this share of a link is limited only by the link."""
@@ -32,14 +30,14 @@ NEVER = 2**31 - 1
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """The figures of one distance: ``bandwidth`` is that of the largest messages; factors give that of
-    smaller ones."""
+    """The figures of one distance: ``bandwidth`` is that of the largest messages in bytes per second.
+
+    ``factors`` has the keys of the platform file that give latency and bandwidth of smaller messages.
+    """
 
     latency_s: float
     bandwidth: float
-    from_sizes: list[int]
-    latency_factors: list[float]
-    bandwidth_factors: list[float]
+    factors: dict[str, Any]
 
 
 class Overheads(Struct, frozen=True, kw_only=True):
@@ -54,9 +52,7 @@ class Overheads(Struct, frozen=True, kw_only=True):
         return self.send_s + self.receive_s
 
 
-def fit(
-    measured: Measurements, base: PlatformFile | None = None, *, name: str = "calibrated"
-) -> PlatformFile:
+def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFile:
     """The platform that fits best.
 
     Values that were not measured are taken from ``base``; without it, the platform has the measured nodes.
@@ -72,11 +68,12 @@ def fit(
     if measured.between is not None:
         link, messages = _between(measured.between, busy, messages)
     if measured.inside is not None:
-        inside = _inside(curve(measured.inside.messages, busy, messages.header))
-    elif base is None:
-        inside = _like_link(link, messages)
+        found = curve(measured.inside.messages, busy, messages.header)
+        inside = InsideSection(bandwidth=found.bandwidth, latency=found.latency_s, **found.factors)
+    elif base is None:  # the same as between two nodes
+        inside = InsideSection(bandwidth=messages.flow_bandwidth or link.bandwidth, latency=2 * link.latency)
     fitted: PlatformFile = msgspec.structs.replace(
-        start, name=name, source=source(measured), inside=inside, link=link, messages=messages
+        start, name="calibrated", source=source(measured), inside=inside, link=link, messages=messages
     )
     return fitted
 
@@ -117,9 +114,11 @@ def curve(points: Sequence[Point], busy: Overheads, header: int) -> Curve:
     return Curve(
         latency_s=latency_s,
         bandwidth=bandwidth,
-        from_sizes=[piece.from_bytes for piece in pieces],
-        latency_factors=[(piece.start_s - busy.both_s) / latency_s for piece in pieces],
-        bandwidth_factors=[1 / piece.per_byte_s / bandwidth for piece in pieces],
+        factors={
+            "from_sizes": [piece.from_bytes for piece in pieces],
+            "latency_factors": [(piece.start_s - busy.both_s) / latency_s for piece in pieces],
+            "bandwidth_factors": [1 / piece.per_byte_s / bandwidth for piece in pieces],
+        },
     )
 
 
@@ -133,16 +132,6 @@ def pieces_of(pair: Pair) -> list[Piece]:
 def error_of(points: Sequence[Point]) -> float:
     """The relative error that the fit allows: 3%, or the typical error of the times where that is more."""
     return max(0.03, float(np.median([point.error for point in points])))
-
-
-def link_capacity(streams: Sequence[StreamPoint], latency_s: float) -> tuple[float, bool]:
-    """The largest bandwidth of a node's link in bytes per second, and whether the flows saturated it."""
-    moved = {
-        point.flows: point.flows * point.bytes / max(point.time_s - latency_s, 1e-12) for point in streams
-    }
-    alone, most = moved.get(1, 0.0), max(moved)
-    capacity = max(moved.values())
-    return capacity, most > 1 and capacity < SATURATED * most * alone
 
 
 def _small_eager(pair: Pair) -> list[LateReceiverPoint]:
@@ -179,40 +168,15 @@ def _speed(points: Sequence[Point]) -> float:
     return float(np.median([point.bytes / point.time_s for point in points]))
 
 
-def _inside(found: Curve) -> InsideSection:
-    return InsideSection(
-        bandwidth=found.bandwidth,
-        latency=found.latency_s,
-        from_sizes=found.from_sizes,
-        latency_factors=found.latency_factors,
-        bandwidth_factors=found.bandwidth_factors,
-    )
-
-
-def _like_link(link: LinkSection, messages: MessagesSection) -> InsideSection:
-    """Messages inside a node, if they were not measured: the same as between two nodes."""
-    return InsideSection(
-        bandwidth=messages.flow_bandwidth or link.bandwidth,
-        latency=2 * link.latency,
-    )
-
-
 def _between(pair: Pair, busy: Overheads, messages: MessagesSection) -> tuple[LinkSection, MessagesSection]:
     """A node's link, and the parameters of a message on it; a message passes two such links."""
     found = curve(pair.messages, busy, messages.header)
-    capacity = found.bandwidth
-    if pair.streams:
-        latency_s = busy.both_s + found.latency_s * found.latency_factors[-1]
-        capacity = max(capacity, link_capacity(pair.streams, latency_s)[0])
+    latency_s = busy.both_s + found.latency_s * found.factors["latency_factors"][-1]
+    together = [one.flows * one.bytes / max(one.time_s - latency_s, 1e-12) for one in pair.streams]
+    capacity = max([found.bandwidth, *together])
     alone = found.bandwidth if found.bandwidth < SAME * capacity else 0.0
     link = LinkSection(bandwidth=capacity if alone else found.bandwidth, latency=found.latency_s / 2)
-    changed: MessagesSection = msgspec.structs.replace(
-        messages,
-        from_sizes=found.from_sizes,
-        latency_factors=found.latency_factors,
-        bandwidth_factors=found.bandwidth_factors,
-        flow_bandwidth=alone,
-    )
+    changed: MessagesSection = msgspec.structs.replace(messages, flow_bandwidth=alone, **found.factors)
     return link, changed
 
 

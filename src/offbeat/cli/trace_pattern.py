@@ -110,10 +110,10 @@ def _write_replay(
 ) -> None:
     from offbeat.pattern import draw as pattern_draw
     from offbeat.pattern import replay as replay_file
-    from offbeat.trace.patterns import recorded_calls, scaled_replay
+    from offbeat.trace.patterns import recorded_calls, scaled
 
     replay = recorded_calls(summary, _arrivals(trace, row), most=most)
-    replay = replay if p is None else scaled_replay(replay, p)
+    replay = replay if p is None else scaled(replay, p)
     _print_to_stderr(pattern_draw.replay_summary(replay))
     if output is None:
         sys.stdout.write(replay_file.text(replay))

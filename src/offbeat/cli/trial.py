@@ -141,17 +141,15 @@ def _only_results() -> Path:
     """The result directory in this folder, if there is just one. Raises :class:`BadInput`."""
     from offbeat.results.layout import CASES, PROVENANCE
 
-    times_s = sorted(
+    found = sorted(
         path for path in Path().iterdir() if (path / PROVENANCE).is_file() and (path / CASES).is_file()
     )
-    if len(times_s) == 1:
-        return times_s[0]
-    there = ", ".join(map(str, times_s)) or "none"
-    raise BadInput(
-        f"give the result directory of a study with --results; in this folder there is {there}"
-        if not times_s
-        else f"there are several result directories in this folder ({there}); give one with --results"
-    )
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise BadInput("give the result directory of a study with --results; in this folder there is none")
+    there = ", ".join(map(str, found))
+    raise BadInput(f"there are several result directories in this folder ({there}); give one with --results")
 
 
 def _traced(trace: Path, results: Results) -> TracedProgram:
@@ -229,7 +227,7 @@ def _document(
     reaches: Mapping[str, AffectedCalls],
 ) -> dict[str, Any]:
     """The trial as JSON: run times in seconds, one per round and choice, and the verdict."""
-    from offbeat.predict.document import document
+    from offbeat.predict.wording import document
     from offbeat.trial import wording
     from offbeat.trial.comparison import compare
 

@@ -37,6 +37,11 @@ class Estimate(Struct, frozen=True, kw_only=True):
     low_s: float
     high_s: float
 
+    @classmethod
+    def exact(cls, time_s: float) -> Estimate:
+        """A time without uncertainty."""
+        return cls(time_s=time_s, low_s=time_s, high_s=time_s)
+
     def times(self, factor: float) -> Estimate:
         """The estimate multiplied by a factor; a negative factor swaps the ends of the interval."""
         ends = sorted((factor * self.low_s, factor * self.high_s))

@@ -30,8 +30,7 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     """
     known = dict(actual or {})
     if prediction.ran and prediction.ran not in known:
-        run_s = prediction.recorded.run_s
-        known[prediction.ran] = Estimate(time_s=run_s, low_s=run_s, high_s=run_s)
+        known[prediction.ran] = Estimate.exact(prediction.recorded.run_s)
     shown = [one for one in prediction.expected if one.run_s or one.name in known]
     bars = [*(["run"] if known else []), *prediction.conditions]
     each = 0.15 if len(shown) <= _FEW else 0.11

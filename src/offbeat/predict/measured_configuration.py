@@ -29,13 +29,6 @@ SIMILAR_SKEW = 2.0
 """Skews that differ by a larger factor are reported."""
 
 
-class MeasuredConfiguration(Struct, frozen=True, kw_only=True, eq=False):
-    """The delay table of the configuration that represents some calls, and notes on its suitability."""
-
-    table: DelayTable
-    notes: list[str]
-
-
 class Measurements(Struct, frozen=True, kw_only=True, eq=False):
     """Results for a prediction: their delay tables, and notes on their origin."""
 
@@ -59,8 +52,11 @@ def measurements(results: Results, library: str) -> Measurements:
     )
 
 
-def configuration_for(calls: TracedCalls, source: Measurements) -> MeasuredConfiguration:
-    """The configuration that represents some calls. Raises :class:`BadInput` without one."""
+def configuration_for(calls: TracedCalls, source: Measurements) -> tuple[DelayTable, list[str]]:
+    """The delay table of the configuration that represents some calls, and notes on its suitability.
+
+    Raises :class:`BadInput` without one.
+    """
     where = source.results.directory
     same = [table for table in source.tables if table.configuration.collective == calls.collective]
     if not same:
@@ -94,7 +90,7 @@ def configuration_for(calls: TracedCalls, source: Measurements) -> MeasuredConfi
         )
     matching = [table for table in fitting if table.configuration.bytes == measured_bytes]
     notes = [*_size_notes(calls, measured_bytes, sizes), *_ambiguity_note(matching, where)]
-    return MeasuredConfiguration(table=matching[0], notes=[*notes, *_skew_note(calls, matching[0], source)])
+    return matching[0], [*notes, *_skew_note(calls, matching[0], source)]
 
 
 def _size_notes(calls: TracedCalls, measured_bytes: int, sizes: list[int]) -> list[str]:
@@ -123,14 +119,10 @@ def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
     names = [
         name
         for name in Configuration.__struct_fields__
-        if any(_differs(cell, name, first) for cell in others)
+        if any(getattr(cell, name) != getattr(first, name) for cell in others)
     ]
     used = ", ".join(f"{name} {getattr(first, name)}" for name in names)
     return [f"{first.collective} was measured in {len(matching)} ways; the first is used: {used}"]
-
-
-def _differs(cell: Configuration, name: str, first: Configuration) -> bool:
-    return bool(getattr(cell, name) != getattr(first, name))
 
 
 def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> list[str]:
@@ -174,8 +166,7 @@ def _origin_notes(results: Results, library: str) -> list[str]:
     if family and family != ran.family:
         raise BadInput(
             f"the program ran with {ran.text}, and {results.directory} was measured with"
-            f" {title_of(family)}: give results of"
-            f" {title_of(ran.family)}"
+            f" {title_of(family)}: give results of {title_of(ran.family)}"
         )
     version = known.get("version", ())
     numbers = tuple(version) if isinstance(version, list | tuple) else ()

@@ -166,12 +166,10 @@ class TracedProgram(Struct, kw_only=True, eq=False):
 
         Empty if the results have neither.
         """
-        main_condition = common(self.parts)[-1] if self.parts else ""
-        return (
-            {main_condition: chosen_for(self.source, self.parts, main_condition)}
-            if main_condition in RECORDED
-            else {}
-        )
+        condition = common(self.parts)[-1] if self.parts else ""
+        if condition not in RECORDED:
+            return {}
+        return {condition: chosen_for(self.source, self.parts, condition)}
 
     def expected(self, choices: Mapping[str, Callable[[TracedCalls, int], str]]) -> Prediction | None:
         """The expected run time with each choice; None if nothing can be predicted.

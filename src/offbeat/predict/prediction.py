@@ -18,7 +18,7 @@ from offbeat.predict.conditions import NAMES, Condition, Estimate, conditions, d
 from offbeat.predict.measured_configuration import Measurements, configuration_for
 from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.select.choose import Choice, choose
-from offbeat.select.table import DelayTable
+from offbeat.select.table import RECORDED, DelayTable
 from offbeat.study.algorithm import DEFAULT
 from offbeat.tuning.write import plan_of
 
@@ -89,10 +89,10 @@ class Prediction(Struct, frozen=True, kw_only=True, eq=False):
 
 def part_of(calls: TracedCalls, source: Measurements, scenario: str = "") -> tuple[Part, list[str]]:
     """The part of some calls, and notes. Raises :class:`BadInput` without matching measurements."""
-    found = configuration_for(calls, source)
-    there, notes = conditions(found.table, calls, scenario)
-    part = Part(calls=calls, table=found.table, conditions={one.name: one for one in there})
-    return part, [*found.notes, *notes]
+    table, table_notes = configuration_for(calls, source)
+    there, notes = conditions(table, calls, scenario)
+    part = Part(calls=calls, table=table, conditions={one.name: one for one in there})
+    return part, [*table_notes, *notes]
 
 
 def common(parts: Sequence[Part]) -> list[str]:
@@ -111,8 +111,7 @@ def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
     """
     each = delay(part.table, algorithm, part.conditions[condition])
     if each is None and algorithm == DEFAULT and DEFAULT not in part.table.algorithms:
-        recorded_s = part.calls.last_delay_s
-        each = Estimate(time_s=recorded_s, low_s=recorded_s, high_s=recorded_s)
+        each = Estimate.exact(part.calls.last_delay_s)
     return each.times(part.calls.number * part.calls.share) if each is not None else None
 
 
@@ -141,7 +140,7 @@ def changes(parts: Sequence[Part], algorithms: Sequence[str], ran: Sequence[str]
                 differences.append(total([new, old.times(-1)]) if new and old else None)
         known = [one for one in differences if one is not None]
         if len(known) == len(differences):
-            found[name] = total(known) if known else Estimate(time_s=0.0, low_s=0.0, high_s=0.0)
+            found[name] = total(known) if known else Estimate.exact(0.0)
     return found
 
 
@@ -202,7 +201,7 @@ def choices(source: Measurements, parts: Sequence[Part], rules: Sequence[str]) -
 
 def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[Choice]:
     """The choices of a rule; for a condition, in the configurations of these parts."""
-    if rule not in ("scenario", "replay"):
+    if rule not in RECORDED:
         return choose(source.results, rule, bootstrap=0)
     patterns = {part.table.configuration: part.conditions[rule].pattern for part in parts}
     return [
@@ -252,8 +251,7 @@ def _compared(
     """A prediction with changes against ``ran``, by default the library's own decisions."""
     names = common(parts)
     last = names[-1]
-    default = next((one for one in expected if one.name == DEFAULT and last in one.run_s), None)
-    used = ran or (DEFAULT if default is not None else "")
+    used = ran or next((DEFAULT for one in expected if one.name == DEFAULT and last in one.run_s), "")
     base = next((one for one in expected if one.name == used), None)
     if base is not None:
         expected = [

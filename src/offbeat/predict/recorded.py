@@ -92,18 +92,18 @@ def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) 
 
     Raises :class:`BadInput` for calls without a recorded end, and if they take longer than the run.
     """
-    notes = [*summary.notes, *_sampled(rows, trace.every)]
     run = RecordedRun(
         program=summary.program,
         library=summary.library,
         processes=summary.processes,
         run_s=summary.run_s / max(summary.traced, 1),
         calls=[calls_of(row, summary) for row in rows],
-        notes=notes,
+        notes=[*summary.notes, *_sampled(rows, trace.every)],
         all_calls=all_calls(summary),
         spent_s=summary.spent_s,
     )
-    return check_computing_time(run)
+    _check_computing_time(run)
+    return run
 
 
 def _sampled(rows: Sequence[CallSiteStats], every: int) -> list[str]:
@@ -123,16 +123,14 @@ def _sampled(rows: Sequence[CallSiteStats], every: int) -> list[str]:
     return notes
 
 
-def check_computing_time(run: RecordedRun) -> RecordedRun:
-    """Return the run. Raises :class:`BadInput` if its calls take longer than the run."""
-    if run.computing_s > 0:
-        return run
-    total = sum(one.total_s for one in run.calls)
-    raise BadInput(
-        f"no computing time is left: the run took {format_time(run.run_s)} per rank, and the operations of"
-        f" {', '.join(one.description for one in run.calls)} together {format_time(total)}. Overlapping calls"
-        " of several threads or a truncated trace cause this; trace the run again"
-    )
+def _check_computing_time(run: RecordedRun) -> None:
+    if run.computing_s <= 0:
+        total = sum(one.total_s for one in run.calls)
+        raise BadInput(
+            f"no computing time is left: the run took {format_time(run.run_s)} per rank, and the operations"
+            f" of {', '.join(one.description for one in run.calls)} together {format_time(total)}."
+            " Overlapping calls of several threads or a truncated trace cause this; trace the run again"
+        )
 
 
 def all_calls(summary: Summary) -> int:

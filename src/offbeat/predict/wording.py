@@ -1,20 +1,75 @@
-"""A prediction as sentences and a table of texts."""
+"""A prediction as sentences, as a table of texts, and as JSON."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from offbeat.drawing.tables import Table
-from offbeat.predict.affected_calls import calls_affected_by_choice
+from offbeat.predict.affected_calls import AffectedCalls, calls_affected_by_choice
 from offbeat.predict.conditions import Estimate
-from offbeat.predict.prediction import ExpectedRun, Prediction
+from offbeat.predict.prediction import ExpectedRun, Part, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trace.summary import library_name
 from offbeat.units import counted, format_time
+
+SCHEMA_VERSION = 1
+
+
+def document(prediction: Prediction) -> dict[str, Any]:
+    """The content of the tables, with intervals.
+
+    ``bias`` and ``change`` are shares of the recorded run time: the error of the prediction for the algorithm
+    that ran, and the difference of the prediction for each algorithm from it.
+    """
+    run = prediction.recorded
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "program": run.program,
+        "library": run.library,
+        "processes": run.processes,
+        "run_s": run.run_s,
+        "computing_s": run.computing_s,
+        "ran": prediction.ran or None,
+        "ran_is_assumed": prediction.ran_is_assumed,
+        "bias": prediction.bias,
+        "conditions": prediction.conditions,
+        "calls": [_part(part) for part in prediction.parts],
+        "expected": [
+            {
+                "name": one.name,
+                "algorithms": one.algorithms,
+                "barred": one.barred,
+                "run_s": {name: one.run_s.get(name) for name in prediction.conditions},
+                "change": {name: prediction.change(one, name) for name in prediction.conditions},
+                "acts_on": _acts_on(calls_affected_by_choice(prediction, one.algorithms)),
+            }
+            for one in prediction.expected
+        ],
+        "notes": prediction.notes,
+    }
+
+
+def _acts_on(reach: AffectedCalls) -> dict[str, Any]:
+    return {"calls": reach.number, "of": reach.all_calls, "share_of_time_in_collectives": reach.share}
+
+
+def _part(part: Part) -> dict[str, Any]:
+    calls = part.calls
+    return {
+        "calls": calls.description,
+        "number": calls.number,
+        "share_of_ranks": calls.share,
+        "last_delay_s": calls.last_delay_s,
+        "skew_s": calls.skew_s,
+        "cell": part.table.configuration,
+        "patterns": {name: one.pattern for name, one in part.conditions.items()},
+    }
+
 
 WORDS = {
     "no_delay": "without delays",

@@ -120,8 +120,8 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
         return self.spent_s - self.waited_s
 
 
-_NOTHING = (np.empty(0), np.empty(0), math.nan)
-"""Mean delays, shares of last arrivals and stability where ranks are not compared."""
+_ByRank = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+"""For each rank: the sum of its delays in ns, how often it was last, the calls that it counts in."""
 
 _COUNTED = ("calls", "whole", "failed", "least_bytes", "most_bytes", "all_bytes")
 
@@ -159,7 +159,8 @@ class StatsBuilder:
         function = trace.functions[function_number]
         counts = aggregates.summed(group)
         is_compared = self._is_compared(index)
-        delays, last, stability = self._pattern(group) if is_compared else _NOTHING
+        by_rank = [self._by_rank(number) for number in group] if is_compared and index >= 0 else []
+        delays, last, stability = self._pattern(by_rank, counts)
         return CallSiteStats(
             site=self._labels[site],
             place=self._sites[site].place,
@@ -169,13 +170,9 @@ class StatsBuilder:
             kind=_kind(kind, function.mode),
             communicator=self._communicator(group, indices),
             communicator_index=int(indices[0]) if len(indices) else index,
-            processes=trace.communicators.all[index].size
-            if index >= 0
-            else 1
-            if index == SINGLE_PROCESS
-            else 0,
+            processes=trace.communicators.all[index].size if index >= 0 else int(index == SINGLE_PROCESS),
             **{name: counts[name] for name in _COUNTED},
-            **self._times(group, is_compared),
+            **self._times(group, counts, is_compared),
             in_place=counts["in_place"] > 0,
             spent_s=counts["spent_ns"] / 1e9,
             waited_s=counts["waited_ns"] / 1e9,
@@ -183,7 +180,7 @@ class StatsBuilder:
             stability=stability,
             bound_s=counts["bound_ns"] / 1e9,
             latest_ranks=_stragglers([str(place) for place in range(len(delays))], delays, last),
-            latest_nodes=self._straggler_nodes(group) if len(delays) else [],
+            latest_nodes=self._straggler_nodes(group, by_rank) if len(delays) else [],
             delays_s=delays,
             key=key,
             communicators=max(len(indices), 1),
@@ -195,9 +192,8 @@ class StatsBuilder:
             run_calls_at_least=max(counts["run_calls"] - self._uncertain_calls(indices), counts["calls"]),
         )
 
-    def _times(self, group: Sequence[int], is_compared: bool) -> dict[str, Any]:
+    def _times(self, group: Sequence[int], counts: dict[str, Any], is_compared: bool) -> dict[str, Any]:
         """Skew, total and last delay; NaN where ranks are not compared."""
-        counts = self._aggregates.summed(group)
         histograms = self._aggregates.histograms[group].sum(axis=0, dtype=np.int64) * is_compared
         whole, timed = counts["whole"] * is_compared, counts["timed"] * is_compared
         return {
@@ -228,26 +224,22 @@ class StatsBuilder:
         label = one.label if len(group) == 1 else one.name or one.constructor
         return label if len(indices) == 1 else f"{len(indices)} × {label}"
 
-    def _pattern(self, group: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def _pattern(
+        self, by_rank: Sequence[_ByRank | None], counts: dict[str, Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Mean delay of each rank, share of calls in which it was last, and stability; empty if unknown."""
-        index = self._aggregates.keys[group[0]][4]
-        sums = self._aggregates.summed(group)
-        parts = [self._by_rank(number) for number in group] if index >= 0 else [None]
-        if sums["whole"] == 0 or any(part is None for part in parts):
-            return _NOTHING
-        traced = sum(part[2].astype(np.int64) for part in parts if part is not None)
-        delay_ns = sum(part[0] for part in parts if part is not None)
-        latest = sum(part[1] for part in parts if part is not None)
+        known = [part for part in by_rank if part is not None]
+        if counts["whole"] == 0 or not known or len(known) < len(by_rank):
+            return np.empty(0), np.empty(0), math.nan
+        delay_ns, latest, traced = (np.sum(column, axis=0) for column in zip(*known, strict=True))
         # The calls of each rank: not every rank is a member of all communicators of the group.
-        each = np.where(traced > 0, np.asarray(traced), np.nan)
-        delays, last = np.asarray(delay_ns) / each / 1e9, np.asarray(latest) / each
-        square = sums["centred_square"] / 1e18
-        return delays, last, _stability(delays[~np.isnan(delays)], sums["whole"], square)
+        each = np.where(traced > 0, traced, np.nan)
+        delays, last = delay_ns / each / 1e9, latest / each
+        square = counts["centred_square"] / 1e18
+        return delays, last, _stability(delays[~np.isnan(delays)], counts["whole"], square)
 
-    def _by_rank(
-        self, number: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] | None:
-        """For each rank of an aggregate: sum of delays in ns, times it was last, calls that it counts in."""
+    def _by_rank(self, number: int) -> _ByRank | None:
+        """Of each rank of an aggregate; None if unknown."""
         members = self._trace.communicators.all[self._aggregates.keys[number][4]].members
         sums = self._aggregates.by_rank(number, len(members))
         if sums is None:
@@ -258,14 +250,13 @@ class StatsBuilder:
         """The node of each world rank; empty for ranks that are not traced, unknown, or without a clock."""
         return np.where(members >= 0, self._hosts[members], "")
 
-    def _straggler_nodes(self, group: Sequence[int]) -> list[Straggler]:
+    def _straggler_nodes(self, group: Sequence[int], by_rank: Sequence[_ByRank | None]) -> list[Straggler]:
         """The nodes with the largest mean delay of their ranks."""
-        parts = [self._by_rank(number) for number in group]
         indices = [self._aggregates.keys[number][4] for number in group]
         hosts_of = [self._hosts_of(self._trace.communicators.all[index].members) for index in indices]
         hosts, of = np.unique(np.concatenate(hosts_of), return_inverse=True)
         delay_ns, latest, counted = (
-            np.bincount(of, weights=np.concatenate([part[column] for part in parts if part is not None]))
+            np.bincount(of, weights=np.concatenate([part[column] for part in by_rank if part is not None]))
             for column in range(3)
         )
         calls = np.zeros(len(hosts))

@@ -82,7 +82,7 @@ def analyse_calls(matched: MatchedCalls) -> Calls:
     # Completions are sorted behind arrivals, so a call has arrivals if its first event is one.
     has_arrivals = ~is_completion[starts]
     if not has_arrivals.all():
-        lengths = np.diff([*starts, len(events)])
+        lengths = np.diff(starts, append=len(events))
         events, lengths = events.select(np.repeat(has_arrivals, lengths)), lengths[has_arrivals]
         matched = MatchedCalls(
             events=events,
@@ -98,7 +98,7 @@ def _analysed(matched: MatchedCalls) -> Calls:
     phases = events.flags & form.PHASE
     is_completion = phases == form.COMPLETION
     is_arrival = None if not is_completion.any() else ~is_completion
-    call_of = np.repeat(np.arange(len(starts)), np.diff([*starts, len(events)]))
+    call_of = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(events)))
     enter = events.enter_ns
     first = _minimum(enter, is_arrival, starts)
     last = -_minimum(-enter, is_arrival, starts)

@@ -21,22 +21,31 @@ from offbeat.trace.read import Trace
 CHANNEL_BITS, PLACE_BITS, SITE_BITS = 33, 37, 13
 """The lowest bit of the channel in a key, and of the position and the call site in a caller."""
 
-_COLUMNS = {
-    "key": np.int64,
-    "caller": np.int64,
-    "enter_ns": np.int64,
-    "exit_ns": np.int64,
-    "spent_ns": np.int64,
-    "bytes": np.int64,
-    "flags": np.uint16,
-    "bound_ns": np.float32,
-}
-
 _FEWEST_RECORDS = 64
 """A page is not split into parts of fewer records."""
 
 
-class EventBatch(Struct, eq=False):
+class Columns(Struct, eq=False):
+    """A table: each field is an array with one entry a row."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.__struct_fields__[0]))
+
+    def select(self, which: Any) -> Self:
+        """The rows that a slice, a mask or an array of indices selects."""
+        return type(self)(*(getattr(self, name)[which] for name in self.__struct_fields__))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """All parts, at least one, as one table."""
+        names = cls.__struct_fields__
+        return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+
+
+_NO_NUMBERS = np.empty(0, np.int64)
+
+
+class EventBatch(Columns, eq=False):
     """Events, one per entry, (n,); times are on the shared clock.
 
     ``key`` is channel << 33 | sequence << 1 | (is a completion): sorting by it groups the events of a call,
@@ -46,33 +55,14 @@ class EventBatch(Struct, eq=False):
     requests is divided among their completions.
     """
 
-    key: NDArray[np.int64]
-    caller: NDArray[np.int64]
-    enter_ns: NDArray[np.int64]
-    exit_ns: NDArray[np.int64]
-    spent_ns: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    flags: NDArray[np.uint16]
-    bound_ns: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        return len(self.key)
-
-    def select(self, which: Any) -> Self:
-        """The events that a slice, a mask or an array of indices selects."""
-        return type(self)(*(getattr(self, name)[which] for name in _COLUMNS))
-
-    @classmethod
-    def empty(cls) -> Self:
-        """A batch without events."""
-        return cls(*(np.empty(0, kind) for kind in _COLUMNS.values()))
-
-    @classmethod
-    def concatenate(cls, batches: Sequence[EventBatch]) -> Self:
-        """All batches as one."""
-        if not batches:
-            return cls.empty()
-        return cls(*(np.concatenate([getattr(one, name) for one in batches]) for name in _COLUMNS))
+    key: NDArray[np.int64] = _NO_NUMBERS
+    caller: NDArray[np.int64] = _NO_NUMBERS
+    enter_ns: NDArray[np.int64] = _NO_NUMBERS
+    exit_ns: NDArray[np.int64] = _NO_NUMBERS
+    spent_ns: NDArray[np.int64] = _NO_NUMBERS
+    bytes: NDArray[np.int64] = _NO_NUMBERS
+    flags: NDArray[np.uint16] = np.empty(0, np.uint16)
+    bound_ns: NDArray[np.float32] = np.empty(0, np.float32)
 
 
 class EventReader:
@@ -157,7 +147,7 @@ def _spent_ns(
         return spent
     same = (enter[1:] == enter[:-1]) & (leave[1:] == leave[:-1]) & is_completion[1:] & is_completion[:-1]
     starts = np.flatnonzero(np.concatenate([[True], ~same]))
-    lengths = np.diff([*starts, len(spent)])
+    lengths = np.diff(starts, append=len(spent))
     return spent // np.repeat(lengths, lengths)
 
 
@@ -170,7 +160,7 @@ class LaneReader:
 
     def __init__(self, number: int, file: RankFile, pages: NDArray[np.int64], part_records: int) -> None:
         self.number = number
-        self.pending = EventBatch.empty()
+        self.pending = EventBatch()
         self._file, self._pages = file, pages
         self._pages_per_part = max(1, part_records // form.RECORDS_A_PAGE)
         self._parts_per_page = -(-form.RECORDS_A_PAGE // max(part_records, _FEWEST_RECORDS))
@@ -220,7 +210,7 @@ class LaneReader:
 
         All of them if ``until_ns`` is None.
         """
-        events, self.pending = self.pending, EventBatch.empty()
+        events, self.pending = self.pending, EventBatch()
         if until_ns is None:
             return events
         is_later = events.exit_ns > until_ns

@@ -148,11 +148,7 @@ def _events(piece: pl.DataFrame) -> Iterator[Event]:
         arguments = {key: row[key] for key in _ARGUMENTS if row[key] not in ("", None)}
         if row["root"] >= 0:
             arguments["root"] = row["root"]
-        for key in ("in_place", "failed"):
-            if row[key]:
-                arguments[key] = True
-        if row["completed_by"]:
-            arguments["completed_by"] = row["completed_by"]
+        arguments |= {key: row[key] for key in ("in_place", "failed", "completed_by") if row[key]}
         if row["bound_ns"]:
             arguments["clock_bound_ns"] = row["bound_ns"]
         place = {"cat": "collective", "pid": row["rank"], "tid": row["lane"]}

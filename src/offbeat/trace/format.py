@@ -280,19 +280,20 @@ def _add(kind: int, values: tuple, rest: bytes, into: Definitions) -> None:
         number, _, _, length = values
         into.operations[number] = _text(rest[:length])
     elif kind == MAPPING:
-        *place, length, _ = values
-        into.mappings.append(Mapping(*place, _text(rest[:length])))
+        start, end, offset, length, _ = values
+        into.mappings.append(Mapping(start, end, offset, _text(rest[:length])))
     elif kind == CLOCK_POINT:
-        *point, is_shared, replaces_before = values
+        local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before = values
         if replaces_before:
             into.points.clear()
-        into.points.append(ClockPoint(*point, bool(is_shared)))
+        into.points.append(ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared)))
     elif kind == PATH:
-        path = _path(*values[1:4], rest)
+        number, addresses, frames, length, _ = values
+        path = _path(addresses, frames, length, rest)
         if path is None:
             into.invalid += 1
         else:
-            into.paths[values[0]] = path
+            into.paths[number] = path
     elif kind == NOTE:
         into.notes.append(_text(rest[: values[1]]))
     elif kind == COMMUNICATOR:

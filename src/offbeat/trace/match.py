@@ -82,7 +82,7 @@ class Matcher:
 
     def batches(self) -> Iterator[MatchedCalls]:
         """Every call of the trace once; the size of the parts decides which calls share a batch."""
-        pending = EventBatch.empty()
+        pending = EventBatch()
         for window in self._windows():
             events = EventBatch.concatenate([pending, *window])
             order = np.argsort(events.key, kind="stable")
@@ -124,7 +124,7 @@ class Matcher:
         if phases.any():
             is_complete &= ~self._awaits_completion(keys, phases, channels, ranks)
         if is_complete.all():
-            return events.select(order), EventBatch.empty()
+            return events.select(order), EventBatch()
         complete, pending = events.select(order[is_complete]), events.select(order[~is_complete])
         if len(pending) <= MOST_PENDING:
             return complete, pending
@@ -142,7 +142,7 @@ class Matcher:
         balance = issued.astype(np.int64) - (phases == form.COMPLETION)
         balance[self._watermarks.has_ended(channels, ranks)] = 0
         starts = _starts(keys)
-        return np.repeat(np.add.reduceat(balance, starts) > 0, np.diff([*starts, len(keys)]))
+        return np.repeat(np.add.reduceat(balance, starts) > 0, np.diff(starts, append=len(keys)))
 
     def _release_oldest(self, complete: EventBatch, pending: EventBatch) -> tuple[EventBatch, EventBatch]:
         """Move the older half of the pending calls to the complete ones."""
@@ -150,7 +150,7 @@ class Matcher:
         ends = np.maximum.reduceat(pending.exit_ns, starts)
         is_old = ends <= np.median(ends)
         self.counts.incomplete += int(np.count_nonzero(is_old))
-        old = np.repeat(is_old, np.diff([*starts, len(pending)]))
+        old = np.repeat(is_old, np.diff(starts, append=len(pending)))
         complete = EventBatch.concatenate([complete, pending.select(old)])
         return complete.select(np.argsort(complete.key, kind="stable")), pending.select(~old)
 

@@ -6,7 +6,7 @@ The tracer itself lets a program run untraced if it cannot parse a variable.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from offbeat.errors import BadInput
 from offbeat.study.collectives import PROPERTIES
@@ -19,6 +19,7 @@ COLLECTIVES = (*PROPERTIES, "constructors")
 FEWEST_BYTES = 3 * PAGE_BYTES
 MOST_RANGES = 64
 MOST_DEPTH = 16
+_MOST_NUMBER = 2**31 - 1
 DIR = "OFFBEAT_TRACE_DIR"
 RANKS = "OFFBEAT_TRACE_RANKS"
 PREFIX = DIR.removesuffix("DIR")
@@ -57,9 +58,14 @@ def _ranges(value: str) -> str:
     return f"there are more than {MOST_RANGES} ranges" if len(parts) > MOST_RANGES else ""
 
 
-def _every(value: str) -> str:
-    sound = re.fullmatch(r"\d{1,10}", value) and 1 <= int(value) < 2**31
-    return "" if sound else "it should be a whole number, 1 or more"
+def _whole_number(least: int, most: int, fix: str) -> Callable[[str], str]:
+    """A check for whole numbers from ``least`` to ``most``."""
+
+    def check_number(value: str) -> str:
+        is_sound = value.isdecimal() and len(value) <= len(str(most)) and least <= int(value) <= most
+        return "" if is_sound else f"it should be a whole number{fix}"
+
+    return check_number
 
 
 def _collectives(value: str) -> str:
@@ -79,32 +85,21 @@ def _bytes(value: str) -> str:
         size = parse_size(value)
     except BadInput as error:
         return str(error)
-    whole = re.fullmatch(r"\d+ *[A-Za-z]*", value) is not None
-    return (
-        ""
-        if whole and size >= FEWEST_BYTES
-        else "it should be a size of 192 KiB or more, like 100 MB or 1GiB"
-    )
-
-
-def _depth(value: str) -> str:
-    sound = re.fullmatch(r"\d{1,2}", value) and int(value) <= MOST_DEPTH
-    return "" if sound else f"it should be a whole number from 0 to {MOST_DEPTH}"
-
-
-def _sync_level(value: str) -> str:
-    sound = re.fullmatch(r"\d{1,10}", value) and 3 <= int(value) < 2**31
-    return "" if sound else "it should be a whole number, 3 or more: the MPI standard defines 0, 1 and 2"
+    if re.fullmatch(r"\d+ *[A-Za-z]*", value) and size >= FEWEST_BYTES:
+        return ""
+    return "it should be a size of 192 KiB or more, like 100 MB or 1GiB"
 
 
 _CHECKS = {
     DIR: lambda value: "",
     RANKS: _ranges,
-    "OFFBEAT_TRACE_EVERY": _every,
+    "OFFBEAT_TRACE_EVERY": _whole_number(1, _MOST_NUMBER, ", 1 or more"),
     "OFFBEAT_TRACE_COLLECTIVES": _collectives,
     "OFFBEAT_TRACE_COMM_SIZES": _ranges,
     "OFFBEAT_TRACE_WINDOW": _window,
     "OFFBEAT_TRACE_BYTES": _bytes,
-    "OFFBEAT_TRACE_DEPTH": _depth,
-    "OFFBEAT_TRACE_SYNC_LEVEL": _sync_level,
+    "OFFBEAT_TRACE_DEPTH": _whole_number(0, MOST_DEPTH, f" from 0 to {MOST_DEPTH}"),
+    "OFFBEAT_TRACE_SYNC_LEVEL": _whole_number(
+        3, _MOST_NUMBER, ", 3 or more: the MPI standard defines 0, 1 and 2"
+    ),
 }

@@ -51,7 +51,13 @@ def delay_figure(summary: Summary, row: CallSiteStats, sample: Arrivals | None =
     largest_s = max(float(delays.max(initial=0.0)), float(high.max(initial=0.0)))
     scale_s, unit = time_unit(largest_s)
     band = None if sample is None else (low / scale_s, high / scale_s)
-    each = draw_delays(axes, delays / scale_s, band, most=_SQUARES, labels=("mean", _band_words()))
+    each = draw_delays(
+        axes,
+        delays / scale_s,
+        band,
+        most=_SQUARES,
+        labels=("mean", f"{BAND[0]:.0%} to {BAND[1]:.0%} of the calls"),
+    )
     missing = np.flatnonzero(np.isnan(row.delays_s))
     if len(missing):
         axes.plot(missing, np.zeros(len(missing)), "x", color=ORANGE, markersize=4, label="not traced")
@@ -152,10 +158,6 @@ def _spread(sample: Arrivals | None, row: CallSiteStats) -> tuple[NDArray[np.flo
         return np.zeros(len(row.delays_s)), np.zeros(len(row.delays_s))
     low, high = np.quantile(np.nan_to_num(sample.delays_s, nan=0.0), BAND, axis=0)
     return np.asarray(low), np.asarray(high)
-
-
-def _band_words() -> str:
-    return f"{BAND[0]:.0%} to {BAND[1]:.0%} of the calls"
 
 
 def _remarks(summary: Summary, row: CallSiteStats) -> str:

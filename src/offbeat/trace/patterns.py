@@ -8,9 +8,10 @@ clusters leave of normally distributed points with the same covariance (splittin
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 import offbeat
@@ -74,20 +75,25 @@ def cluster_patterns(
     return patterns
 
 
-def scaled(pattern: Pattern, p: int) -> Pattern:
-    """A pattern for another number of processes.
+Recorded = TypeVar("Recorded", Pattern, Replay)
+
+
+def scaled(recorded: Recorded, p: int) -> Recorded:
+    """A pattern, or each call of a replay, for another number of processes.
 
     New rank j of p represents the old ranks from ⌊j·p₀/p⌋ to ⌊(j + 1)·p₀/p⌋ - 1: with more processes,
     neighbours share a delay; with fewer, a rank has the largest delay of those that it represents, so that a
     single late rank is preserved. Then delays are scaled to the old skew, unless all are equal. Raises
     :class:`BadInput` as :func:`scaled_delays` does.
     """
-    old = pattern.p
-    if p == old:
-        return pattern
-    delays = scaled_delays(pattern.delays_s, p)
-    header = pattern.header | {"scaled_from": f"p = {old}", "scaling": SCALING}
-    return Pattern(name=f"{pattern.name}-p{p}", delays_s=delays, header=header)
+    if p == recorded.p:
+        return recorded
+    return structs.replace(
+        recorded,
+        name=f"{recorded.name}-p{p}",
+        delays_s=scaled_delays(recorded.delays_s, p),
+        header=recorded.header | {"scaled_from": f"p = {recorded.p}", "scaling": SCALING},
+    )
 
 
 def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
@@ -172,45 +178,22 @@ def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = N
     was recorded on all traced ranks.
     """
     row, delays = arrivals.row, arrivals.delays_s
-    chosen = _evenly(len(delays), most)
+    taken = len(delays) if most is None else min(len(delays), most)
+    chosen = np.arange(taken) * len(delays) // max(taken, 1)
     traced = np.flatnonzero(~np.isnan(delays).any(axis=0))
     if not len(traced) or not len(chosen):
         raise BadInput(
             f"{description_of(row)}: no call was recorded on all traced ranks, so there is no replay"
         )
     filled = delays[chosen][:, nearest(traced, row.processes)]
-    what = _which(len(chosen), row.whole)
+    what = f"{taken} of {counted(row.whole, 'call')}, evenly chosen"
+    if taken == row.whole:
+        what = f"all {counted(taken, 'call')}"
     return Replay(
         name=f"{file_stem_of(row)}-calls",
         delays_s=filled - filled.min(axis=1, keepdims=True),
         header=origin(summary, row) | {"replay": what} | stand_ins(traced, row.processes),
     )
-
-
-def scaled_replay(sequence: Replay, p: int) -> Replay:
-    """A replay for another number of processes: each call is scaled as by :func:`scaled`.
-
-    Raises :class:`BadInput` as :func:`scaled_delays` does.
-    """
-    if p == sequence.p:
-        return sequence
-    return Replay(
-        name=f"{sequence.name}-p{p}",
-        delays_s=scaled_delays(sequence.delays_s, p),
-        header=sequence.header | {"scaled_from": f"p = {sequence.p}", "scaling": SCALING},
-    )
-
-
-def _evenly(count: int, most: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """At most ``most`` numbers below ``count``, evenly spaced from 0."""
-    taken = count if most is None else min(count, most)
-    return np.arange(taken, dtype=np.int64) * count // max(taken, 1)
-
-
-def _which(taken: int, recorded: int) -> str:
-    if taken == recorded:
-        return f"all {counted(recorded, 'call')}"
-    return f"{taken} of {counted(recorded, 'call')}, evenly chosen"
 
 
 LEAST_GAIN = 0.05

@@ -35,8 +35,6 @@ class Candidate(Struct, kw_only=True):
 
     collective: str
     processes: int
-    least_bytes: int
-    most_bytes: int
     rows: list[CallSiteStats]
     why_not: str = ""
 
@@ -58,7 +56,8 @@ class Candidate(Struct, kw_only=True):
     @property
     def name(self) -> str:
         """``MPI_Alltoall at 32 KiB on 64 processes``."""
-        size = f" at {size_text(self.least_bytes, self.most_bytes)}" if self.most_bytes else ""
+        least, most = min(row.least_bytes for row in self.rows), max(row.most_bytes for row in self.rows)
+        size = f" at {size_text(least, most)}" if most else ""
         on = f" on {self.processes} processes" if self.processes else ""
         return f"{self.collective}{size}{on}"
 
@@ -77,18 +76,9 @@ def candidates(summary: Summary) -> list[Candidate]:
         name = row.collective if not why_not else row.function
         one = by_key.setdefault(
             (name, row.processes, row.key[3], why_not),
-            Candidate(
-                collective=name,
-                processes=row.processes,
-                least_bytes=row.least_bytes,
-                most_bytes=row.most_bytes,
-                rows=[],
-                why_not=why_not,
-            ),
+            Candidate(collective=name, processes=row.processes, rows=[], why_not=why_not),
         )
         one.rows.append(row)
-        one.least_bytes = min(one.least_bytes, row.least_bytes)
-        one.most_bytes = max(one.most_bytes, row.most_bytes)
     return sorted(by_key.values(), key=lambda one: -one.operation_s)
 
 
@@ -116,7 +106,9 @@ def sentence(summary: Summary) -> str:
             _larger(ranked[0], summary) if ranked else ""
         )
     first = to_tune[0]
-    text = _first(first, summary) + _waiting(first, summary) + _clock_caveat(first) + _sampling(summary)
+    text = _first(first, summary) + _waiting(first, summary) + _clock_caveat(first)
+    if summary.sampling:
+        text += " The trace was sampled: in the whole run, these calls may take more."
     return text + (_larger(ranked[0], summary) if ranked[0].why_not else "")
 
 
@@ -135,7 +127,7 @@ def _waiting(one: Candidate, summary: Summary) -> str:
     if not one.is_compared:
         return " on a single traced rank: how much of it is waiting for other ranks is unknown."
     share, waited = one.operation_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
-    skew = _skew_s(one)
+    skew = _mean(one, "skew")
     if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
         return " and hardly any time is spent waiting for late ranks."
     if share < _LITTLE and waited < _LITTLE and not summary.sampling:
@@ -162,13 +154,6 @@ def _clock_caveat(one: Candidate) -> str:
     )
 
 
-def _sampling(summary: Summary) -> str:
-    """A caveat if only some calls were recorded."""
-    if not summary.sampling:
-        return ""
-    return " The trace was sampled: in the whole run, these calls may take more."
-
-
 def _larger(one: Candidate, summary: Summary) -> str:
     share = one.operation_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return f" More time, {share:.1%}, is spent in {one.name}, {one.why_not}."
@@ -178,11 +163,6 @@ def _mean_last_delay(one: Candidate) -> str:
     mean_s = _mean(one, "last_delay")
     each = " each" if sum(row.calls for row in one.rows) > 1 else ""
     return "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
-
-
-def _skew_s(one: Candidate) -> float:
-    """The mean skew over all calls, in seconds."""
-    return _mean(one, "skew")
 
 
 def _mean(one: Candidate, name: str) -> float:

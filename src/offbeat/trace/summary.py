@@ -157,14 +157,12 @@ def _caveats(trace: Trace, sampling: list[str]) -> list[str]:
 
 def as_plain(summary: Summary) -> dict[str, Any]:
     """A summary for JSON, NaN as null."""
-    renamed = {"rows": "rows", "group_rows": "families", "notes": "words"}
-    fields = [name for name in Summary.__struct_fields__ if name not in ("labels", "rows", "group_rows")]
+    left_out = ("labels", "rows", "group_rows", "notes")
     return {
-        **{renamed.get(name, name): getattr(summary, name) for name in fields},
-        **{
-            renamed[name]: [_plain_row(row) for row in getattr(summary, name)]
-            for name in ("rows", "group_rows")
-        },
+        **{name: getattr(summary, name) for name in Summary.__struct_fields__ if name not in left_out},
+        "words": summary.notes,
+        "rows": [_plain_row(row) for row in summary.rows],
+        "families": [_plain_row(row) for row in summary.group_rows],
     }
 
 

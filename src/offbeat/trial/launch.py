@@ -24,13 +24,6 @@ _TERMINATION_S = 10.0
 _TAIL = 3
 
 
-class FinishedProcess(Struct, frozen=True, kw_only=True):
-    """Exit status of a run, negative for the signal that ended it, and its wall time."""
-
-    status: int
-    wall_s: float
-
-
 class Command(Struct, frozen=True, kw_only=True):
     """The user's command line, and its MPI library."""
 
@@ -44,10 +37,11 @@ class Command(Struct, frozen=True, kw_only=True):
         return list(self.argv), dict(os.environ) | dict(variables)
 
 
-def run(command: Command, variables: Mapping[str, str], output: Path) -> FinishedProcess:
+def run(command: Command, variables: Mapping[str, str], output: Path) -> tuple[int, float]:
     """Run to the end, with both output streams in a file.
 
-    The program ends when this process ends. Raises :class:`BadInput` if it cannot be started, and
+    Returns the exit status, negative for the signal that ended the run, and the wall time in seconds. The
+    program ends when this process ends. Raises :class:`BadInput` if it cannot be started, and
     :class:`RunFailed` if the file cannot be written.
     """
     argv, environment = command.with_variables(variables)
@@ -71,7 +65,7 @@ def run(command: Command, variables: Mapping[str, str], output: Path) -> Finishe
             raise BadInput(f"cannot start {argv[0]}: {error.strerror or error}") from error
         with _terminated_on_exit(process):
             status = process.wait()
-        return FinishedProcess(status=status, wall_s=time.monotonic() - began)
+        return status, time.monotonic() - began
 
 
 def time_in(output: Path, pattern: re.Pattern[str]) -> float:

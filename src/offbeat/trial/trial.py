@@ -47,14 +47,14 @@ def run_all(
     def run_once(turn: Turn) -> Run:
         place, output = journal.next_output(file_name(turn.choice))
         began = datetime.now(UTC).isoformat(timespec="seconds")
-        ended = launch.run(command, variables[turn.choice], output)
+        status, wall_s = launch.run(command, variables[turn.choice], output)
         return Run(
             number=place,
             round=turn.round,
             choice=turn.choice,
-            status=ended.status,
-            wall_s=ended.wall_s,
-            time_s=_time(ended.status, ended.wall_s, output, pattern)[0],
+            status=status,
+            wall_s=wall_s,
+            time_s=_time(status, wall_s, output, pattern)[0],
             began=began,
             output=str(output.relative_to(journal.directory)),
         )

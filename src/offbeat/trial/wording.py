@@ -84,26 +84,26 @@ def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[floa
     """A row per choice: expected without delays, expected with the traced arrivals, measured, and ratios."""
     main_condition = prediction.main_condition
     by_name = {one.name: one for one in prediction.expected}
-    made = []
+    table = []
     for name, own in times_s.items():
         one = by_name.get(name)
         if one is None or not own:
             continue
         measured = mean_s(own)
         expected = one.run_s.get(main_condition)
-        expected_change = prediction.change(one)
-        made.append(
+        change = prediction.change(one) if name != DEFAULT else None
+        table.append(
             [
                 name,
                 format_time(one.run_s["no_delay"].time_s, 4) if "no_delay" in one.run_s else NOTHING,
                 format_time(expected.time_s, 4) if expected else NOTHING,
                 format_time(measured, 4),
                 cost(expected.time_s / measured - 1) if expected else NOTHING,
-                _share(expected_change.time_s if expected_change and name != DEFAULT else None),
+                cost(change.time_s) if change else NOTHING,
                 _against(own, times_s.get(DEFAULT, [])),
             ]
         )
-    return made
+    return table
 
 
 def expectation_headings(prediction: Prediction) -> list[str]:
@@ -117,10 +117,6 @@ def expectation_headings(prediction: Prediction) -> list[str]:
         "expected\nchange",
         "measured\nchange",
     ]
-
-
-def _share(change: float | None) -> str:
-    return NOTHING if change is None else cost(change)
 
 
 def _comparison(one: Comparison, rounds: int) -> str:
