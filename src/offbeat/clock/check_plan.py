@@ -166,8 +166,7 @@ def _clock_kind(distorted: bool) -> str:
 
 
 def choose(found: Sequence[Algorithm], names: Sequence[str]) -> list[Algorithm]:
-    """The algorithms with these names, or all if there are no names; raises :class:`BadInput` for unknown
-    ones."""
+    """The named algorithms, or all without names. Raises :class:`BadInput` for unknown names."""
     known = [one.name for one in found]
     for name in names:
         if name not in known:

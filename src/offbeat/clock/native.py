@@ -17,8 +17,7 @@ from offbeat.mpi import build, find, probe
 from offbeat.mpi.assemble import identity
 
 HANDLES = {4: ctypes.c_int, 8: ctypes.c_void_p}
-"""The C type of an MPI_Comm by its size in bytes: an int in MPICH and its derivatives, a pointer in Open
-MPI."""
+"""The C type of an MPI_Comm by its size in bytes: MPICH's int, Open MPI's pointer."""
 
 
 class InstantC(ctypes.Structure):
@@ -77,8 +76,7 @@ def handle(mpi: Any, comm: Any) -> Any:
 
 
 def declare(library: ctypes.CDLL) -> None:
-    """Declare the arguments and results of each function; communicators are passed as :func:`handle` gives
-    them."""
+    """Declare arguments and results of each function; communicators are those of :func:`handle`."""
     clock, time, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
     functions: dict[str, tuple[Any, list[Any] | None]] = {
         "offbeat_clock_create_with": (number, None),

@@ -126,16 +126,12 @@ class CheckedAlgorithms(Struct, frozen=True, kw_only=True):
 
     def measured(self, collective: str) -> list[Algorithm]:
         """The algorithms that are measured: those whose verdicts allow it, without duplicates."""
-        sound = {
-            verdict.algorithm
-            for verdict in self.verdicts
-            if verdict.collective == collective and verdict.status in MEASURED
-        }
-        refused = {
-            verdict.algorithm
-            for verdict in self.verdicts
-            if verdict.collective == collective and verdict.status not in MEASURED
-        }
+        statuses: dict[str, set[bool]] = {}
+        for verdict in self.verdicts:
+            if verdict.collective == collective:
+                statuses.setdefault(verdict.algorithm, set()).add(verdict.status in MEASURED)
         return [
-            one for one in self.algorithms if one.collective == collective and one.name in sound - refused
+            one
+            for one in self.algorithms
+            if one.collective == collective and statuses.get(one.name) == {True}
         ]

@@ -68,8 +68,7 @@ class Clock:
         )
 
     def sync(self) -> None:
-        """Synchronise with the shared clock again; the time may jump within the bounds before and after.
-        Collective."""
+        """Synchronise again; the time may jump within the bounds before and after. Collective."""
         self._check(self._library.offbeat_clock_sync(self._live()))
 
     def local_ns(self) -> int:
@@ -150,8 +149,7 @@ class Clock:
 
 
 def raise_for(mpi: Any, code: int, message: Any) -> None:
-    """Raise the exception for an MPI error code; ``message`` returns the library's message about bad
-    arguments."""
+    """Raise the exception for an MPI error code; ``message`` returns the library's own about arguments."""
     if code == mpi.SUCCESS:
         return
     text = message().decode() if mpi.Get_error_class(code) == mpi.ERR_ARG else ""

@@ -72,8 +72,7 @@ class Ratios(Struct, frozen=True, kw_only=True):
     latencies: dict[tuple[str, str], Latency]
 
     def ratio(self, algorithm: str, start: str, *, longest: bool = False) -> float:
-        """Time after a barrier divided by time after a harmonised start (δ of section 6.1); NaN if
-        unknown."""
+        """Time after a barrier / time after a harmonised start (δ of section 6.1); NaN if unknown."""
         here, there = self.latencies.get((algorithm, start)), self.latencies.get((algorithm, HARMONIZE))
         if here is None or there is None:
             return float("nan")

@@ -192,10 +192,7 @@ def check_size(path: Path, p: int) -> None:
 
 
 def text(pattern: Pattern) -> str:
-    """The text of a pattern file; reading it gives every delay to the last bit.
-
-    Line breaks in the header become spaces. The name is not written: it is the name of the file.
-    """
+    """The text of a pattern file, without its name; reading it gives every delay to the last bit."""
     header = pattern.header | {"p": str(pattern.p), "unit": "s"}
     header.pop(_PARTITIONS, None)
     title = "# offbeat arrival pattern; line i is the delay of rank i"

@@ -104,9 +104,7 @@ def _size_notes(calls: TracedCalls, measured_bytes: int, sizes: list[int]) -> li
 
 
 def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
-    """A note on the differences if several configurations match. Raises :class:`BadInput` for several
-    libraries.
-    """
+    """A note if several configurations match. Raises :class:`BadInput` for several libraries."""
     first, others = matching[0].configuration, [table.configuration for table in matching[1:]]
     if not others:
         return []
@@ -147,10 +145,7 @@ def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> l
 
 
 def _origin_notes(results: Results, library: str) -> list[str]:
-    """Notes if the results are not of the library and version that the program ran with.
-
-    Raises :class:`BadInput` for another library.
-    """
+    """Notes if the results are of another version. Raises :class:`BadInput` for another library."""
     measured = results.provenance.get("library")
     known = measured if isinstance(measured, dict) else {}
     if "import" in results.cases["engine"].to_list():

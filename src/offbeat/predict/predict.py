@@ -122,8 +122,7 @@ def covered(summary: Summary, source: Measurements) -> list[CallSiteStats]:
 
 
 def first_covered(summary: Summary, source: Measurements) -> tuple[CallSiteStats, list[str]]:
-    """The row to tune first among those that a measured configuration covers, and a note if it is not the
-    recommended one.
+    """The row to tune first of those that are covered, and a note if it is not the recommended one.
 
     Raises :class:`BadInput` as :func:`covered` does.
     """
@@ -149,10 +148,7 @@ def _why_not(row: CallSiteStats, summary: Summary, source: Measurements) -> str:
 
 
 class TracedProgram(Struct, kw_only=True, eq=False):
-    """A traced program for a trial: its summary, and the calls whose times can be predicted.
-
-    Without ``run``, ``why_not`` is the reason why nothing can be predicted.
-    """
+    """A traced program for a trial; without ``run``, ``why_not`` says why nothing can be predicted."""
 
     summary: Summary
     source: Measurements

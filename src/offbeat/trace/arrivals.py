@@ -140,9 +140,7 @@ class _Collector:
 
 
 def _places(began_ns: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The position in time of each chosen call among the chosen ones, (n,); calls on several communicators
-    and starts of several requests are interleaved.
-    """
+    """The position in time of each chosen call among them, (n,): several communicators are interleaved."""
     where = np.flatnonzero(chosen)
     places = np.zeros(len(chosen), np.int64)
     places[where[np.argsort(began_ns[where], kind="stable")]] = np.arange(len(where))

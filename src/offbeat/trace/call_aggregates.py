@@ -114,9 +114,7 @@ class CallAggregates:
         return self._communicators_used.of(number) if self._is_recreated[index] else np.array([index])
 
     def _represented_calls(self, calls: Calls) -> NDArray[np.int64] | int:
-        """How many calls of the run each recorded call represents: itself and those up to the next recorded
-        call, or up to the last call on its communicator.
-        """
+        """How many calls of the run each recorded call represents: up to the next, or the last one there."""
         if self._every == 1:
             return 1
         left = self._calls_until_freed[calls.communicator] - calls.sequence
@@ -242,10 +240,7 @@ def quantile_ns(histogram: NDArray[np.uint32], share: float) -> float:
 
 
 class _CommunicatorsUsed:
-    """The set of pairs of an aggregate and a communicator that it has calls on.
-
-    8 bytes per pair; unmerged additions need at most as much again.
-    """
+    """The pairs of an aggregate and a communicator that it has calls on; at most 16 bytes per pair."""
 
     def __init__(self) -> None:
         self._pairs = np.empty(0, np.int64)

@@ -209,9 +209,7 @@ class StatsBuilder:
         return len(members) < 2 or int(np.count_nonzero(self._hosts_of(members) != "")) > 1
 
     def _uncertain_calls(self, indices: NDArray[np.int64]) -> int:
-        """Upper limit of the calls that are counted and were not made: 0 to every - 1 calls followed the last
-        recorded one on each communicator whose number of calls is unknown.
-        """
+        """Upper limit of the calls that are counted and were not made, after the last recorded ones."""
         return int(np.count_nonzero(self._is_never_freed[indices])) * (self._trace.every - 1)
 
     def _communicator(self, group: Sequence[int], indices: NDArray[np.int64]) -> str:
@@ -302,10 +300,7 @@ def _stragglers(
 
 
 def _stability(delays_s: NDArray[np.float64], calls_: int, square_s2: float) -> float:
-    """‖mean of the centred delays‖² / mean of ‖centred delays‖², corrected for chance.
-
-    Independent random delays have an expected ratio of 1 / calls; the correction makes it 0.
-    """
+    """‖mean of the centred delays‖² / mean of ‖centred delays‖², corrected for 1 / calls of random delays."""
     if calls_ < 2 or len(delays_s) < 2 or square_s2 <= 0:
         return math.nan
     centred = delays_s - delays_s.mean()

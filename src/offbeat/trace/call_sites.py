@@ -181,9 +181,7 @@ class AddressResolver:
 
 
 def _site(native: Iterable[tuple[str, list[Frame], bool]], python: Sequence[PythonFrame]) -> CallSite:
-    """The site of a call path, without frames of the C library, the tracer and the Python interpreter, and
-    without wrappers of MPI functions in the program.
-    """
+    """The site of a call path, without frames of system libraries, the tracer, Python and wrappers of MPI."""
     frames: list[Frame] = []
     for path, found, is_outermost in native:
         name = Path(path).name

@@ -177,16 +177,6 @@ class LaneReader:
         """Whether few events are pending and more can be read."""
         return self.has_unread and len(self.pending) < self._refill_below
 
-    @property
-    def is_active(self) -> bool:
-        """Whether the lane will still deliver events."""
-        return self.has_unread or len(self.pending) > 0
-
-    @property
-    def last_exit_ns(self) -> int:
-        """The latest exit of the pending events."""
-        return int(self.pending.exit_ns.max())
-
     def next_records(self) -> NDArray[Any]:
         """Read the next part."""
         pages = self._pages[self._next_page : self._next_page + self._pages_per_part]
@@ -206,10 +196,7 @@ class LaneReader:
         self.pending = EventBatch.concatenate([self.pending, events]) if len(self.pending) else events
 
     def take_until(self, until_ns: int | None) -> EventBatch:
-        """Remove and return the pending events before the first one that ends after ``until_ns``.
-
-        All of them if ``until_ns`` is None.
-        """
+        """Remove and return the pending events before the first that ends after ``until_ns``; None: all."""
         events, self.pending = self.pending, EventBatch()
         if until_ns is None:
             return events

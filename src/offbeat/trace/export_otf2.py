@@ -12,6 +12,7 @@ import importlib
 import os
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +87,14 @@ class _Archive:
         self._library, self._trace, self._archive = library, trace, archive
         self._definitions = archive.definitions
         self._paradigm = library.Paradigm.MPI
-        self._regions: dict[str, Any] = {}
-        self._locations: dict[tuple[int, int], Any] = {}
-        self._groups: dict[int, Any] = {}
-        self._communicators: dict[int, Any] = {}
+        self._region = cache(self._new_region)
+        self._location = cache(self._new_location)
+        self._group = cache(self._new_group)
+        self._communicator = cache(self._new_communicator)
+        self._place = cache(self._place_of)
         self._requests: dict[tuple[int, ...], int] = {}
         self._next_request = 0
-        self._totals = _Totals(trace)
-        self._places: dict[tuple[int, int], int] = {}
+        self._totals = _totals(trace)
         self._left: dict[tuple[int, int], int] = {}
         self._machine = self._definitions.system_tree_node("machine", class_name="machine")
         self._site = self._definitions.attribute(
@@ -164,48 +165,39 @@ class _Archive:
                 root=row["root"],
                 block_bytes=row["bytes"],
                 vector_bytes=row["sent_bytes"],
-                total_bytes=self._totals.of(call, row["bytes"] * row["processes"]),
+                total_bytes=self._totals.get(call, row["bytes"] * row["processes"]),
                 in_place=row["in_place"],
             )
         )
 
-    def _place(self, index: int, rank: int) -> int:
+    def _place_of(self, index: int, rank: int) -> int:
         """A world rank's rank in a communicator, -1 if unknown."""
-        if (index, rank) not in self._places:
-            found = np.flatnonzero(self._trace.communicators.all[index].members == rank)
-            self._places[(index, rank)] = int(found[0]) if len(found) else -1
-        return self._places[(index, rank)]
+        places = np.flatnonzero(self._trace.communicators.all[index].members == rank)
+        return int(places[0]) if len(places) else -1
 
-    def _region(self, name: str) -> Any:
-        if name not in self._regions:
-            self._regions[name] = self._definitions.region(
-                name, paradigm=self._paradigm, region_role=self._library.RegionRole.FUNCTION
-            )
-        return self._regions[name]
+    def _new_region(self, name: str) -> Any:
+        return self._definitions.region(
+            name, paradigm=self._paradigm, region_role=self._library.RegionRole.FUNCTION
+        )
 
-    def _location(self, rank: int, lane: int) -> Any:
-        if (rank, lane) not in self._locations:
-            host = self._trace.host_of(rank) or "not traced"
-            node = self._definitions.system_tree_node(host, class_name="node", parent=self._machine)
-            if rank not in self._groups:
-                self._groups[rank] = self._definitions.location_group(f"rank {rank}", system_tree_parent=node)
-            self._locations[(rank, lane)] = self._definitions.location(
-                f"rank {rank} lane {lane}", group=self._groups[rank]
-            )
-        return self._locations[(rank, lane)]
+    def _new_location(self, rank: int, lane: int) -> Any:
+        return self._definitions.location(f"rank {rank} lane {lane}", group=self._group(rank))
 
-    def _communicator(self, index: int) -> Any:
-        if index not in self._communicators:
-            one = self._trace.communicators.all[index]
-            members = tuple(self._location(int(rank), 0) for rank in one.members if rank >= 0)
-            group = self._definitions.group(
-                f"{one.label} #{index}",
-                group_type=self._library.GroupType.COMM_GROUP,
-                paradigm=self._paradigm,
-                members=members,
-            )
-            self._communicators[index] = self._definitions.comm(one.label, group=group)
-        return self._communicators[index]
+    def _new_group(self, rank: int) -> Any:
+        """The process of a rank, on its node."""
+        host = self._trace.host_of(rank) or "not traced"
+        node = self._definitions.system_tree_node(host, class_name="node", parent=self._machine)
+        return self._definitions.location_group(f"rank {rank}", system_tree_parent=node)
+
+    def _new_communicator(self, index: int) -> Any:
+        one = self._trace.communicators.all[index]
+        group = self._definitions.group(
+            f"{one.label} #{index}",
+            group_type=self._library.GroupType.COMM_GROUP,
+            paradigm=self._paradigm,
+            members=tuple(self._location(int(rank), 0) for rank in one.members if rank >= 0),
+        )
+        return self._definitions.comm(one.label, group=group)
 
 
 def _completing(by: str) -> str:
@@ -213,21 +205,18 @@ def _completing(by: str) -> str:
     return f"MPI_{by.capitalize()}" if by else "MPI_Wait"
 
 
-class _Totals:
-    """The sum of all processes' blocks of each uneven call, from a first pass over all files."""
+def _totals(trace: Trace) -> dict[tuple[int, ...], int]:
+    """The sum of all processes' blocks of each uneven call, from a first pass over all files.
 
-    def __init__(self, trace: Trace) -> None:
-        self._of_call: dict[tuple[Any, ...], int] = {}
-        if not any(collective_name(function.collective) in UNEVEN for function in trace.functions):
-            return
-        parts = [_uneven(piece) for piece in pieces(trace)]
-        if parts:
-            summed = pl.concat(parts).group_by(_CALL).agg(pl.col("bytes").sum())
-            self._of_call = {tuple(row[:3]): row[3] for row in summed.iter_rows()}
-
-    def of(self, call: Sequence[int], otherwise: int) -> int:
-        """The sum of one call, by communicator, sequence and round; ``otherwise`` for other collectives."""
-        return self._of_call.get(tuple(call), otherwise)
+    By communicator, sequence and round.
+    """
+    if not any(collective_name(function.collective) in UNEVEN for function in trace.functions):
+        return {}
+    parts = [_uneven(piece) for piece in pieces(trace)]
+    if not parts:
+        return {}
+    summed = pl.concat(parts).group_by(_CALL).agg(pl.col("bytes").sum())
+    return {tuple(call): total for *call, total in summed.iter_rows()}
 
 
 def _uneven(piece: pl.DataFrame) -> pl.DataFrame:

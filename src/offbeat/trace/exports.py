@@ -62,10 +62,7 @@ def export_csv(
 def export_parquet(
     trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> None:
-    """Write a Parquet file; the notes on the trace are in its metadata (``offbeat.words``).
-
-    Raises :class:`BadInput` on failure.
-    """
+    """Write a Parquet file, with the notes in its metadata. Raises :class:`BadInput` on failure."""
     schema = empty().to_arrow().schema
     headers = {
         b"offbeat.trace": str(trace.directory).encode(),

@@ -45,9 +45,8 @@ class MatchedCalls(Struct, kw_only=True, eq=False):
 
 
 class Counts(Struct):
-    """Counts over a whole read: ``invalid`` records were ignored; ``without_clock`` is the upper limit of
-    records that were not read as their rank has no clock; ``incomplete`` calls were returned because of
-    :data:`MOST_PENDING`.
+    """Counts over a whole read: records, ignored records, at most how many records of ranks without a clock,
+    and calls that were returned incomplete because of :data:`MOST_PENDING`.
     """
 
     records: int = 0
@@ -101,7 +100,7 @@ class Matcher:
             active = [lane for lane in self._lanes if len(lane.pending)]
             if not active:
                 return
-            until = min((lane.last_exit_ns for lane in active if lane.has_unread), default=None)
+            until = min((int(lane.pending.exit_ns.max()) for lane in active if lane.has_unread), default=None)
             yield [lane.take_until(until) for lane in active]
 
     def _read(self, lane: LaneReader) -> EventBatch:
@@ -117,7 +116,7 @@ class Matcher:
         """The events of complete calls and those of pending calls, both sorted."""
         keys, ranks = events.key[order], events.caller[order] >> PLACE_BITS
         channels, sequences = keys >> CHANNEL_BITS, (keys >> 1) & 0xFFFFFFFF
-        active = {lane.number for lane in self._lanes if lane.is_active}
+        active = {lane.number for lane in self._lanes if lane.has_unread or len(lane.pending)}
         self._watermarks.advance(channels, sequences, ranks, active)
         is_complete = sequences <= self._watermarks.of_channels()[channels]
         phases = events.flags[order] & form.PHASE

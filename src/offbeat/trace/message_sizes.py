@@ -43,8 +43,7 @@ UNEVEN = {
     for row in PROPERTIES.values()
     if row.has_uneven_counts and row.name not in SUMMED and not row.is_of_neighbours
 }
-"""Collectives whose records hold one block, which differs between processes: gatherv, scatterv,
-allgatherv."""
+"""Collectives whose records hold one block that differs by process: gatherv, scatterv, allgatherv."""
 
 
 class MessageSizes:

@@ -54,7 +54,6 @@ class ProgramFile:
         self._loads: list[tuple[int, int, int]] = []
         self._symbols: list[_Symbols] = []
         self._lines: _Lines | None = None
-        self._known: dict[int, list[Place]] = {}
         try:
             self._open(path)
         except Exception:  # elftools raises many kinds of errors for damaged files
@@ -83,14 +82,7 @@ class ProgramFile:
         return offset
 
     def places(self, address: int) -> list[Place]:
-        """The source places of an address: the innermost inlined function first, the function that contains
-        the code last; empty if unknown.
-        """
-        if address not in self._known:
-            self._known[address] = self._places(address)
-        return self._known[address]
-
-    def _places(self, address: int) -> list[Place]:
+        """The source places of an address, the innermost inlined function first; empty if unknown."""
         symbol = next((name for table in self._symbols if (name := table.at(address))), "")
         found = self._lines.places(address) if self._lines is not None else []
         if found and (not found[-1].function or demangled(symbol) != symbol):  # the symbol has the namespace
@@ -359,9 +351,7 @@ class _UnitLines:
 
 
 def _name(entry: Any) -> str:
-    """The linkage name of a function if it contains a namespace, else its source name; either may be in the
-    abstract origin of the entry.
-    """
+    """The linkage name of a function if it contains a namespace, else its source name, also of its origin."""
     plain = ""
     for _ in range(8):
         for attribute in ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name"):

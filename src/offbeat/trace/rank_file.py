@@ -37,9 +37,7 @@ MOST_BYTES = 2**40
 
 
 class Header(Struct, frozen=True, kw_only=True):
-    """The header of a file; times are on the local clock, from which those of records differ by at most
-    ``stamps_wrong_ns``.
-    """
+    """The header of a file; times are on the local clock, records' times within ``stamps_wrong_ns`` of it."""
 
     rank: int
     size: int
@@ -194,9 +192,7 @@ def _pages(path: Path, mapped: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], N
 
 
 def _allocated_pages(path: Path, pages: int) -> Iterator[tuple[int, int]]:
-    """Ranges of pages, first and end, outside of the holes of a sparse file, which may seem to be very
-    large.
-    """
+    """Ranges of pages, first and end, outside of the holes of a sparse file."""
     at, size = 0, pages * form.PAGE_BYTES
     with path.open("rb") as file:
         while at < size:

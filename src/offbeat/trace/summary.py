@@ -66,10 +66,7 @@ class Summary(Struct, kw_only=True, eq=False):
 def summarise(
     trace: Trace, *, most_records: int = MOST_RECORDS, on_progress: Progress | None = None
 ) -> Summary:
-    """Read a trace once and summarise it; memory does not grow with its length.
-
-    At most ``most_records`` are in memory; the result does not depend on it.
-    """
+    """Read a trace once and summarise it, with at most ``most_records`` in memory."""
     matcher = Matcher(trace, most_records=most_records, on_progress=on_progress)
     aggregates = CallAggregates(trace.communicators, trace.every)
     without_arrivals = 0
@@ -102,9 +99,7 @@ def summarise(
 
 
 def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
-    """Time from MPI_Init to the end, or to the last record if the process did not end normally: summed over
-    ranks, and summed over the lanes of all ranks.
-    """
+    """Time from MPI_Init to the end, or to the last record: summed over ranks, and over all their lanes."""
     total = of_threads = 0
     for number, file in enumerate(trace.files):
         clock, header = trace.clocks.of_file[number], file.header
