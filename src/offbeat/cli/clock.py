@@ -132,9 +132,8 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     """The tables, the verdict, and the report."""
     from offbeat.clock import directory as kept
     from offbeat.clock.page import write_page  # loading matplotlib takes its time
-    from offbeat.clock.summary import summary
+    from offbeat.clock.summary import sentence, summary
     from offbeat.clock.tables import left_out, tables
-    from offbeat.clock.verdict import sentence
 
     console = stdout()
     machine, found = done.head.machine, done.head.algorithms

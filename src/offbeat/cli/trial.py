@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from offbeat.predict.predict import TracedProgram
     from offbeat.predict.prediction import Prediction
     from offbeat.results.read import Results
-    from offbeat.trial.choices import PlannedChoice, TriedChoice
+    from offbeat.trial.choices import TrialChoice
     from offbeat.trial.journal import Settings
 
 PICTURE = "expected-and-measured-run-time"
@@ -81,12 +81,12 @@ def command(
     from offbeat.mpi.environment import process_count
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
-    from offbeat.trial import journal, launch, wording
+    from offbeat.trial import journal, trial, wording
     from offbeat.trial.choices import check_processes, planned_choices, write_tuning_files
     from offbeat.trial.trial import TrialProgress, run_all, times
 
-    launch.check_command(arguments)
-    pattern = launch.parse_pattern(time)
+    trial.check_command(arguments)
+    pattern = trial.parse_pattern(time)
     if pictures is not None and trace is None:
         raise BadInput("--pictures shows expected and measured times; give a trace with --trace")
     measured = read_study(results or _only_results())
@@ -123,7 +123,7 @@ def command(
         expected = traced.expected(algorithms) if traced is not None else None
         names = [one.name for one in tried]
         with TrialProgress() as progress:
-            used = launch.Command(argv=arguments, installation=installation)
+            used = trial.Command(argv=arguments, installation=installation)
             run_all(trial_journal, used, tried, rounds, seed, pattern, progress)
         times_s = times(trial_journal, names)
     if prints_text(json):
@@ -162,7 +162,7 @@ def _traced(trace: Path, results: Results) -> TracedProgram:
     return traced_program(opened, summary_of_trace(opened), measurements(results, opened.headers[0].library))
 
 
-def _reaches(tried: Sequence[TriedChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
+def _reaches(tried: Sequence[TrialChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
     """The calls of the trace that each choice's files affect, by the choice's name."""
     from offbeat.predict.affected_calls import calls_affected_by_files
 
@@ -186,7 +186,7 @@ def _say_reaches(
 
 def _report(
     console: Console,
-    choices: Sequence[PlannedChoice],
+    choices: Sequence[TrialChoice],
     times_s: Mapping[str, Sequence[float]],
     expected: Prediction | None,
     without_effect: Sequence[str],
@@ -221,7 +221,7 @@ def _report(
 
 def _document(
     settings: Settings,
-    choices: Sequence[PlannedChoice],
+    choices: Sequence[TrialChoice],
     times_s: Mapping[str, Sequence[float]],
     expected: Prediction | None,
     reaches: Mapping[str, AffectedCalls],
@@ -242,7 +242,7 @@ def _document(
     }
 
 
-def _name_verify(console: Console, results: Results, tried: Sequence[TriedChoice], output: Path) -> None:
+def _name_verify(console: Console, results: Results, tried: Sequence[TrialChoice], output: Path) -> None:
     """Print the commands that verify the tuning files; impossible for files from simulations."""
     from offbeat.tuning.write import is_simulated, measured_library
 
@@ -261,8 +261,8 @@ def _name_verify(console: Console, results: Results, tried: Sequence[TriedChoice
 
 def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
     from offbeat.drawing.pictures import write_pictures  # importing matplotlib is slow
-    from offbeat.predict.conditions import Estimate
     from offbeat.predict.draw import prediction_figure
+    from offbeat.predict.measured_configuration import Estimate
     from offbeat.trial.comparison import mean_interval, mean_s
 
     actual = {}

@@ -200,12 +200,11 @@ def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
 def start_command(step: Step, repetitions: int) -> MeasureStart:
     """The driver's command for a step of starts."""
     by = "harmonize" if step.start == HARMONIZE else "barrier"
+    command = MeasureStart(by=by, repetitions=repetitions, warmups=WARMUPS)
     if not step.collective:
-        return MeasureStart(by=by, repetitions=repetitions, warmups=WARMUPS)
-    return MeasureStart(
-        by=by,
-        repetitions=repetitions,
-        warmups=WARMUPS,
+        return command
+    return structs.replace(
+        command,
         collective=step.collective,
         bytes=step.bytes,
         datatype="double",

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from offbeat.drawing.axes import POINTS, framed_axes, titled_figure
 from offbeat.drawing.palette import BLUE, GREEN, GREY, INK, MUTED, ORANGE, PAPER, PURPLE, SKY
 from offbeat.drawing.sheet import width_of
-from offbeat.predict.conditions import Estimate
+from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.prediction import ExpectedRun, Prediction
 from offbeat.predict.wording import WORDS
 from offbeat.select.wording import common_unit, significant

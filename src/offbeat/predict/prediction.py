@@ -1,10 +1,10 @@
 """The expected run time of a traced program with each algorithm, or with each choice of algorithms.
 
 Expected run time = computing time of the trace + Σ of the measured d̂ over the calls: the paper's figure 9,
-for any of :mod:`offbeat.predict.conditions`. A gain is the difference between the predictions for an
-algorithm and for the one that ran; the difference between the latter and the recorded time is the bias of the
-prediction, and no gain. The prediction assumes that arrivals do not depend on the algorithm; in reality, a
-rank that leaves a call late arrives late at the next one.
+for any condition of :mod:`offbeat.predict.measured_configuration`. A gain is the difference between the
+predictions for an algorithm and for the one that ran; the difference between the latter and the recorded
+time is the bias of the prediction, and no gain. The prediction assumes that arrivals do not depend on the
+algorithm; in reality, a rank that leaves a call late arrives late at the next one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, structs
 
 from offbeat.errors import BadInput, RunFailed
-from offbeat.predict.conditions import NAMES, Condition, Estimate, conditions, delay, total
-from offbeat.predict.measured_configuration import Measurements, configuration_for
+from offbeat.predict.measured_configuration import (
+    NAMES,
+    Condition,
+    Estimate,
+    Measurements,
+    conditions,
+    configuration_for,
+    delay,
+    total,
+)
 from offbeat.predict.recorded import RecordedRun, TracedCalls
 from offbeat.select.choose import Choice, choose
 from offbeat.select.table import RECORDED, DelayTable

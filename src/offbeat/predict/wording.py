@@ -9,7 +9,7 @@ import numpy as np
 
 from offbeat.drawing.tables import Table
 from offbeat.predict.affected_calls import AffectedCalls, calls_affected_by_choice
-from offbeat.predict.conditions import Estimate
+from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.prediction import ExpectedRun, Part, Prediction
 from offbeat.select.table import NO_DELAY
 from offbeat.select.wording import NOTHING, common_unit, cost
@@ -243,12 +243,7 @@ def _legend(prediction: Prediction) -> list[str]:
             for part, name in zip(prediction.parts, one.algorithms, strict=True)
         ]
         legend.append(f"{one.name}: {'; '.join(dict.fromkeys(words))}")
-    return [*legend, *_reaches(prediction)]
-
-
-def _reaches(prediction: Prediction) -> list[str]:
-    """The calls that each choice affects."""
-    return [
+    return legend + [
         f"{one.name} {calls_affected_by_choice(prediction, one.algorithms).sentence}"
         for one in prediction.expected
         if one.name != DEFAULT

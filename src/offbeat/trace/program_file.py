@@ -34,6 +34,8 @@ _NAMESPACES = (
     *("DW_TAG_namespace", "DW_TAG_module", "DW_TAG_class_type", "DW_TAG_structure_type"),
     *("DW_TAG_union_type", "DW_TAG_interface_type"),
 )
+_FUNCTION_TAGS = ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
+_BLOCK_TAGS = ("DW_TAG_lexical_block", "DW_TAG_try_block", "DW_TAG_catch_block")
 _DEBUG_FOLDER = Path("/usr/lib/debug/.build-id")
 
 
@@ -254,26 +256,18 @@ class _Lines:
             raise _TooLong
         for entry in above.iter_children():
             self._check()
-            if entry.tag in _NAMESPACES:
-                found = self._around(entry, address, depth + 1, is_within_any)
-                if found:
-                    return found
-            elif entry.tag in (
-                "DW_TAG_subprogram",
-                "DW_TAG_inlined_subroutine",
-                "DW_TAG_lexical_block",
-                "DW_TAG_try_block",
-                "DW_TAG_catch_block",
-            ):
-                ranges = list(self._ranges(entry))
-                if any(begin <= address < end for begin, end in ranges):
-                    inside = self._around(entry, address, depth + 1, is_within_any)
-                    is_function = entry.tag in ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
-                    return [entry, *inside] if is_function else inside
-                if is_within_any and entry.tag == "DW_TAG_subprogram" and entry.has_children:
-                    inside = self._around(entry, address, depth + 1, is_within_any)
-                    if inside:
-                        return inside
+            is_code = entry.tag in _FUNCTION_TAGS or entry.tag in _BLOCK_TAGS
+            contains = is_code and any(begin <= address < end for begin, end in self._ranges(entry))
+            may_contain = entry.tag in _NAMESPACES or (
+                is_within_any and entry.tag == "DW_TAG_subprogram" and entry.has_children
+            )
+            if not contains and not may_contain:
+                continue
+            inside = self._around(entry, address, depth + 1, is_within_any)
+            if contains and entry.tag in _FUNCTION_TAGS:
+                return [entry, *inside]
+            if contains or inside:
+                return inside
         return []
 
     def _ranges(self, entry: Any) -> Iterator[tuple[int, int]]:

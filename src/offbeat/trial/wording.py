@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from offbeat.predict.prediction import Prediction
 from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
-from offbeat.trial.choices import PlannedChoice
+from offbeat.trial.choices import TrialChoice
 from offbeat.trial.comparison import Comparison, Verdict, mean_s
 from offbeat.units import counted, format_time
 
 MOST_RULES = 6
 
 
-def tried_lines(choices: Sequence[PlannedChoice]) -> list[str]:
+def tried_lines(choices: Sequence[TrialChoice]) -> list[str]:
     """One line per choice."""
     lines = []
     for one in choices:
@@ -30,7 +30,7 @@ def tried_lines(choices: Sequence[PlannedChoice]) -> list[str]:
     return lines
 
 
-def notes(choices: Sequence[PlannedChoice]) -> list[str]:
+def notes(choices: Sequence[TrialChoice]) -> list[str]:
     """The notes on the choices, each once."""
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
