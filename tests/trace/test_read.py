@@ -19,7 +19,7 @@ from offbeat.errors import BadInput
 from offbeat.trace import call_sites as sites
 from offbeat.trace import format as form
 from offbeat.trace.clock import RankClock
-from offbeat.trace.exports import export_csv
+from offbeat.trace.exports import export
 from offbeat.trace.format import ClockPoint, Mapping
 from offbeat.trace.rank_file import open_file
 from offbeat.trace.read import open_trace, spans
@@ -381,7 +381,7 @@ def test_noise_in_a_file_is_never_worse_than_a_sentence(folder: Path, seed: int)
     summary = summary_of(folder)
     assert sum(row.calls for row in summary.rows) >= 2900
     assert words(summary)
-    export_csv(open_trace(folder), folder / "out.csv")
+    export(open_trace(folder), folder / "out.csv", "csv")
 
 
 def test_ids_and_members_beyond_all_bounds_are_ignored(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_ids_and_members_beyond_all_bounds_are_ignored(tmp_path: Path) -> None:
     folder = factory.write(tmp_path / "t", ranks)
     summary = summary_of(folder)
     assert [(row.communicator_index, row.whole) for row in summary.rows] == [(0, 1), (2, 1)]
-    export_csv(open_trace(folder), folder / "out.csv")
+    export(open_trace(folder), folder / "out.csv", "csv")
 
 
 # --- clocks

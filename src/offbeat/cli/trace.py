@@ -131,16 +131,15 @@ def export_trace(
     ranks: Annotated[str, typer.Option(help="Only these ranks, such as 0-3,8.")] = "",
 ) -> None:
     """Write the trace for other tools; Perfetto's JSON opens at https://ui.perfetto.dev."""
-    from offbeat.trace.exports import EXPORTS, ranks_of  # importing pyarrow is slow
+    from offbeat.trace.exports import EXPORTS, export, ranks_of  # importing pyarrow is slow
     from offbeat.trace.read import ReadProgress, open_trace
 
     if to not in EXPORTS:
         raise BadInput(f"--to {to}: the formats are {', '.join(EXPORTS)}")
-    suffix, write = EXPORTS[to]
     trace = open_trace(directory)
-    path = output or _beside(directory, suffix)
+    path = output or _beside(directory, EXPORTS[to][0])
     with ReadProgress("writing") as progress:
-        write(trace, path, ranks=ranks_of(ranks, trace), on_progress=progress.show_records)
+        export(trace, path, to, ranks=ranks_of(ranks, trace), on_progress=progress.show_records)
     print_notes(stdout(), trace.notes, everything=True)
     stdout().print(f"wrote {path}", markup=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -102,7 +103,7 @@ def command(
     settings = journal.Settings(
         command=arguments,
         library=f"{installation.version_text} ({installation.library})",
-        folder=journal.working_directory(),
+        folder=os.getcwd(),  # noqa: PTH109 - must not resolve symbolic links
         time=time,
         seed=seed,
         choices=[

@@ -29,26 +29,12 @@ BINS_PER_OCTAVE = 8
 _OCTAVES = 44
 BINS = 1 + BINS_PER_OCTAVE * _OCTAVES
 
-_COUNTS = np.dtype(
-    [
-        *(
-            (name, "<i8")
-            for name in (
-                "calls",
-                "run_calls",
-                "whole",
-                "timed",
-                "failed",
-                "in_place",
-                "arrivals",
-                "all_bytes",
-            )
-        ),
-        *((name, "<i8") for name in ("least_bytes", "most_bytes", "spent_ns", "waited_ns")),
-        *((name, "<f8") for name in ("skew_ns", "total_ns", "last_ns", "centred_square")),
-        ("bound_ns", "<f8"),
-    ]
+_INTEGERS = (
+    *("calls", "run_calls", "whole", "timed", "failed", "in_place", "all_bytes"),
+    *("least_bytes", "most_bytes", "spent_ns", "waited_ns"),
 )
+_FLOATS = ("skew_ns", "total_ns", "last_ns", "centred_square", "bound_ns")
+_COUNTS = np.dtype([*((name, "<i8") for name in _INTEGERS), *((name, "<f8") for name in _FLOATS)])
 
 AggregateKey = tuple[int, int, int, int, int]
 """Site, function, kind, size class, communicator (the canonical one of re-created communicators)."""
@@ -91,7 +77,6 @@ class CallAggregates:
             ("whole", calls.is_complete),
             ("failed", calls.failed),
             ("in_place", calls.in_place),
-            ("arrivals", calls.arrived),
             ("all_bytes", calls.all_bytes),
             ("spent_ns", calls.spent_ns),
             ("waited_ns", calls.waited_ns),

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from offbeat.atomic_write import write_error
 from offbeat.errors import BadInput
 from offbeat.study.collectives import PROPERTIES
 from offbeat.trace.message_sizes import UNEVEN, Role, collective_name, exchanged
@@ -33,10 +32,8 @@ _OPERATIONS = {name.upper() for name, row in PROPERTIES.items() if not row.is_of
 """OTF2's collective operations: it has none of neighbourhood collectives."""
 
 
-def export_otf2(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
-) -> None:
-    """Write an archive into a new folder. Raises :class:`BadInput` on failure."""
+def write_otf2(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
+    """Write an archive into a new folder. Raises :class:`BadInput` and OSError."""
     library = _library()
     unfinished = path.with_name(f".{path.name[:200]}.{os.getpid()}")
     try:
@@ -45,8 +42,6 @@ def export_otf2(
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(library, trace, unfinished, ranks, on_progress)
         unfinished.replace(path)
-    except OSError as error:
-        raise write_error(path, error) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ import pyarrow.parquet as parquet
 import offbeat
 from offbeat.atomic_write import atomic_writer, write_error
 from offbeat.errors import BadInput
-from offbeat.trace.export_otf2 import export_otf2
+from offbeat.trace.export_otf2 import write_otf2
 from offbeat.trace.options import check
 from offbeat.trace.read import Progress, Trace
 from offbeat.trace.record_table import COLUMNS, pieces
 
-Writer = Callable[..., None]
-"""(trace, path, ranks=, on_progress=)."""
+Writer = Callable[[Trace, Path, Sequence[int] | None, Progress | None], None]
+"""Writes the records of some ranks (None: all) to a path. Raises OSError."""
 
 
 def ranks_of(text: str, trace: Trace) -> list[int] | None:
@@ -41,55 +42,62 @@ def ranks_of(text: str, trace: Trace) -> list[int] | None:
     return traced
 
 
-def empty() -> pl.DataFrame:
+def export(
+    trace: Trace,
+    path: Path,
+    to: str,
+    *,
+    ranks: Sequence[int] | None = None,
+    on_progress: Progress | None = None,
+) -> None:
+    """Write the records of some ranks (None: all) in one of EXPORTS. Raises :class:`BadInput` on failure."""
+    _, write = EXPORTS[to]
+    try:
+        write(trace, path, ranks, on_progress)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def _empty() -> pl.DataFrame:
     """A table with all columns and no rows."""
     return pl.DataFrame(schema={name: dtype for name, (dtype, _) in COLUMNS.items()})
 
 
-def export_csv(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
-) -> None:
-    """Write a CSV file in UTF-8: a header, then one record per line. Raises :class:`BadInput` on failure."""
-    try:
-        with atomic_writer(path) as stream:
-            stream.write(empty().write_csv().encode())
-            for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-                stream.write(piece.write_csv(include_header=False).encode())
-    except OSError as error:
-        raise write_error(path, error) from error
+def _write_csv(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
+    """A CSV file in UTF-8: a header, then one record per line."""
+    with atomic_writer(path) as stream:
+        stream.write(_empty().write_csv().encode())
+        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
+            stream.write(piece.write_csv(include_header=False).encode())
 
 
-def export_parquet(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
+def _write_parquet(
+    trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None
 ) -> None:
-    """Write a Parquet file, with the notes in its metadata. Raises :class:`BadInput` on failure."""
-    schema = empty().to_arrow().schema
+    """A Parquet file, with the notes on the trace in its metadata."""
+    schema = _empty().to_arrow().schema
     headers = {
         b"offbeat.trace": str(trace.directory).encode(),
         b"offbeat.words": "\n".join(trace.notes).encode(),
     }
-    try:
-        with (
-            atomic_writer(path) as stream,
-            parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
-        ):
-            for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-                writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
-    except OSError as error:
-        raise write_error(path, error) from error
+    with (
+        atomic_writer(path) as stream,
+        parquet.ParquetWriter(stream, schema.with_metadata(headers), compression="zstd") as writer,
+    ):
+        for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
+            writer.write_table(piece.to_arrow().cast(schema).replace_schema_metadata(headers))
 
 
 Event = dict[str, Any]
 
 
-def export_perfetto(
-    trace: Trace, path: Path, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
+def _write_perfetto(
+    trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None
 ) -> None:
-    """Write Chrome's Trace Event JSON, which https://ui.perfetto.dev and chrome://tracing open.
+    """Chrome's Trace Event JSON, which https://ui.perfetto.dev and chrome://tracing open.
 
     A rank is a process, a lane a thread. Every call is a complete event ("X"); the time between the issue of
     a call and its completion is an asynchronous pair ("b", "e"). Times are microseconds with three decimals.
-    Raises :class:`BadInput` on failure.
     """
     about = {
         "displayTimeUnit": "ns",
@@ -100,25 +108,14 @@ def export_perfetto(
             "notes": trace.notes,
         },
     }
-    try:
-        with atomic_writer(path) as stream:
-            stream.write(msgspec.json.encode(about)[:-1] + b',"traceEvents":[')
-            separator = b"\n"
-            for events in _all(trace, ranks, on_progress):
-                for event in events:
-                    stream.write(separator + msgspec.json.encode(event))
-                    separator = b",\n"
-            stream.write(b"\n]}\n")
-    except OSError as error:
-        raise write_error(path, error) from error
-
-
-def _all(
-    trace: Trace, ranks: Sequence[int] | None, on_progress: Progress | None
-) -> Iterator[Iterator[Event]]:
-    yield _names(trace, ranks)
-    for piece in pieces(trace, ranks=ranks, on_progress=on_progress):
-        yield _events(piece)
+    frames = pieces(trace, ranks=ranks, on_progress=on_progress)
+    with atomic_writer(path) as stream:
+        stream.write(msgspec.json.encode(about)[:-1] + b',"traceEvents":[')
+        separator = b"\n"
+        for event in chain(_names(trace, ranks), chain.from_iterable(map(_events, frames))):
+            stream.write(separator + msgspec.json.encode(event))
+            separator = b",\n"
+        stream.write(b"\n]}\n")
 
 
 def _names(trace: Trace, ranks: Sequence[int] | None) -> Iterator[Event]:
@@ -169,9 +166,9 @@ def _events(piece: pl.DataFrame) -> Iterator[Event]:
 
 
 EXPORTS: dict[str, tuple[str, Writer]] = {
-    "perfetto": (".perfetto.json", export_perfetto),
-    "otf2": (".otf2", export_otf2),
-    "parquet": (".parquet", export_parquet),
-    "csv": (".csv", export_csv),
+    "perfetto": (".perfetto.json", _write_perfetto),
+    "otf2": (".otf2", write_otf2),
+    "parquet": (".parquet", _write_parquet),
+    "csv": (".csv", _write_csv),
 }
 """Format → file suffix and writer."""

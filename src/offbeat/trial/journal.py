@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,8 +90,3 @@ class Journal(CampaignDirectory[Settings, Run]):
         """The number of the next run, and a new file for its output."""
         number = max((run.number for run in self.records), default=0) + 1
         return number, self.directory / OUTPUT / f"{number:03}-{choice}.txt"
-
-
-def working_directory() -> str:
-    """The working directory of the program."""
-    return os.getcwd()  # noqa: PTH109 - must not resolve symbolic links
