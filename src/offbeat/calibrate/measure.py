@@ -125,20 +125,19 @@ def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest:
     return Pair(messages=messages, late=late, streams=streams, eager_below=waiting)
 
 
-class _RoundTripTimes:
+class _RoundTripTimes(Struct):
     """Half round trips of a pair of processes: size → every repetition's time (n,) in seconds."""
 
-    def __init__(self, probe: Probe, ranks: Ranks, where: str, report: Report) -> None:
-        self.times_s: dict[int, NDArray[np.float64]] = {}
-        self._probe = probe
-        self._ranks = ranks
-        self._where = where
-        self._report = report
+    probe: Probe
+    ranks: Ranks
+    where: str
+    report: Report
+    times_s: dict[int, NDArray[np.float64]] = {}
 
     def add(self, sizes: Sequence[int]) -> None:
         """Measure all sizes in several passes, because the state of a machine changes."""
         smallest, largest = format_size(sizes[0]), format_size(sizes[-1])
-        self._report(f"{self._where}: {counted(len(sizes), 'size')}, {smallest} to {largest}")
+        self.report(f"{self.where}: {counted(len(sizes), 'size')}, {smallest} to {largest}")
         for _ in range(PASSES):
             for size in sizes:
                 self._repeat(size)
@@ -151,7 +150,7 @@ class _RoundTripTimes:
         return [point(size, self.times_s[size]) for size in sorted(self.times_s)]
 
     def _repeat(self, size: int) -> None:
-        times_s = self._probe.pingpong(self._ranks, size)
+        times_s = self.probe.pingpong(self.ranks, size)
         self.times_s[size] = np.concatenate([self.times_s.get(size, np.zeros(0)), times_s])
 
     def _disturbed(self) -> list[int]:

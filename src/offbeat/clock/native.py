@@ -54,12 +54,8 @@ class StartC(ctypes.Structure):
     """``offbeat_start``."""
 
     _fields_ = [
-        ("deadline_ns", ctypes.c_int64),
-        ("planned_ns", ctypes.c_int64),
-        ("margin_ns", ctypes.c_int64),
-        ("overshoot_ns", ctypes.c_int64),
-        ("bound_ns", ctypes.c_int64),
-        ("slack_ns", ctypes.c_int64),
+        *((f"{name}_ns", ctypes.c_int64) for name in ("deadline", "planned", "margin")),
+        *((f"{name}_ns", ctypes.c_int64) for name in ("overshoot", "bound", "slack")),
         ("verdict", ctypes.c_int),
     ]
 

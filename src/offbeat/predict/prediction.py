@@ -161,16 +161,9 @@ def by_algorithm(
         raise BadInput(
             f"--ran {ran} was not measured for {table.configuration}; there are {', '.join(table.algorithms)}"
         )
-    expected = [
-        ExpectedRun(
-            name=name,
-            algorithms=[name],
-            run_s=run_times(recorded, [part], [name]),
-            barred="the library's own decision" if name == DEFAULT else table.excluded.get(name, ""),
-        )
-        for name in table.algorithms
-    ]
-    return _compared(recorded, [part], expected, ran=ran, notes=notes)
+    barred = table.excluded | {DEFAULT: "the library's own decision"}
+    algorithms = {name: [name] for name in table.algorithms}
+    return _compared(recorded, [part], algorithms, barred=barred, ran=ran, notes=notes)
 
 
 def by_choice(
@@ -187,11 +180,7 @@ def by_choice(
     """
     if ran and ran not in chosen:
         raise BadInput(f"--ran {ran} is not one of the compared choices; there are {', '.join(chosen)}")
-    expected = [
-        ExpectedRun(name=name, algorithms=list(own), run_s=run_times(recorded, parts, own))
-        for name, own in chosen.items()
-    ]
-    return _compared(recorded, parts, expected, ran=ran, notes=notes, of_choices=True)
+    return _compared(recorded, parts, chosen, ran=ran, notes=notes, of_choices=True)
 
 
 def choices(source: Measurements, parts: Sequence[Part], rules: Sequence[str]) -> dict[str, list[str]]:
@@ -250,13 +239,24 @@ def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part]
 def _compared(
     recorded: RecordedRun,
     parts: Sequence[Part],
-    expected: Sequence[ExpectedRun],
+    chosen: Mapping[str, Sequence[str]],
     *,
-    ran: str = "",
+    barred: Mapping[str, str] | None = None,
+    ran: str,
     of_choices: bool = False,
-    notes: Sequence[str] = (),
+    notes: Sequence[str],
 ) -> Prediction:
     """A prediction with changes against ``ran``, by default the library's own decisions."""
+    reasons = barred or {}
+    expected = [
+        ExpectedRun(
+            name=name,
+            algorithms=list(own),
+            run_s=run_times(recorded, parts, own),
+            barred=reasons.get(name, ""),
+        )
+        for name, own in chosen.items()
+    ]
     names = common(parts)
     last = names[-1]
     used = ran or next((DEFAULT for one in expected if one.name == DEFAULT and last in one.run_s), "")
