@@ -22,8 +22,7 @@ from offbeat.mpi.installation import Installation
 from offbeat.pattern import file
 from offbeat.pattern import replay as replay_file
 from offbeat.trace import format as form
-from offbeat.trace.options import check
-from offbeat.trace.run import find_installation, prepare, tracer_library
+from offbeat.trace.run import check, find_installation, prepare, tracer_library
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -10,9 +10,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.calibrate.fit import pieces_of
+from offbeat.calibrate.fit import Piece, pieces_of
 from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point, StreamPoint, point
-from offbeat.calibrate.pieces import Piece
 from offbeat.units import counted, format_size
 
 LARGEST = 2**23

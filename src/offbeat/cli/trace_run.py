@@ -59,7 +59,7 @@ def command(
     from rich.console import Console
 
     from offbeat.trace import run as launch
-    from offbeat.trace.options import RANKS
+    from offbeat.trace.run import RANKS
 
     options = {
         "RANKS": ranks,
