@@ -21,7 +21,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from offbeat.calibrate.measurements import LateReceiverPoint, Measurements, Pair, Point
+from offbeat.calibrate.measurements import Measurements, Pair, Point
 from offbeat.platform.message_times import MessagePath, concurrent_message_s, message_paths, message_s
 from offbeat.platform.schema import InsideSection, LinkSection, MessagesSection, PlatformFile
 
@@ -187,9 +187,10 @@ def overheads(pairs: Sequence[Pair]) -> Overheads:
     trip of all pairs.
     """
     shortest_s = min(min(point.time_s for point in pair.messages) for pair in pairs)
-    small = next((eager for pair in pairs if (eager := _small_eager(pair))), [])
-    if not small:
+    eager = next((eager for pair in pairs if (eager := [one for one in pair.late if one.is_eager])), [])
+    if not eager:
         return Overheads(send_s=0.0, receive_s=0.0)
+    small = sorted(eager, key=lambda one: one.bytes)[:4]
     send_s = float(np.median([point.send_s for point in small]))
     receive_s = float(np.median([point.receive_s for point in small]))
     room_s = LARGEST_OVERHEAD * shortest_s
@@ -227,11 +228,6 @@ def pieces_of(pair: Pair) -> list[Piece]:
 def error_of(points: Sequence[Point]) -> float:
     """The relative error that the fit allows: 3%, or the typical error of the times where that is more."""
     return max(0.03, float(np.median([point.error for point in points])))
-
-
-def _small_eager(pair: Pair) -> list[LateReceiverPoint]:
-    """The measurements of the four smallest sizes whose senders did not wait."""
-    return sorted((point for point in pair.late if point.is_eager), key=lambda point: point.bytes)[:4]
 
 
 def _messages(pairs: Sequence[Pair], measured: Measurements) -> MessagesSection:

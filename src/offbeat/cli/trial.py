@@ -119,7 +119,10 @@ def command(
         tried = list(write_tuning_files(choices, installation, output / journal.TUNING))
         reaches = _reaches(tried, traced)
         if prints_text(json):
-            _say_reaches(console, reaches, traced)
+            for name, reach in reaches.items():
+                console.print(f"{name} {reach.sentence}", markup=False)
+            if traced is not None and traced.why_not:
+                console.print(f"note: no prediction from the trace: {traced.why_not}", markup=False)
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
         names = [one.name for one in tried]
@@ -174,15 +177,6 @@ def _reaches(tried: Sequence[TrialChoice], traced: TracedProgram | None) -> dict
         for one in tried
         if one.tuning is not None
     }
-
-
-def _say_reaches(
-    console: Console, reaches: Mapping[str, AffectedCalls], traced: TracedProgram | None
-) -> None:
-    for name, reach in reaches.items():
-        console.print(f"{name} {reach.sentence}", markup=False)
-    if traced is not None and traced.why_not:
-        console.print(f"note: no prediction from the trace: {traced.why_not}", markup=False)
 
 
 def _report(

@@ -41,29 +41,24 @@ def tables(found: Summary, machine: Machine) -> list[Table]:
 
 def left_out(found: CheckedAlgorithms) -> Table:
     """The algorithms that were not measured, and why."""
-    rows = [
-        [one.collective, one.algorithm, one.status.replace("_", " "), one.reason]
+    rows = dict.fromkeys(
+        (one.collective, one.algorithm, one.status.replace("_", " "), one.reason)
         for one in found.verdicts
         if one.status not in MEASURED
-    ]
-    return Table(
-        name="left-out",
-        title="Algorithms that were not measured",
-        headings=["collective", "algorithm", "verdict", "reason"],
-        rows=[list(row) for row in dict.fromkeys(map(tuple, rows))],
-        texts=(0, 1, 2, 3),
     )
+    title = "Algorithms that were not measured"
+    return _verdicts("left-out", title, "reason", [list(row) for row in rows])
 
 
 def proofs(found: CheckedAlgorithms) -> Table:
     """What was executed when each algorithm was forced."""
-    return Table(
-        name="proofs",
-        title="Observed executions",
-        headings=["collective", "algorithm", "verdict", "evidence"],
-        rows=[_proof(one) for one in found.verdicts if one.status in MEASURED],
-        texts=(0, 1, 2, 3),
-    )
+    rows = [_proof(one) for one in found.verdicts if one.status in MEASURED]
+    return _verdicts("proofs", "Observed executions", "evidence", rows)
+
+
+def _verdicts(name: str, title: str, last_heading: str, rows: list[list[str]]) -> Table:
+    headings = ["collective", "algorithm", "verdict", last_heading]
+    return Table(name=name, title=title, headings=headings, rows=rows, texts=(0, 1, 2, 3))
 
 
 def ratio_text(ratio: float) -> str:
@@ -180,7 +175,9 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
         [
             _time(planned_s) if planned_s else "at once",
             *(
-                _accuracy(at[name, planned_s]) if (name, planned_s) in at else NOTHING_KNOWN
+                f"{_time(one.error_s)} (≤ {_time(one.bound_s)}){' !' if one.broken else ''}"
+                if (one := at.get((name, planned_s)))
+                else NOTHING_KNOWN
                 for name in methods
             ),
         ]
@@ -199,11 +196,6 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
             f" {broken or 'none'} showed a clock that was beyond its bound for certain."
         ],
     )
-
-
-def _accuracy(one: AgedAccuracy) -> str:
-    mark = " !" if one.broken else ""
-    return f"{_time(one.error_s)} (≤ {_time(one.bound_s)}){mark}"
 
 
 def _clocks(distorted: bool) -> str:

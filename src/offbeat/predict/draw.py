@@ -37,7 +37,8 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     step = each * len(bars) + (0.16 if len(shown) <= _FEW else 0.1)
     height = _TOP + step * max(len(shown), 1) + _BOTTOM
     figure = titled_figure(_WIDTH, height, "Expected run time", *_subject(prediction))
-    _draw_keys(figure, _keys(prediction, bool(known)), height)
+    keys = [(COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
+    _draw_keys(figure, [*([(SKY, "as run")] if known else []), *keys], height)
     left = 0.3 + max((width_of(one.name, POINTS) for one in shown), default=0.5)
     axes = framed_axes(figure, left, _BOTTOM, 0.5, _TOP)
     unit, factor = common_unit(np.array([prediction.recorded.run_s]))
@@ -49,7 +50,9 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     axes.set_yticks([place * step + middle for place in range(len(shown))], [one.name for one in shown])
     axes.set_ylim(step * len(shown) - each * 0.5, -each)
     axes.set_xlabel(f"run time [{unit}]", fontsize=POINTS + 1)
-    axes.set_xlim(0, 1.06 * factor * _longest(prediction, shown, known))
+    ends_s = [time.high_s for one in shown for time in one.run_s.values()]
+    ends_s += [prediction.recorded.run_s, *(time.high_s for time in known.values())]
+    axes.set_xlim(0, 1.06 * factor * max(ends_s))
     axes.tick_params(axis="y", length=0, colors=INK)
     axes.spines["left"].set_visible(False)
     return figure
@@ -63,12 +66,6 @@ def _subject(prediction: Prediction) -> tuple[str, str]:
     program = run.program.rsplit("/", 1)[-1] or "a program"
     library = prediction.parts[0].table.configuration.library
     return f"{program} on {run.processes} processes: {words}{more}", f"algorithms: {library}"
-
-
-def _keys(prediction: Prediction, has_runs: bool) -> list[tuple[str, str]]:
-    """The colours of the bars and what they mean."""
-    expected = [(COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
-    return [*([(SKY, "as run")] if has_runs else []), *expected]
 
 
 def _draw_keys(figure: Figure, keys: Sequence[tuple[str, str]], height: float) -> None:
@@ -117,8 +114,3 @@ def _group(
             zorder=4,
             bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.4, "alpha": 0.75},
         )
-
-
-def _longest(prediction: Prediction, shown: Sequence[ExpectedRun], known: Mapping[str, Estimate]) -> float:
-    times = [time.high_s for one in shown for time in one.run_s.values()]
-    return max([*times, *(time.high_s for time in known.values()), prediction.recorded.run_s])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from offbeat.drawing.tables import Table
-from offbeat.predict.affected_calls import AffectedCalls, calls_affected_by_choice
+from offbeat.predict.affected_calls import calls_affected_by_choice
 from offbeat.predict.measured_configuration import Estimate
 from offbeat.predict.prediction import ExpectedRun, Part, Prediction
 from offbeat.select.table import NO_DELAY
@@ -39,23 +39,25 @@ def document(prediction: Prediction) -> dict[str, Any]:
         "bias": prediction.bias,
         "conditions": prediction.conditions,
         "calls": [_part(part) for part in prediction.parts],
-        "expected": [
-            {
-                "name": one.name,
-                "algorithms": one.algorithms,
-                "barred": one.barred,
-                "run_s": {name: one.run_s.get(name) for name in prediction.conditions},
-                "change": {name: prediction.change(one, name) for name in prediction.conditions},
-                "acts_on": _acts_on(calls_affected_by_choice(prediction, one.algorithms)),
-            }
-            for one in prediction.expected
-        ],
+        "expected": [_expected(prediction, one) for one in prediction.expected],
         "notes": prediction.notes,
     }
 
 
-def _acts_on(reach: AffectedCalls) -> dict[str, Any]:
-    return {"calls": reach.number, "of": reach.all_calls, "share_of_time_in_collectives": reach.share}
+def _expected(prediction: Prediction, one: ExpectedRun) -> dict[str, Any]:
+    affected = calls_affected_by_choice(prediction, one.algorithms)
+    return {
+        "name": one.name,
+        "algorithms": one.algorithms,
+        "barred": one.barred,
+        "run_s": {name: one.run_s.get(name) for name in prediction.conditions},
+        "change": {name: prediction.change(one, name) for name in prediction.conditions},
+        "acts_on": {
+            "calls": affected.number,
+            "of": affected.all_calls,
+            "share_of_time_in_collectives": affected.share,
+        },
+    }
 
 
 def _part(part: Part) -> dict[str, Any]:

@@ -159,6 +159,8 @@ class StatsBuilder:
         function = trace.functions[function_number]
         counts = aggregates.summed(group)
         is_compared = self._is_compared(index)
+        # On each communicator that was never freed, 0 to every - 1 calls followed the last recorded one.
+        uncertain_calls = int(np.count_nonzero(self._is_never_freed[indices])) * (trace.every - 1)
         by_rank = [self._by_rank(number) for number in group] if is_compared and index >= 0 else []
         delays, last, stability = self._pattern(by_rank, counts)
         return CallSiteStats(
@@ -189,7 +191,7 @@ class StatsBuilder:
             is_inter=index >= 0 and trace.communicators.all[index].is_inter,
             communicator_indices=indices,
             run_calls=counts["run_calls"],
-            run_calls_at_least=max(counts["run_calls"] - self._uncertain_calls(indices), counts["calls"]),
+            run_calls_at_least=max(counts["run_calls"] - uncertain_calls, counts["calls"]),
         )
 
     def _times(self, group: Sequence[int], counts: dict[str, Any], is_compared: bool) -> dict[str, Any]:
@@ -207,10 +209,6 @@ class StatsBuilder:
         """Whether a communicator has a single rank, or several traced ones."""
         members = self._trace.communicators.all[index].members if index >= 0 else np.empty(0, np.int32)
         return len(members) < 2 or int(np.count_nonzero(self._hosts_of(members) != "")) > 1
-
-    def _uncertain_calls(self, indices: NDArray[np.int64]) -> int:
-        """Upper limit of the calls that are counted and were not made, after the last recorded ones."""
-        return int(np.count_nonzero(self._is_never_freed[indices])) * (self._trace.every - 1)
 
     def _communicator(self, group: Sequence[int], indices: NDArray[np.int64]) -> str:
         index = self._aggregates.keys[group[0]][4]

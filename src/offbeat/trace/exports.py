@@ -114,7 +114,9 @@ class _Archive:
         for row in piece.iter_rows(named=True):
             location = (row["rank"], row["lane"])
             writer = self._archive.event_writer_from_location(self._location(*location))
-            name = row["function"] if row["moment"] != "completion" else _completing(row["completed_by"])
+            name = row["function"]
+            if row["moment"] == "completion":
+                name = f"MPI_{(row['completed_by'] or 'wait').capitalize()}"
             region = self._region(name)
             about = {self._site: row["site"], self._sequence: row["sequence"]}
             # A function that completes several requests is one region per request; all but the first one
@@ -199,11 +201,6 @@ class _Archive:
             members=tuple(self._location(int(rank), 0) for rank in one.members if rank >= 0),
         )
         return self._definitions.comm(one.label, group=group)
-
-
-def _completing(by: str) -> str:
-    """``MPI_Waitall`` of ``waitall``."""
-    return f"MPI_{by.capitalize()}" if by else "MPI_Wait"
 
 
 def _totals(trace: Trace) -> dict[tuple[int, ...], int]:

@@ -199,7 +199,7 @@ class _Watermarks:
 
     def channels(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The channels of persistent collectives, (n,), by communicator and sequence number, (n, 2)."""
-        requested = [(communicator, sequence) for communicator, sequence in pairs.tolist()]
+        requested = [tuple(pair) for pair in pairs.tolist()]
         new = [pair for pair in dict.fromkeys(requested) if pair not in self._numbers]
         if new:
             self._add(new)

@@ -185,7 +185,14 @@ def write_page(
     """
     program = Path(summary.program).name or "a program"
     nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
-    sections = [_recommendation(summary), _tables(summary)]
+    advice = [Text(text=sentence(summary), kind="verdict"), *(Text(text=line) for line in head(summary))]
+    advice += [Text(text=note, kind="caution") for note in summary.notes]
+    shown = [table for table in tables(summary, MOST_ROWS) if table.rows]
+    parts: Sequence[page.Part] = shown or [Text(text="No collective was recorded.")]
+    sections = [
+        Section(anchor="verdict", title="What to tune first", parts=advice),
+        Section(anchor="tables", title="Call sites", link="Tables", parts=parts),
+    ]
     if drawn := drawn_rows(summary):
         sections.append(_arrivals(summary, drawn, samples, Album(pictures, path.absolute().parent)))
     sections.append(_about(trace, summary))
@@ -199,19 +206,6 @@ def write_page(
             pictures=pictures,
         ),
     )
-
-
-def _recommendation(summary: Summary) -> Section:
-    lines = [Text(text=line) for line in head(summary)]
-    notes = [Text(text=note, kind="caution") for note in summary.notes]
-    first = Text(text=sentence(summary), kind="verdict")
-    return Section(anchor="verdict", title="What to tune first", parts=[first, *lines, *notes])
-
-
-def _tables(summary: Summary) -> Section:
-    shown = [table for table in tables(summary, MOST_ROWS) if table.rows]
-    parts: Sequence[page.Part] = shown or [Text(text="No collective was recorded.")]
-    return Section(anchor="tables", title="Call sites", link="Tables", parts=parts)
 
 
 def _arrivals(

@@ -82,11 +82,6 @@ def candidates(summary: Summary) -> list[Candidate]:
     return sorted(by_key.values(), key=lambda one: -one.operation_s)
 
 
-def tunable(summary: Summary) -> list[Candidate]:
-    """The candidates whose algorithm can be chosen; the one to tune first is the first."""
-    return [one for one in candidates(summary) if not one.why_not]
-
-
 def reason_not_tunable(row: CallSiteStats) -> str:
     """Why the algorithm of these calls cannot be chosen; empty if it can."""
     if collective_name(row.collective) not in COLLECTIVES:
@@ -116,7 +111,9 @@ def _first(one: Candidate, summary: Summary) -> str:
     calls, share = sum(row.calls for row in one.rows), one.operation_s / summary.thread_run_s
     subject = "the operation takes" if one.is_compared else "it takes"
     percent = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
-    reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{_mean_last_delay(one)})"
+    mean_s, each = _mean(one, "last_delay"), " each" if calls > 1 else ""
+    after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
+    reason = f"{subject} {percent} of the run time ({counted(calls, 'call')}{after})"
     if share < _LITTLE and not summary.sampling:
         return f"There is little to gain from tuning. {one.name} would be the first: {reason},"
     return f"Tune {one.name} first: {reason},"
@@ -157,12 +154,6 @@ def _clock_caveat(one: Candidate) -> str:
 def _larger(one: Candidate, summary: Summary) -> str:
     share = one.operation_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
     return f" More time, {share:.1%}, is spent in {one.name}, {one.why_not}."
-
-
-def _mean_last_delay(one: Candidate) -> str:
-    mean_s = _mean(one, "last_delay")
-    each = " each" if sum(row.calls for row in one.rows) > 1 else ""
-    return "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each} after the last arrival"
 
 
 def _mean(one: Candidate, name: str) -> float:
@@ -215,7 +206,8 @@ def tuning_order(summary: Summary) -> list[CallSiteStats]:
     """The rows whose algorithm can be chosen, by candidate, then in descending order of operation time."""
     return [
         row
-        for candidate in tunable(summary)
+        for candidate in candidates(summary)
+        if not candidate.why_not
         for row in sorted(candidate.rows, key=lambda row: -row.operation_s)
     ]
 

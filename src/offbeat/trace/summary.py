@@ -92,7 +92,7 @@ def summarise(
         bound_s=max((row.bound_s for row in rows), default=0.0),
         rows=rows,
         group_rows=builder.per_group(),
-        notes=[*trace.notes, *_notes(matcher.counts, rows, without_arrivals), *_caveats(trace, sampling)],
+        notes=[*trace.notes, *_notes(trace, matcher.counts, rows, without_arrivals, sampling)],
         sampling=sampling,
         labels=[one.label for one in trace.communicators.all],
     )
@@ -114,8 +114,10 @@ def _run_s(trace: Trace, matcher: Matcher) -> tuple[float, float]:
     return total / 1e9, of_threads / 1e9
 
 
-def _notes(counts: Counts, rows: list[CallSiteStats], without_arrivals: int) -> list[str]:
-    """Notes on records and calls that were ignored or are incomplete."""
+def _notes(
+    trace: Trace, counts: Counts, rows: list[CallSiteStats], without_arrivals: int, sampling: list[str]
+) -> list[str]:
+    """Notes on records and calls that were ignored or are incomplete, abnormal ends, and sampling."""
     notes = []
     if counts.invalid:
         notes.append(f"{counted(counts.invalid, 'invalid record')}: ignored")
@@ -137,12 +139,6 @@ def _notes(counts: Counts, rows: list[CallSiteStats], without_arrivals: int) -> 
             f"{counted(partial, 'call')} without records of some traced ranks: counted in calls and time, not"
             " in arrivals and delays"
         )
-    return notes
-
-
-def _caveats(trace: Trace, sampling: list[str]) -> list[str]:
-    """Notes on processes that did not end normally, and on sampling."""
-    notes = []
     if any(not file.header.ended_ns for file in trace.files):
         notes.append("the run time of a rank that did not end normally counts to its last record only")
     if sampling:

@@ -58,7 +58,8 @@ def verdict_sentences(
         if same:
             return ["All choices have the same rules: there is nothing to compare."]
         return ["No round was completed: there is nothing to compare."]
-    name = _with_same(verdict.fastest, same)
+    also = [other for other, stands in same.items() if stands == verdict.fastest]
+    name = verdict.fastest + (f" (and {' and '.join(also)}, which has the same rules)" if also else "")
     each = "; ".join(_comparison(one, verdict.rounds) for one in verdict.comparisons)
     if verdict.rounds < 2:
         return [
@@ -154,8 +155,3 @@ def _against(own: Sequence[float], default: Sequence[float]) -> str:
     if not own or not default or own is default:
         return NOTHING
     return cost(mean_s(own) / mean_s(default) - 1)
-
-
-def _with_same(name: str, same: Mapping[str, str]) -> str:
-    also = [other for other, stands in same.items() if stands == name]
-    return f"{name} (and {' and '.join(also)}, which has the same rules)" if also else name
