@@ -148,10 +148,7 @@ class Overheads(Struct, frozen=True, kw_only=True):
 
 
 def fit(measured: Measurements, base: PlatformFile | None = None) -> PlatformFile:
-    """The platform that fits best.
-
-    Values that were not measured are taken from ``base``; without it, the platform has the measured nodes.
-    """
+    """The platform that fits best; values that were not measured are those of ``base``, if there is one."""
     pairs = [pair for pair in (measured.between, measured.inside) if pair is not None]
     is_base_between = base is not None and measured.between is None
     messages = base.messages if base and is_base_between else _messages(pairs, measured)

@@ -202,10 +202,7 @@ def between_bends(pieces: Sequence[Piece]) -> list[int]:
 
 
 def first_waiting(is_eager: Callable[[int], bool], largest: int) -> int:
-    """The smallest size up to ``largest`` whose sender waits for its receiver, by bisection; 0 if none does.
-
-    All larger sizes must wait, too.
-    """
+    """The smallest size whose sender waits for its receiver, as all larger ones, by bisection; 0 if none."""
     below, size = 0, 1
     while size <= largest and is_eager(size):
         below, size = size, size * 4

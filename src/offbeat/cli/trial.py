@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from offbeat.predict.prediction import Prediction
     from offbeat.results.read import Results
     from offbeat.trial.choices import TrialChoice
-    from offbeat.trial.journal import Settings
+    from offbeat.trial.trial import Settings
 
 PICTURE = "expected-and-measured-run-time"
 
@@ -82,7 +82,7 @@ def command(
     from offbeat.mpi.environment import process_count
     from offbeat.results.read import read_study
     from offbeat.trace.run import find_installation
-    from offbeat.trial import journal, trial, wording
+    from offbeat.trial import trial, wording
     from offbeat.trial.choices import check_processes, planned_choices, write_tuning_files
     from offbeat.trial.trial import TrialProgress, run_all, times
 
@@ -100,23 +100,21 @@ def command(
         include_scenarios=include_scenarios,
         predicted=traced.predicted() if traced is not None else None,
     )
-    settings = journal.Settings(
+    settings = trial.Settings(
         command=arguments,
         library=f"{installation.version_text} ({installation.library})",
         folder=os.getcwd(),  # noqa: PTH109 - must not resolve symbolic links
         time=time,
         seed=seed,
-        choices=[
-            journal.Setting(name=one.name, same_as=one.same_as, rules=one.rule_texts) for one in choices
-        ],
+        choices=[trial.Setting(name=one.name, same_as=one.same_as, rules=one.rule_texts) for one in choices],
     )
     check_processes(choices, process_count(arguments))
     console = stdout()
     if prints_text(json):
         console.print(*wording.tried_lines(choices), sep="\n", markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)
-    with journal.Journal(output, settings) as trial_journal:
-        tried = list(write_tuning_files(choices, installation, output / journal.TUNING))
+    with trial.Journal(output, settings) as journal:
+        tried = list(write_tuning_files(choices, installation, output / trial.TUNING))
         reaches = _reaches(tried, traced)
         if prints_text(json):
             for name, reach in reaches.items():
@@ -128,8 +126,8 @@ def command(
         names = [one.name for one in tried]
         with TrialProgress() as progress:
             used = trial.Command(argv=arguments, installation=installation)
-            run_all(trial_journal, used, tried, rounds, seed, pattern, progress)
-        times_s = times(trial_journal, names)
+            run_all(journal, used, tried, rounds, seed, pattern, progress)
+        times_s = times(journal, names)
     if prints_text(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
         _report(

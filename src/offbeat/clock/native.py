@@ -61,10 +61,7 @@ class StartC(ctypes.Structure):
 
 
 def handle(mpi: Any, comm: Any) -> Any:
-    """The MPI_Comm of an mpi4py communicator, as an argument; ``mpi`` is ``mpi4py.MPI``.
-
-    Raises TypeError for anything but an intra-communicator.
-    """
+    """The MPI_Comm of an mpi4py communicator; ``mpi`` is ``mpi4py.MPI``. Raises TypeError for others."""
     if not isinstance(comm, mpi.Intracomm):
         raise TypeError(f"an mpi4py intra-communicator is needed, such as MPI.COMM_WORLD, not {comm!r}")
     kind = HANDLES[mpi._sizeof(mpi.Comm)]

@@ -61,10 +61,7 @@ class Latency(Struct, frozen=True, kw_only=True):
 
 
 class Ratios(Struct, frozen=True, kw_only=True):
-    """One collective at one size, after every start.
-
-    ``latencies`` maps (algorithm, start) to times; a pair that failed is missing.
-    """
+    """One collective at one size; ``latencies`` by (algorithm, start), without pairs that failed."""
 
     collective: str
     bytes: int

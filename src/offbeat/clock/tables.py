@@ -221,10 +221,7 @@ FAR = 1.25
 
 
 def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
-    """Times behind each start; tone and mark say what a barrier makes of them.
-
-    The time is the average over the processes, or ``longest`` that of the process that it takes longest.
-    """
+    """Times behind each start, average or ``longest`` over processes; tone and mark compare barriers."""
     what = "Longest" if longest else "Average"
     noun = "the longest time of a process" if longest else "the processes' average time"
     ranked = "" if longest else ranking(ratios)

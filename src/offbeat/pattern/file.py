@@ -282,10 +282,7 @@ def following(count: int, noun: str) -> str:
 
 
 def shape_pattern(shape: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern:
-    """A pattern of a shape; its header records the arguments, so that it can be reproduced.
-
-    Raises BadInput as :func:`offbeat.pattern.shapes.delays` does.
-    """
+    """A pattern of a shape, with the arguments in its header. Raises BadInput as :func:`delays` does."""
     header = {
         "producer": f"offbeat {offbeat.__version__}",
         "shape": shape,

@@ -66,10 +66,7 @@ def measurements(results: Results, library: str) -> Measurements:
 
 
 def configuration_for(calls: TracedCalls, source: Measurements) -> tuple[DelayTable, list[str]]:
-    """The delay table of the configuration that represents some calls, and notes on its suitability.
-
-    Raises :class:`BadInput` without one.
-    """
+    """The delay table that represents some calls, and notes. Raises :class:`BadInput` without one."""
     where = source.results.directory
     same = [table for table in source.tables if table.configuration.collective == calls.collective]
     if not same:

@@ -68,10 +68,7 @@ def predict(trace: Trace, summary: Summary, source: Measurements, request: Reque
 def covered_parts(
     trace: Trace, summary: Summary, source: Measurements, scenario: str = ""
 ) -> tuple[RecordedRun, list[Part], list[str]]:
-    """All calls that results cover, as parts of one prediction, and notes.
-
-    Calls with a share below :data:`LEAST_WEIGHT` keep their recorded times, unless there are no others.
-    """
+    """All calls that results cover, as parts of one prediction, and notes; without those of little weight."""
     rows, _ = covered(summary, source)
     run = recorded_run(trace, summary, rows)
     heavy = [calls for calls in run.calls if calls.total_s >= LEAST_WEIGHT * run.run_s]
@@ -145,10 +142,7 @@ class TracedProgram(Struct, kw_only=True, eq=False):
     why_not: str = ""
 
     def predicted(self) -> dict[str, list[Choice]]:
-        """The predicted fastest choice under a replay or scenario, by the name of that condition.
-
-        Empty if the results have neither.
-        """
+        """The predicted fastest choice by its condition, replay or scenario; empty without both."""
         condition = common(self.parts)[-1] if self.parts else ""
         if condition not in RECORDED:
             return {}

@@ -113,10 +113,7 @@ def common(parts: Sequence[Part]) -> list[str]:
 
 
 def part_time(part: Part, algorithm: str, condition: str) -> Estimate | None:
-    """The time in the calls of a part with an algorithm; None if it was not measured.
-
-    The recorded time is used for the library's own decision if that was not measured.
-    """
+    """The time in a part's calls; recorded if the library's own decision was not measured, else None."""
     each = delay(part.table, algorithm, part.conditions[condition])
     if each is None and algorithm == DEFAULT and DEFAULT not in part.table.algorithms:
         each = Estimate.exact(part.calls.last_delay_s)

@@ -66,10 +66,8 @@ class TracedCalls(Struct, frozen=True, kw_only=True):
 
 
 class RecordedRun(Struct, frozen=True, kw_only=True):
-    """A recorded run: its time, and the calls that a prediction replaces.
-
-    ``all_calls`` is the number of collective calls of the run, ``spent_s`` the time in them, summed over
-    ranks.
+    """A recorded run: its time, the calls that a prediction replaces, and all collective calls of the run
+    with their time, summed over ranks.
     """
 
     program: str
@@ -139,9 +137,7 @@ def all_calls(summary: Summary) -> int:
 
 
 def size_bytes(row: CallSiteStats) -> int:
-    """The message size to which the rules of a tuning file apply: the mean over calls and, if sizes differ by
-    process, over processes, as in the libraries.
-    """
+    """The message size for the rules of a tuning file: the mean over calls, and processes if they differ."""
     mean = round(row.all_bytes / max(row.calls * row.processes, 1))
     collective = PROPERTIES.get(collective_name(row.collective))
     differs = collective is not None and collective.has_uneven_counts and not collective.reduces

@@ -46,9 +46,7 @@ class Times(Struct, frozen=True, kw_only=True):
 
 
 class Straggler(Struct, frozen=True, kw_only=True):
-    """A rank (in the communicator) or a node: its mean delay, and the share of the calls in which it was the
-    last to arrive.
-    """
+    """A rank (in the communicator) or a node: its mean delay, and how often it was the last to arrive."""
 
     name: str
     delay_s: float

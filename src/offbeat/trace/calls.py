@@ -64,9 +64,7 @@ class Calls(Struct, kw_only=True, eq=False):
         return self.last_ns - self.first_ns
 
     def delays_s(self, chosen: NDArray[np.bool_], p: int) -> NDArray[np.float64]:
-        """Delays of some calls relative to their first arrival, in seconds, (chosen, p); NaN where a rank did
-        not arrive.
-        """
+        """Delays of some calls after their first arrival, (chosen, p); NaN where a rank did not arrive."""
         index = np.cumsum(chosen) - 1
         of_chosen = chosen[self.arrival_call]
         delays = np.full((int(np.count_nonzero(chosen)), p), np.nan)

@@ -204,10 +204,7 @@ class _Archive:
 
 
 def _totals(trace: Trace) -> dict[tuple[int, ...], int]:
-    """The sum of all processes' blocks of each uneven call, from a first pass over all files.
-
-    By communicator, sequence and round.
-    """
+    """The sum of all processes' blocks of each uneven call, by communicator, sequence and round."""
     if not any(collective_name(function.collective) in UNEVEN for function in trace.functions):
         return {}
     parts = [_uneven(piece) for piece in pieces(trace)]

@@ -79,10 +79,7 @@ def match_messages(trace: Trace) -> MatchedMessages:
 def match(
     sends: NDArray[np.int64], receives: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of rows of two tables of keys, (n, columns) and (m, columns): the k-th rows of equal keys.
-
-    Returns the indices of the rows of each pair, ordered by those of the sends.
-    """
+    """Indices of the k-th rows of equal keys in two tables, (n, columns) and (m, columns), by sends."""
     _, numbers = np.unique(np.concatenate([sends, receives]), axis=0, return_inverse=True)
     numbers = numbers.reshape(-1)
     of_sends, of_receives = numbers[: len(sends)], numbers[len(sends) :]

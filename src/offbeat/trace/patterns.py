@@ -97,10 +97,7 @@ def scaled(recorded: Recorded, p: int) -> Recorded:
 
 
 def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
-    """Delays (..., p₀) for p processes, (..., p), by the rule of :func:`scaled`.
-
-    Raises :class:`BadInput` for p < 1, and for more processes or delays than there can be.
-    """
+    """Delays (..., p₀) for p processes, (..., p), as :func:`scaled`. Raises :class:`BadInput`."""
     if not 1 <= p <= MAX_PROCESSES:
         raise BadInput(f"a pattern needs between 1 and {MAX_PROCESSES} processes, not p = {p}")
     old = delays_s.shape[-1]
@@ -200,8 +197,7 @@ LEAST_GAIN = 0.05
 LEAST_AGAINST_CLOUD = 0.5
 _SAMPLE, _STARTS, _ROUNDS = 2000, 4, 50
 _FAR, _FEW = 10.0, 0.01
-"""A call is an outlier, and ignored by k-means, if its norm exceeds the median norm by the first factor, and
-outliers are at most the second share of the calls."""
+"""Outliers are ignored: norms above the first × the median, if at most the second share of the calls."""
 
 Array = NDArray[np.float64]
 

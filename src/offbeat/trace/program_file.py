@@ -40,9 +40,7 @@ _DEBUG_FOLDER = Path("/usr/lib/debug/.build-id")
 
 
 class Place(Struct, frozen=True):
-    """A place in a source: ``function`` is mangled, ``file`` is the path that the compiler was given,
-    ``line`` is 0 if unknown.
-    """
+    """A place in a source: a mangled function, the file as the compiler was given it, line 0 if unknown."""
 
     function: str
     file: str = ""

@@ -205,10 +205,7 @@ def find_installation(requested: str, arguments: Sequence[str]) -> Installation:
 
 
 def tracer_library(installation: Installation, echo: Callable[[str], None] | None = None) -> Path:
-    """The tracer for a library; ``echo`` prints a line if it must be built.
-
-    Raises :class:`RunFailed`, and :class:`BadInput` for a path that LD_PRELOAD cannot contain.
-    """
+    """The tracer for a library. Raises :class:`RunFailed`, and :class:`BadInput` for a path with blanks."""
     cache = driver_path(installation).parents[1]
     if re.search(r"[\s:]", str(cache)):
         raise BadInput(

@@ -172,10 +172,7 @@ MOST_ROWS = 20
 
 
 def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
-    """Time, skews and delays, stragglers: ``most`` rows each with the most time; 0: all.
-
-    A group of communicators has one row, unless ``apart``.
-    """
+    """Time, skews and delays, stragglers: ``most`` rows each (0: all), by groups unless ``apart``."""
     rows = summary.rows if apart else summary.group_rows
     shown = rows[:most] if most else rows
     left = len(rows) - len(shown)

@@ -58,10 +58,7 @@ class TrialChoice(Struct, frozen=True, kw_only=True):
         return rule.algorithm.name if rule is not None else DEFAULT
 
     def variables(self, p: int | None) -> Mapping[str, str]:
-        """The environment variables that enable the tuning files in a launch of p processes.
-
-        Raises :class:`BadInput` if they depend on p and p is unknown.
-        """
+        """Variables that enable the tuning files for p processes. Raises :class:`BadInput` if p is needed."""
         if self.tuning is None:
             return {}
         if self.tuning.by_processes and p is None:
