@@ -25,6 +25,10 @@ Directory = Annotated[
     Path, typer.Argument(help="The directory that 'offbeat clock check' created.", metavar="DIR")
 ]
 
+NoPictures = Annotated[
+    bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
+]
+
 
 @app.command("check")
 def check_clock(
@@ -80,9 +84,7 @@ def check_clock(
     seed: Annotated[
         int, typer.Option(help="Seed of the order of measuring and of artificial clock drift.")
     ] = 1,
-    no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
-    ] = False,
+    no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
     """Measure exit skews, what they do to a collective, the cost of a clock synchronisation, and how long it
@@ -117,9 +119,7 @@ def check_clock(
 @app.command("report")
 def report_clock(
     directory: Directory,
-    no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
-    ] = False,
+    no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
     """Show a check again, finished or not, and write its report anew; nothing is measured."""

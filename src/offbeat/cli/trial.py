@@ -14,6 +14,7 @@ from offbeat.cli.output import AllNotes, Json, encoded, print_notes, prints_text
 from offbeat.cli.selection_options import IncludeScenarios, Rule
 from offbeat.cli.trace_options import summary_of_trace
 from offbeat.cli.trace_run import CONTEXT as CONTEXT
+from offbeat.cli.trace_run import ProgramCommand, ProgramMpi
 from offbeat.errors import BadInput
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ PICTURE = "expected-and-measured-run-time"
 
 
 def command(
-    arguments: Annotated[
-        list[str],
-        typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
-    ],
+    arguments: ProgramCommand,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -64,10 +62,7 @@ def command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The folder for runs and tuning files.", metavar="DIR")
     ] = Path("offbeat-try"),
-    mpi: Annotated[
-        str,
-        typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]"),
-    ] = "auto",
+    mpi: ProgramMpi = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order within rounds.")] = 1,
     json: Json = "",
     all_notes: AllNotes = False,
@@ -187,23 +182,19 @@ def _report(
     is_wall: bool,
     all_notes: bool,
 ) -> None:
-    from offbeat.table import FittedTable
     from offbeat.trial import wording
     from offbeat.trial.comparison import compare
 
     same = {one.name: one.same_as for one in choices if one.same_as}
     console.print()
-    headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
-    console.print(FittedTable(headings, wording.rows(times_s, same)))
+    console.print(wording.time_table(times_s, same).fitted(console.width))
     console.print()
     console.print(*wording.verdict_sentences(compare(times_s), same, without_effect), sep="\n", markup=False)
     if expected is None:
         return
     console.print()
     print_notes(console, expected.notes, everything=all_notes)
-    console.print(
-        FittedTable(wording.expectation_headings(expected), wording.expectation_rows(expected, times_s))
-    )
+    console.print(wording.expectation_table(expected, times_s).fitted(console.width))
     if is_wall:
         console.print(
             "Measured times are of the whole command, including its start; expected times are from MPI_Init"

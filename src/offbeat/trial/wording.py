@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 
+from offbeat.drawing.tables import Table
 from offbeat.predict.prediction import Prediction
 from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
@@ -35,7 +36,7 @@ def notes(choices: Sequence[TrialChoice]) -> list[str]:
     return list(dict.fromkeys(note for one in choices for note in one.notes))
 
 
-def rows(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> list[list[str]]:
+def time_table(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> Table:
     """A row per choice: number of runs, mean, range, and mean ratio to the default."""
     lines = []
     for name, own in times_s.items():
@@ -43,7 +44,8 @@ def rows(times_s: Mapping[str, Sequence[float]], same: Mapping[str, str]) -> lis
         middle = format_time(mean_s(own), 4) if own else NOTHING
         span = f"{format_time(min(own), 4)} – {format_time(max(own), 4)}" if own else NOTHING
         lines.append([f"{name}{also}", str(len(own)), middle, span, _against(own, times_s.get(DEFAULT, []))])
-    return lines
+    headings = ["choice", "runs", "mean", "fastest – slowest", "against\ndefault"]
+    return Table(title="", headings=headings, rows=lines)
 
 
 def verdict_sentences(
@@ -81,11 +83,11 @@ def verdict_sentences(
     ]
 
 
-def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[float]]) -> list[list[str]]:
+def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[float]]) -> Table:
     """A row per choice: expected without delays, expected with the traced arrivals, measured, and ratios."""
     main_condition = prediction.main_condition
     by_name = {one.name: one for one in prediction.expected}
-    table = []
+    rows = []
     for name, own in times_s.items():
         one = by_name.get(name)
         if one is None or not own:
@@ -93,7 +95,7 @@ def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[floa
         measured = mean_s(own)
         expected = one.run_s.get(main_condition)
         change = prediction.change(one) if name != DEFAULT else None
-        table.append(
+        rows.append(
             [
                 name,
                 format_time(one.run_s["no_delay"].time_s, 4) if "no_delay" in one.run_s else NOTHING,
@@ -104,20 +106,9 @@ def expectation_rows(prediction: Prediction, times_s: Mapping[str, Sequence[floa
                 _against(own, times_s.get(DEFAULT, [])),
             ]
         )
-    return table
-
-
-def expectation_headings(prediction: Prediction) -> list[str]:
-    """The headings of :func:`expectation_rows`."""
-    return [
-        "choice",
-        "expected,\nno_delay",
-        f"expected,\n{prediction.main_condition}",
-        "measured",
-        "expected /\nmeasured",
-        "expected\nchange",
-        "measured\nchange",
-    ]
+    headings = ["choice", "expected,\nno_delay", f"expected,\n{main_condition}", "measured"]
+    headings += ["expected /\nmeasured", "expected\nchange", "measured\nchange"]
+    return Table(title="", headings=headings, rows=rows)
 
 
 def _comparison(one: Comparison, rounds: int) -> str:
