@@ -123,10 +123,7 @@ def _seconds(times_ns: list[int]) -> NDArray[np.float64]:
 
 
 def placement(nodes: int, ppn: int, hostfile: Path | None) -> tuple[int, int]:
-    """Nodes and processes per node: the requested numbers, or defaults for 0.
-
-    The defaults are two nodes in a batch job of several nodes, else this node, and one process per core.
-    """
+    """Nodes and processes per node; for 0 two nodes of a job of several, and a process per core."""
     job = allocation.current()
     several = (job is not None and job.nodes > 1) or hostfile is not None
     per_node = job.cores_per_node if job else cores.available().physical

@@ -52,10 +52,9 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
 class Sync(Struct, frozen=True, kw_only=True, tag="sync"):
     """Several synchronisations of one clock on the first ``processes`` processes, in their order.
 
-    ``taken_ns`` is the time from a harmonised start until the last process has finished; ``exchanges`` the
-    number of ping-pongs of all processes together; ``bound_ns`` the largest bound immediately afterwards.
-    ``shared`` says that all processes read one physical clock. ``distorted`` says that clocks had artificial
-    drift.
+    ``taken_ns``: from a harmonised start until the last process has finished; ``exchanges``: the ping-pongs
+    of all processes; ``bound_ns``: the largest bound immediately afterwards. ``shared``: all processes read
+    one physical clock. ``distorted``: clocks had artificial drift.
     """
 
     step: str

@@ -80,12 +80,11 @@ def write(path: Path, replay: Replay) -> None:
 
 
 def read(path: Path, p: int | None = None) -> Replay:
-    """Read a replay file.
+    """Read a replay file; the smallest delay of a call is subtracted from its others.
 
-    A call whose smallest delay is not 0 is shifted by it (``Replay.shifted`` says how many were). Raises
-    BadInput, with file and line, for a file that cannot be read, is empty, cut off or not UTF-8, for text,
-    NaN, infinite or negative delays and delays above one day, for calls of different numbers of processes,
-    and for a number of processes other than ``p``.
+    Raises BadInput, with file and line, for a file that cannot be read, is empty, cut off or not UTF-8, for
+    text, NaN, infinite or negative delays and delays above one day, for calls of different numbers of
+    processes, and for a number of processes other than ``p``.
     """
     path = Path(path)
     lines = read_lines(path, _FILE_KIND, "one call a line")
@@ -148,10 +147,7 @@ def _check_count(path: Path, rows: list[list[float]], header: dict[str, str]) ->
 
 
 def file_or_shape(name: str, p: int, skew_s: float, *, seed: int = 1, ppn: int = 0) -> Pattern | Replay:
-    """The pattern of a shape, or the content of a pattern file or replay file.
-
-    ``p``, ``skew_s``, ``seed`` and ``ppn`` are for shapes only. Raises BadInput if it is none of them.
-    """
+    """The pattern of a shape, or the content of a pattern or replay file. Raises BadInput for others."""
     if name in SHAPES:
         return file.shape_pattern(name, p, skew_s, seed=seed, ppn=ppn)
     if not Path(name).exists():

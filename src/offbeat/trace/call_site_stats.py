@@ -61,18 +61,14 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
     - ``communicators``: number of communicators (1, or those of a group); ``memberships``: of different lists
       of ranks among them; ``communicator_indices``: their indices, empty where they are not distinguished;
       ``communicator_index``: the first of them.
-    - ``calls``: calls that were matched; ``run_calls``: calls of the run, more if only every Nth was
-      recorded; ``run_calls_at_least``: without those that may have followed the last recorded call on
-      communicators that were never freed.
+    - ``calls``: matched calls; ``run_calls``: calls of the run, more if only every Nth was recorded;
+      ``run_calls_at_least``: without those that may have followed the last recorded one.
     - ``spent_s``: time in the calls; ``waited_s``: the part of it before the last rank arrived.
-    - ``stability``: share of the variance of delays within calls that the mean delays explain, 0 to 1; NaN
-      for a single call.
-    - ``delays_s``: mean delay of each rank, (size,), NaN where it is not traced; empty where communicators
-      are not distinguished.
-    - ``bound_s``: largest error of a time.
+    - ``stability``: share of the variance of delays within calls that the mean delays explain, or NaN.
+    - ``delays_s``: mean delay of each rank, (size,), NaN where it is not traced; empty where unknown.
+    - ``bound_s``: largest error of a time; ``key``: of the (first) aggregate.
     - ``histograms``: of skew, total and last delay (:mod:`offbeat.trace.call_aggregates`).
     - ``is_compared``: false where only one of several ranks is traced; times and delays are then unknown.
-    - ``key``: of the aggregate, of a group its first one.
     """
 
     site: str

@@ -31,11 +31,10 @@ _AFTER_ALL = 2**33
 
 
 class MatchedCalls(Struct, kw_only=True, eq=False):
-    """Calls to which no event will be added.
+    """Calls to which no event will be added, (calls,).
 
-    ``starts`` has the index of each call's first event in ``events``, which are sorted: for each call the
-    calls (or issues), then the completions. ``communicator`` is that of each call, ``expected`` the number of
-    its traced ranks, (calls,).
+    ``starts`` has the index of each call's first event in ``events``, sorted by call, completions last;
+    ``communicator`` is that of each call, ``expected`` the number of its traced ranks.
     """
 
     events: EventBatch
@@ -190,32 +189,33 @@ class _Watermarks:
         ]
         self._is_active = np.ones(len(trace.files), np.bool_)
         self._numbers: dict[tuple[int, int], int] = {}
-        self._files = np.concatenate([*self._members, np.empty(0, np.int32)])
-        self._last = np.full(len(self._files), -1, dtype=np.int64)
-        lengths = np.array([len(members) for members in self._members], dtype=np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        self.communicators = np.arange(len(trace.communicators.all))
-        self.traced = np.array([np.count_nonzero(members >= 0) for members in self._members], dtype=np.int64)
+        self._files = np.empty(0, np.int32)
+        self._last = np.empty(0, np.int64)
+        self._starts = np.zeros(1, np.int64)
+        self.communicators = np.empty(0, np.int64)
+        self.traced = np.empty(0, np.int64)
+        self._add(range(len(trace.communicators.all)))
 
     def channels(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The channels of persistent collectives, (n,), by communicator and sequence number, (n, 2)."""
         requested = [tuple(pair) for pair in pairs.tolist()]
         new = [pair for pair in dict.fromkeys(requested) if pair not in self._numbers]
         if new:
-            self._add(new)
+            first = len(self.communicators)
+            self._numbers |= {pair: first + index for index, pair in enumerate(new)}
+            self._add([communicator for communicator, _ in new])
         return np.array([self._numbers[pair] for pair in requested], dtype=np.int64)
 
-    def _add(self, pairs: Sequence[tuple[int, int]]) -> None:
-        first = len(self.communicators)
-        self._numbers |= {pair: first + index for index, pair in enumerate(pairs)}
-        communicators = np.array([communicator for communicator, _ in pairs], dtype=np.int64)
+    def _add(self, communicators: Sequence[int]) -> None:
+        """Add a channel on each of some communicators."""
         members = [self._members[communicator] for communicator in communicators]
-        ends = self._starts[-1] + np.cumsum([len(one) for one in members])
+        lengths = np.array([len(one) for one in members], dtype=np.int64)
+        traced = np.array([np.count_nonzero(one >= 0) for one in members], dtype=np.int64)
         self._files = np.concatenate([self._files, *members])
         self._last = np.concatenate([self._last, np.full(len(self._files) - len(self._last), -1)])
-        self._starts = np.concatenate([self._starts, ends])
-        self.communicators = np.concatenate([self.communicators, self.communicators[communicators]])
-        self.traced = np.concatenate([self.traced, self.traced[communicators]])
+        self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(lengths)])
+        self.communicators = np.concatenate([self.communicators, np.array(communicators, dtype=np.int64)])
+        self.traced = np.concatenate([self.traced, traced])
 
     def advance(
         self,

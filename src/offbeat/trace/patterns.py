@@ -171,8 +171,7 @@ def _calls(arrivals: Arrivals) -> str:
 def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Replay:
     """The recorded calls in their order as a replay, or at most ``most`` of them, evenly spaced.
 
-    Ranks that were not traced have the delay of the nearest traced rank. Raises :class:`BadInput` if no call
-    was recorded on all traced ranks.
+    Ranks that were not traced have the delay of the nearest traced one. Raises :class:`BadInput` if none was.
     """
     row, delays = arrivals.row, arrivals.delays_s
     taken = len(delays) if most is None else min(len(delays), most)

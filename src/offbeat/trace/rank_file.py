@@ -61,11 +61,8 @@ class Header(Struct, frozen=True, kw_only=True):
 
 
 class RankFile(Struct, kw_only=True, eq=False):
-    """The file of one rank. ``lanes`` maps each lane to the numbers of its record pages in order, and
-    ``message_lanes`` to those of its message pages.
-
-    A lane holds the records of one of the threads that call MPI concurrently. Records and messages are read
-    on request and not retained.
+    """The file of one rank. ``lanes`` maps each lane, the records of one thread, to the numbers of its record
+    pages in order, ``message_lanes`` to those of its message pages; they are read on request.
     """
 
     path: Path

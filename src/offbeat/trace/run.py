@@ -144,11 +144,10 @@ def prepare(
     library: Path,
     environ: Mapping[str, str] = os.environ,
 ) -> PreparedCommand:
-    """The command that runs ``arguments`` (a launcher with a program, or a program alone) with the tracer.
+    """The command that runs ``arguments``, with or without a launcher, with the tracer.
 
-    ``options`` are tracer variables without their prefix. The launcher gets its own options for forwarding
-    variables to all processes. Raises :class:`BadInput` as :func:`check_options` does, and for a folder that
-    cannot be created.
+    ``options`` are tracer variables without their prefix. Raises :class:`BadInput` as :func:`check_options`
+    does, and for a folder that cannot be created.
     """
     check_options(folder, options, environ)
     requested = tracer_variables(options, environ)
@@ -222,9 +221,8 @@ def tracer_library(installation: Installation, echo: Callable[[str], None] | Non
 def run(command: PreparedCommand) -> int:
     """Run a command; returns its exit status, negative for the signal that ended it.
 
-    The program inherits all open files of this process. Signals that this process receives are forwarded to
-    it, unless they were sent to the whole process group. Raises :class:`RunFailed` if another run is writing
-    into the folder.
+    Signals that this process receives are forwarded, unless they were sent to the whole process group. Raises
+    :class:`RunFailed` if another run is writing into the folder.
     """
     lock = Lock(command.folder)
     try:
@@ -297,10 +295,9 @@ _DELIVERY_S = 0.02
 class GroupSignalProbe:
     """An idle child process that detects signals sent to our whole process group, such as a Ctrl-C.
 
-    The program has received such signals already, and they must not be forwarded: launchers abort at a
-    second Ctrl-C. The child runs a program of another name, because a signal may be sent by name. It inherits
-    the mask of blocked signals, so that they stay pending. If it cannot be started, every signal is
-    forwarded: duplicates are preferable to loss. A context manager.
+    The program has received such signals already, and launchers abort at a second Ctrl-C. The child runs a
+    program of another name, because a signal may be sent by name, and inherits the mask of blocked signals,
+    so that they stay pending. If it cannot be started, every signal is forwarded. A context manager.
     """
 
     def __init__(self) -> None:
@@ -309,8 +306,7 @@ class GroupSignalProbe:
     def received(self, number: int) -> bool:
         """Whether the child received a signal that we received; to be called once per signal.
 
-        If so, all signals pending for the child are removed from ours as well, because the program has
-        received them too.
+        If so, all signals pending for the child, which the program has received, are removed from ours.
         """
         time.sleep(_DELIVERY_S)
         pending = self._pending()

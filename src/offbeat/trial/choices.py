@@ -77,11 +77,8 @@ def planned_choices(
     include_scenarios: bool = False,
     predicted: Mapping[str, Sequence[Choice]] | None = None,
 ) -> list[TrialChoice]:
-    """The library's own decisions, the ``predicted`` fastest choices, the no-delay choice, and that of
-    ``rule``.
-
-    ``predicted`` maps the condition of a prediction to the choices under it. Raises :class:`BadInput` for
-    results without selectable algorithms for this installation.
+    """The library's own decisions, the predicted fastest choices by their condition, the no-delay choice, and
+    that of ``rule``. Raises :class:`BadInput` for results without selectable algorithms.
     """
     planned = [TrialChoice(name=DEFAULT)]
     chosen = dict(predicted or {})

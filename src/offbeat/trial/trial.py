@@ -132,10 +132,9 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 def run(command: Command, variables: Mapping[str, str], output: Path) -> tuple[int, float]:
-    """Run to the end, with both output streams in a file.
+    """Run to the end, with both output streams in a file; returns the exit status and the wall time in s.
 
-    Returns the exit status, negative for the signal that ended the run, and the wall time in seconds. The
-    program ends when this process ends. Raises :class:`BadInput` if it cannot be started, and
+    The program ends when this process ends. Raises :class:`BadInput` if it cannot be started, and
     :class:`RunFailed` if the file cannot be written.
     """
     argv, environment = command.with_variables(variables)
