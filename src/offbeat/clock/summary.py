@@ -309,11 +309,16 @@ def _sentence(found: Summary, machine: Machine) -> Iterator[str]:
             yield f"only {harmonised.on_time} starts were on time: measure more with --repetitions"
     yield from _barriers(found)
     if machine.oversubscribed:
-        yield _oversubscribed(machine)
+        cores = counted(machine.cores, "core") if machine.cores else "fewer cores"
+        yield (
+            f"but {machine.p} processes share {cores} here, so these times are mostly waiting for a core:"
+            " check again with a core for each process"
+        )
 
 
 def _trusted(harmonised: Skew, machine: Machine) -> str:
     share = harmonised.on_time / harmonised.starts
+    percent = "100%" if share == 1 else f"{min(99.9, 100 * share):.3g}%"
     clock = (
         "all processes read one physical clock, which adds no error"
         if machine.shared
@@ -321,7 +326,7 @@ def _trusted(harmonised: Skew, machine: Machine) -> str:
     )
     return (
         f"95th percentile of start skew: {format_time(harmonised.trusted_s, 2)} for {machine.p} processes"
-        f" with a harmonised start ({_percent(share)} of {harmonised.starts} starts were on time), {clock}"
+        f" with a harmonised start ({percent} of {harmonised.starts} starts were on time), {clock}"
     )
 
 
@@ -335,16 +340,3 @@ def _barriers(found: Summary) -> Iterator[str]:
     if own is not None and own is not best:
         text += f", with the library's own choice {format_time(own.high_s, 2)}"
     yield text
-
-
-def _oversubscribed(machine: Machine) -> str:
-    cores = f"{counted(machine.cores, 'core')}" if machine.cores else "fewer cores"
-    return (
-        f"but {machine.p} processes share {cores} here, so these times are mostly waiting for a core: check"
-        " again with a core for each process"
-    )
-
-
-def _percent(share: float) -> str:
-    """At most 99.9% unless the share is exactly 1."""
-    return "100%" if share == 1 else f"{min(99.9, 100 * share):.3g}%"

@@ -9,7 +9,7 @@ from offbeat.clock.rows import HARMONIZE, CheckedAlgorithms, Machine
 from offbeat.clock.summary import AgedAccuracy, Ratios, Skew, Summary, SyncCost
 from offbeat.drawing.grid import Grid, Heading, Key, Row, Square
 from offbeat.drawing.tables import Table
-from offbeat.study.algorithm import DEFAULT, MEASURED, Verdict
+from offbeat.study.algorithm import DEFAULT, MEASURED
 from offbeat.study.evidence import short
 from offbeat.units import counted, format_size, format_time
 
@@ -52,7 +52,15 @@ def left_out(found: CheckedAlgorithms) -> Table:
 
 def proofs(found: CheckedAlgorithms) -> Table:
     """What was executed when each algorithm was forced."""
-    rows = [_proof(one) for one in found.verdicts if one.status in MEASURED]
+    names = {DEFAULT: "default (the library's own choice)"}
+    rows = [
+        [
+            *(one.collective, names.get(one.algorithm, one.algorithm), one.status),
+            short(one.evidence) if one.evidence else NOTHING_KNOWN,
+        ]
+        for one in found.verdicts
+        if one.status in MEASURED
+    ]
     return _verdicts("proofs", "Observed executions", "evidence", rows)
 
 
@@ -204,12 +212,6 @@ def _clocks(distorted: bool) -> str:
 
 def _sorts(listed: Sequence[SyncCost] | Sequence[AgedAccuracy]) -> list[bool]:
     return sorted({one.distorted for one in listed})
-
-
-def _proof(one: Verdict) -> list[str]:
-    seen = short(one.evidence) if one.evidence else NOTHING_KNOWN
-    name = one.algorithm if one.algorithm != DEFAULT else "default (the library's own choice)"
-    return [one.collective, name, one.status, seen]
 
 
 def _time(time_s: float) -> str:

@@ -96,6 +96,7 @@ class _Archive:
         self._requests: dict[tuple[int, ...], int] = {}
         self._next_request = 0
         self._totals = _totals(trace)
+        self._hosts = {header.rank: header.host for header in trace.headers}
         self._left: dict[tuple[int, int], int] = {}
         self._machine = self._definitions.system_tree_node("machine", class_name="machine")
         self._site = self._definitions.attribute(
@@ -188,7 +189,7 @@ class _Archive:
 
     def _new_group(self, rank: int) -> Any:
         """The process of a rank, on its node."""
-        host = self._trace.host_of(rank) or "not traced"
+        host = self._hosts.get(rank) or "not traced"
         node = self._definitions.system_tree_node(host, class_name="node", parent=self._machine)
         return self._definitions.location_group(f"rank {rank}", system_tree_parent=node)
 

@@ -91,13 +91,15 @@ HEADER = np.dtype(
     }
 )
 
+_OF_BOTH = [
+    *(("enter_ns", "<i8"), ("exit_ns", "<i8"), ("address", "<u8"), ("bytes", "<u8")),
+    ("communicator", "<u4"),
+]
+"""How records and messages begin."""
+
 RECORD = np.dtype(
     [
-        ("enter_ns", "<i8"),
-        ("exit_ns", "<i8"),
-        ("address", "<u8"),
-        ("bytes", "<u8"),
-        ("communicator", "<u4"),
+        *_OF_BOTH,
         ("sequence", "<u4"),
         ("round", "<u4"),
         ("root", "<i4"),
@@ -110,11 +112,7 @@ RECORD = np.dtype(
 
 MESSAGE = np.dtype(
     [
-        ("enter_ns", "<i8"),
-        ("exit_ns", "<i8"),
-        ("address", "<u8"),
-        ("bytes", "<u8"),
-        ("communicator", "<u4"),
+        *_OF_BOTH,
         ("request", "<u4"),
         ("round", "<u4"),
         ("peer", "<i4"),

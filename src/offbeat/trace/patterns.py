@@ -18,7 +18,7 @@ import offbeat
 from offbeat.errors import BadInput
 from offbeat.pattern.file import Pattern
 from offbeat.pattern.replay import Replay
-from offbeat.pattern.shapes import MAX_PROCESSES
+from offbeat.pattern.shapes import check_processes
 from offbeat.trace.arrivals import Arrivals
 from offbeat.trace.call_site_stats import CallSiteStats, description_of, file_stem_of
 from offbeat.trace.summary import Summary
@@ -98,8 +98,7 @@ def scaled(recorded: Recorded, p: int) -> Recorded:
 
 def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
     """Delays (..., p₀) for p processes, (..., p), as :func:`scaled`. Raises :class:`BadInput`."""
-    if not 1 <= p <= MAX_PROCESSES:
-        raise BadInput(f"a pattern needs between 1 and {MAX_PROCESSES} processes, not p = {p}")
+    check_processes(p)
     old = delays_s.shape[-1]
     if (calls := delays_s.size // old) * p > MOST_DELAYS:
         raise BadInput(

@@ -12,6 +12,7 @@ import io
 import mmap
 import time
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -192,8 +193,6 @@ class _Lines:
         self._dwarf = elf.get_dwarf_info(relocate_dwarf_sections=False)
         self._spent_s = 0.0
         self._due = 0.0
-        self._aranges: Any = None
-        self._has_aranges: bool | None = None
         self._units: list[tuple[int, int, Any]] | None = None
         self._of_unit: dict[int, _UnitLines] = {}
 
@@ -209,16 +208,17 @@ class _Lines:
         finally:
             self._spent_s += time.thread_time() - began
 
+    @cached_property
+    def _aranges(self) -> Any:
+        return self._dwarf.get_aranges()
+
     def _check(self) -> None:
         if time.thread_time() > self._due:
             raise _TooLong
 
     def _unit(self, address: int) -> Any:
         """The compile unit of an address, by .debug_aranges or else by the ranges of all units."""
-        if self._has_aranges is None:
-            self._aranges = self._dwarf.get_aranges()
-            self._has_aranges = self._aranges is not None
-        offset = self._aranges.cu_offset_at_addr(address) if self._has_aranges else None
+        offset = self._aranges.cu_offset_at_addr(address) if self._aranges is not None else None
         if offset is not None:
             return self._dwarf.get_CU_at(offset)
         if self._units is None:

@@ -39,7 +39,6 @@ class Trace:
         self.notes += self.clocks.notes
         self.functions = _functions(files)
         self._function_numbers = {function.name: place for place, function in enumerate(self.functions)}
-        self._hosts = {file.header.rank: file.header.host for file in files}
         self.sites = CallSites()
         self._resolvers: dict[int, AddressResolver] = {}
 
@@ -62,10 +61,6 @@ class Trace:
     def every(self) -> int:
         """N where every Nth call on each communicator was recorded; 1 without sampling."""
         return max(max(file.header.every for file in self.files), 1)
-
-    def host_of(self, rank: int) -> str:
-        """The node of a world rank; empty if its file is missing."""
-        return self._hosts.get(rank, "")
 
     def function_numbers(self, file: RankFile) -> NDArray[np.int32]:
         """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids.
