@@ -96,11 +96,8 @@ Row = Start | Sync | Accuracy
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The machine that was measured.
-
-    ``shared`` says that all processes read one physical clock. ``oversubscribed`` says that there are more
-    processes than cores; ``cores`` is the number of cores, 0 if unknown. ``warnings`` come from the launch
-    command.
+    """The machine that was measured; ``shared`` if all processes read one physical clock, ``oversubscribed``
+    with more processes than ``cores`` (0: unknown). ``warnings`` come from the launch command.
     """
 
     host: str

@@ -23,11 +23,10 @@ class Instant(Struct, frozen=True):
 class SyncFacts(Struct, frozen=True, kw_only=True):
     """Facts about the last synchronisation of this process.
 
-    ``exchanges`` is the number of ping-pongs, ``duration_ns`` the time from entering to leaving,
-    ``best_round_trip_ns`` the minimum round-trip time (0 without ping-pongs), ``bound_ns`` the bound
-    immediately afterwards, ``slope_ppb`` the rate of the shared clock relative to the local one, minus 1, in
-    parts per billion. ``contradictions`` counts how often in the clock's lifetime measurements contradicted
-    its model, as after a step of the time source.
+    ``exchanges`` counts ping-pongs, ``duration_ns`` is the time from entering to leaving,
+    ``best_round_trip_ns`` the minimum round trip (0 without ping-pongs), ``bound_ns`` the bound afterwards,
+    ``slope_ppb`` the rate of the shared clock relative to the local one, minus 1, in parts per billion.
+    ``contradictions`` counts measurements that contradicted the model, as after a step of the time source.
     """
 
     exchanges: int

@@ -26,10 +26,9 @@ class Skew(Struct, frozen=True, kw_only=True):
     """The exit skew of one kind of start.
 
     Of ``starts`` starts, ``on_time`` count (for barriers all; also all if fewer than ENOUGH were on time:
-    ``includes_late``). ``skews_s`` (n,) are the skews of the counted starts, with their median and
-    ``high_s``, the 95th percentile; ``trusted_s`` is the 95th percentile with the clock's error included.
-    ``error_s`` is the skew that the clock's error can hide. ``lags_s`` has one entry per rank: how long after
-    the first process it typically leaves.
+    ``includes_late``). ``skews_s`` (n,) are the skews of the counted ones, ``high_s`` their 95th percentile,
+    ``trusted_s`` that with the clock's error, ``error_s`` the skew that this error can hide. ``lags_s``: how
+    long after the first process each rank typically leaves.
     """
 
     start: str

@@ -36,7 +36,13 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     each = 0.15 if len(shown) <= _FEW else 0.11
     step = each * len(bars) + (0.16 if len(shown) <= _FEW else 0.1)
     height = _TOP + step * max(len(shown), 1) + _BOTTOM
-    figure = titled_figure(_WIDTH, height, "Expected run time", *_subject(prediction))
+    run = prediction.recorded
+    calls = "; ".join(part.calls.description for part in prediction.parts[:2])
+    more = f" and {len(prediction.parts) - 2} more" if len(prediction.parts) > 2 else ""
+    program = run.program.rsplit("/", 1)[-1] or "a program"
+    subject = f"{program} on {run.processes} processes: {calls}{more}"
+    library = f"algorithms: {prediction.parts[0].table.configuration.library}"
+    figure = titled_figure(_WIDTH, height, "Expected run time", subject, library)
     keys = [(COLOURS[name], f"expected {WORDS[name]}") for name in prediction.conditions]
     _draw_keys(figure, [*([(SKY, "as run")] if known else []), *keys], height)
     left = 0.3 + max((width_of(one.name, POINTS) for one in shown), default=0.5)
@@ -56,16 +62,6 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
     axes.tick_params(axis="y", length=0, colors=INK)
     axes.spines["left"].set_visible(False)
     return figure
-
-
-def _subject(prediction: Prediction) -> tuple[str, str]:
-    """The program and its calls; the library."""
-    run = prediction.recorded
-    words = "; ".join(part.calls.description for part in prediction.parts[:2])
-    more = f" and {len(prediction.parts) - 2} more" if len(prediction.parts) > 2 else ""
-    program = run.program.rsplit("/", 1)[-1] or "a program"
-    library = prediction.parts[0].table.configuration.library
-    return f"{program} on {run.processes} processes: {words}{more}", f"algorithms: {library}"
 
 
 def _draw_keys(figure: Figure, keys: Sequence[tuple[str, str]], height: float) -> None:

@@ -57,10 +57,9 @@ class ExpectedRun(Struct, frozen=True, kw_only=True):
 class Prediction(Struct, frozen=True, kw_only=True, eq=False):
     """The expected run times of a recorded run; ``conditions`` are those that every part has.
 
-    ``ran`` is the algorithm or choice of the traced run: as given by the user, or the library's own decisions
-    if ``ran_is_assumed``; empty if neither is known, and then no change is known. ``expected`` is sorted by
-    the last condition; with ``of_choices`` it compares choices for all parts instead of the algorithms of one
-    part.
+    ``ran`` is the algorithm or choice of the traced run, as given by the user, or the library's own decisions
+    if ``ran_is_assumed``; empty if unknown. ``expected`` is sorted by the last condition; with ``of_choices``
+    it compares choices for all parts instead of the algorithms of one part.
     """
 
     recorded: RecordedRun

@@ -88,7 +88,10 @@ def analyse_calls(matched: MatchedCalls) -> Calls:
             communicator=matched.communicator[has_arrivals],
             expected=matched.expected[has_arrivals],
         )
-    return _analysed(matched) if len(matched.starts) else _no_calls()
+    if len(matched.starts):
+        return _analysed(matched)
+    types: dict[str, Any] = dict.fromkeys(("is_complete", "has_end", "failed", "in_place"), np.bool_)
+    return Calls(**{name: np.empty(0, types.get(name, np.int64)) for name in Calls.__struct_fields__})
 
 
 def _analysed(matched: MatchedCalls) -> Calls:
@@ -168,9 +171,3 @@ def _ends(
     exits_ns = np.where(is_freed, -_LATEST, events.exit_ns)
     completed = np.add.reduceat((is_completion & ~is_freed).astype(np.int64), starts)
     return np.maximum.reduceat(exits_ns, starts), (kind == BLOCKING) | (completed >= arrived)
-
-
-def _no_calls() -> Calls:
-    types: dict[str, Any] = dict.fromkeys(("is_complete", "has_end", "failed", "in_place"), np.bool_)
-    empty: dict[str, Any] = {name: np.empty(0, types.get(name, np.int64)) for name in Calls.__struct_fields__}
-    return Calls(**empty)

@@ -191,10 +191,6 @@ class LaneReader:
         self._next_page += self._next_part == 0
         return records[begin:end]
 
-    def add(self, events: EventBatch) -> None:
-        """Append events to the pending ones."""
-        self.pending = EventBatch.concatenate([self.pending, events]) if len(self.pending) else events
-
     def take_until(self, until_ns: int | None) -> EventBatch:
         """Remove and return the pending events before the first that ends after ``until_ns``; None: all."""
         events, self.pending = self.pending, EventBatch()

@@ -95,7 +95,10 @@ class Matcher:
         while True:
             for lane in self._lanes:
                 while lane.needs_refill:
-                    lane.add(self._read(lane))
+                    events = self._read(lane)
+                    lane.pending = (
+                        EventBatch.concatenate([lane.pending, events]) if len(lane.pending) else events
+                    )
             active = [lane for lane in self._lanes if len(lane.pending)]
             if not active:
                 return

@@ -40,11 +40,13 @@ def delay_figure(summary: Summary, row: CallSiteStats, sample: Arrivals | None =
     A sample of the calls adds a band with most of their delays. With more ranks than steps, a step is the
     maximum over neighbouring ranks, and the axis label says so.
     """
+    bound = "one clock" if row.bound_s == 0 else f"clock error at most {format_time(row.bound_s)}"
+    stable = "" if math.isnan(row.stability) else f", stability {row.stability:.2f}"
     figure, axes = _framed(
         _HEIGHT,
         "Average process delay (skew)",
         f"{counted(row.whole, 'call')}: {description_of(row)}, {row.processes} processes",
-        _remarks(summary, row),
+        f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_name(summary.library)}",
     )
     delays = np.nan_to_num(row.delays_s, nan=0.0)
     low, high = _spread(sample, row)
@@ -158,12 +160,6 @@ def _spread(sample: Arrivals | None, row: CallSiteStats) -> tuple[NDArray[np.flo
         return np.zeros(len(row.delays_s)), np.zeros(len(row.delays_s))
     low, high = np.quantile(np.nan_to_num(sample.delays_s, nan=0.0), BAND, axis=0)
     return np.asarray(low), np.asarray(high)
-
-
-def _remarks(summary: Summary, row: CallSiteStats) -> str:
-    bound = "one clock" if row.bound_s == 0 else f"clock error at most {format_time(row.bound_s)}"
-    stable = "" if math.isnan(row.stability) else f", stability {row.stability:.2f}"
-    return f"mean skew {format_time(row.skew.mean_s)}{stable}; {bound}; {library_name(summary.library)}"
 
 
 MOST_DRAWN, MOST_ROWS, OPEN_ROWS = 6, 50, 3

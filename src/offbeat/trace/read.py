@@ -63,10 +63,7 @@ class Trace:
         return max(max(file.header.every for file in self.files), 1)
 
     def function_numbers(self, file: RankFile) -> NDArray[np.int32]:
-        """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids.
-
-        The last entry is behind the largest id; larger ids can be clipped to it.
-        """
+        """For one file: id of a function → index into :attr:`functions`, -1 for undefined ids and behind."""
         defined = file.definitions.functions
         table = np.full(max(defined, default=0) + 2, -1, dtype=np.int32)
         for number, function in defined.items():

@@ -177,10 +177,9 @@ def choose_row(
 ) -> CallSiteStats:
     """The row that matches all arguments; without arguments, the recommended one.
 
-    ``site`` matches a part of a call site's label, ``collective`` an MPI name in any case, with or without
-    ``MPI_``, ``communicator`` the label of a communicator of the row. Of several matching rows, those whose
-    algorithm can be chosen are preferred, then the one with the most operation time. Raises
-    :class:`BadInput` without a matching row, and lists the rows.
+    ``site`` is a part of a call site's label, ``collective`` an MPI name in any case. Of several rows, those
+    whose algorithm can be chosen are preferred, then that with the most operation time. Raises
+    :class:`BadInput` without a row, and lists the rows.
     """
     if not (collective or site or communicator or size is not None):
         return _first_to_tune(summary)
