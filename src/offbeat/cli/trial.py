@@ -118,11 +118,10 @@ def command(
                 console.print(f"note: no prediction from the trace: {traced.why_not}", markup=False)
         algorithms = {one.name: one.algorithm for one in tried}
         expected = traced.expected(algorithms) if traced is not None else None
-        names = [one.name for one in tried]
         with TrialProgress() as progress:
             used = trial.Command(argv=arguments, installation=installation)
             run_all(journal, used, tried, rounds, seed, pattern, progress)
-        times_s = times(journal, names)
+        times_s = times(journal, [one.name for one in tried])
     if prints_text(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
         _report(

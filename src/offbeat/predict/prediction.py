@@ -208,8 +208,7 @@ def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[C
 def _covering(source: Measurements, chosen: Sequence[Choice]) -> Callable[[Part], str]:
     """A function from a part to the algorithm that a tuning file of some choices sets for its calls.
 
-    Without a tuning plan (imported measurements with unknown settings), the algorithm that is chosen in the
-    part's configuration.
+    Imported measurements with unknown settings have no tuning plan: then the part's own choice.
     """
     try:
         rules = plan_of(source.results, chosen).rules

@@ -154,8 +154,7 @@ def _spent_ns(
 class LaneReader:
     """Reads one lane (the records of one thread) of a file in parts of about ``part_records`` records.
 
-    A part is several pages or a fraction of a page. ``pending`` holds events that were read and not yet
-    taken.
+    ``pending`` holds events that were read and not yet taken.
     """
 
     def __init__(self, number: int, file: RankFile, pages: NDArray[np.int64], part_records: int) -> None:

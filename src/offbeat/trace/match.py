@@ -95,10 +95,8 @@ class Matcher:
         while True:
             for lane in self._lanes:
                 while lane.needs_refill:
-                    events = self._read(lane)
-                    lane.pending = (
-                        EventBatch.concatenate([lane.pending, events]) if len(lane.pending) else events
-                    )
+                    parts = [lane.pending, self._read(lane)]
+                    lane.pending = EventBatch.concatenate(parts) if len(lane.pending) else parts[1]
             active = [lane for lane in self._lanes if len(lane.pending)]
             if not active:
                 return

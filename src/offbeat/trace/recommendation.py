@@ -65,8 +65,7 @@ class Candidate(Struct, kw_only=True):
 def candidates(summary: Summary) -> list[Candidate]:
     """Every collective, number of processes and size class, in descending order of operation time.
 
-    Includes collectives whose algorithm cannot be chosen; excludes constructors, initialisations and
-    communicators with a single process.
+    Without constructors, initialisations and communicators with a single process.
     """
     by_key: dict[tuple[str, int, int, str], Candidate] = {}
     for row in summary.rows:
