@@ -133,9 +133,9 @@ def _starts(settings: CheckSettings, barriers: Sequence[str], algorithms: Sequen
         order = list(kinds)
         random.Random(f"{settings.seed} {number}").shuffle(order)
         for start, (collective, algorithm, size) in order:
-            words = [str(number), start, *([collective, algorithm, str(size)] if collective else [])]
+            parts = [str(number), start, *([collective, algorithm, str(size)] if collective else [])]
             yield Step(
-                id=f"start {' '.join(words)}",
+                id=f"start {' '.join(parts)}",
                 kind="start",
                 round=number,
                 start=start,

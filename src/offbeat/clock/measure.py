@@ -89,8 +89,8 @@ class LaunchedProber:
         forced = self._forced_algorithms(step)
         driver = self._launches.get(self.where(step))
         steering, variables = self._engine.steering, self._engine.variables()
-        words = [word for one in forced for word in steering.force_arguments(one, variables) or []]
-        self._launches.force(driver, words, PATIENCE_S)
+        arguments = [text for one in forced for text in steering.force_arguments(one, variables) or []]
+        self._launches.force(driver, arguments, PATIENCE_S)
         return driver
 
     def _forced_algorithms(self, step: Step) -> list[Algorithm]:

@@ -300,9 +300,9 @@ def _measured(check: Check, machine: Machine, algorithms: CheckedAlgorithms, fou
 
 def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[EmbeddedFigure]]:
     subject = f"{machine.library}, {machine.p} processes on {_hosts(machine)}"
-    made: dict[str, list[EmbeddedFigure]] = {"skew": [], "sync": [], "accuracy": []}
+    figures: dict[str, list[EmbeddedFigure]] = {"skew": [], "sync": [], "accuracy": []}
     if found.skews:
-        made["skew"] = [
+        figures["skew"] = [
             _shown(album, skew_figure(found.skews, subject), "skew", "Exit skew of each start"),
             _shown(album, lag_figure(found.skews, subject), "lags", "When each process leaves a start"),
         ]
@@ -311,14 +311,14 @@ def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[
             "clocks bent on purpose" if any(one.distorted for one in found.costs) else "clocks as they are"
         )
         figure = sync_figure(found.costs, f"{subject}, {clocks}")
-        made["sync"] = [_shown(album, figure, "sync", "How long a sync takes, by processes")]
+        figures["sync"] = [_shown(album, figure, "sync", "How long a sync takes, by processes")]
     for distorted in sorted({one.distorted for one in found.aged}):
         aged = [one for one in found.aged if one.distorted == distorted]
         clocks = "clocks bent on purpose" if distorted else "clocks as they are"
         figure = age_figure(aged, f"{subject}, {clocks}")
         name = "accuracy-bent" if distorted else "accuracy"
-        made["accuracy"].append(_shown(album, figure, name, "Error of clocks by the age of their sync"))
-    return made
+        figures["accuracy"].append(_shown(album, figure, name, "Error of clocks by the age of their sync"))
+    return figures
 
 
 def _shown(album: Album, figure: Figure, name: str, alt: str) -> EmbeddedFigure:

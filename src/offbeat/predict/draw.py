@@ -66,12 +66,12 @@ def prediction_figure(prediction: Prediction, actual: Mapping[str, Estimate] | N
 
 def _draw_keys(figure: Figure, keys: Sequence[tuple[str, str]], height: float) -> None:
     x, y = 0.15, 0.82
-    for colour, words in keys:
-        needed = 0.22 + width_of(words, POINTS) + 0.15
+    for colour, meaning in keys:
+        needed = 0.22 + width_of(meaning, POINTS) + 0.15
         if x + needed > _WIDTH:
             x, y = 0.15, y + 0.17
         figure.text(x / _WIDTH, 1 - y / height, "■", fontsize=POINTS + 2, color=colour, va="center")
-        figure.text((x + 0.17) / _WIDTH, 1 - y / height, words, fontsize=POINTS, color=INK, va="center")
+        figure.text((x + 0.17) / _WIDTH, 1 - y / height, meaning, fontsize=POINTS, color=INK, va="center")
         x += needed
     legend = "dashed: the recorded run; grey: its computing time; lines at ends: 95% intervals"
     figure.text(

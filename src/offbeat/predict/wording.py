@@ -192,10 +192,10 @@ def ran_sentence(prediction: Prediction) -> str:
     bias = prediction.bias
     if not bias:
         return ""
-    words = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in bias.items())
+    errors = ", ".join(f"{off:+.1%} {WORDS[name]}" for name, off in bias.items())
     text = (
         f"Accuracy: the prediction for {prediction.ran}, {_as_ran(prediction)}, differs from the recorded"
-        f" time by {words}; this is not a gain: changes are differences between predictions."
+        f" time by {errors}; this is not a gain: changes are differences between predictions."
     )
     if prediction.ran_is_assumed:
         text += " Give the algorithm that ran with --ran."
@@ -240,11 +240,11 @@ def _legend(prediction: Prediction) -> list[str]:
     if not prediction.of_choices:
         return legend
     for one in prediction.expected:
-        words = [
+        choices = [
             f"{part.table.configuration} {name if name != DEFAULT else 'left to the library'}"
             for part, name in zip(prediction.parts, one.algorithms, strict=True)
         ]
-        legend.append(f"{one.name}: {'; '.join(dict.fromkeys(words))}")
+        legend.append(f"{one.name}: {'; '.join(dict.fromkeys(choices))}")
     return legend + [
         f"{one.name} {calls_affected_by_choice(prediction, one.algorithms).sentence}"
         for one in prediction.expected
@@ -254,13 +254,13 @@ def _legend(prediction: Prediction) -> list[str]:
 
 def _patterns(prediction: Prediction) -> str:
     """The patterns of each condition: ``average: 8 patterns; scenario: alltoall-32KiB-mean``."""
-    words = []
+    texts = []
     for name in prediction.conditions:
         patterns = list(dict.fromkeys(part.conditions[name].pattern for part in prediction.parts))
         if patterns != [name]:
-            words.append(f"{name}: {', '.join(patterns)}")
+            texts.append(f"{name}: {', '.join(patterns)}")
     has_ends = any(time.high_s > time.low_s for one in prediction.expected for time in one.run_s.values())
-    return "; ".join([*(["±: 95% interval of the measurements"] if has_ends else []), *words])
+    return "; ".join([*(["±: 95% interval of the measurements"] if has_ends else []), *texts])
 
 
 def _listed(names: list[str], most: int = 4) -> str:

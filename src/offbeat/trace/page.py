@@ -181,12 +181,15 @@ def write_page(
     """
     program = Path(summary.program).name or "a program"
     nodes = summary.hosts[0] if len(summary.hosts) == 1 else counted(len(summary.hosts), "node")
-    advice = [Text(text=sentence(summary), kind="verdict"), *(Text(text=line) for line in head(summary))]
-    advice += [Text(text=note, kind="caution") for note in summary.notes]
+    recommendation = [
+        Text(text=sentence(summary), kind="verdict"),
+        *(Text(text=line) for line in head(summary)),
+    ]
+    recommendation += [Text(text=note, kind="caution") for note in summary.notes]
     shown = [table for table in tables(summary, MOST_ROWS) if table.rows]
     parts: Sequence[page.Part] = shown or [Text(text="No collective was recorded.")]
     sections = [
-        Section(anchor="verdict", title="What to tune first", parts=advice),
+        Section(anchor="verdict", title="What to tune first", parts=recommendation),
         Section(anchor="tables", title="Call sites", link="Tables", parts=parts),
     ]
     if drawn := drawn_rows(summary):

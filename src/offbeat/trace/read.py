@@ -166,8 +166,8 @@ def spans(ranks: Sequence[int], most: int = 6) -> str:
             parts[-1][-1:] = [rank] if len(parts[-1]) > 1 else [parts[-1][0], rank]
         else:
             parts.append([rank])
-    words = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts]
-    return ", ".join(words[:most]) + (", ..." if len(words) > most else "")
+    ranges = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts]
+    return ", ".join(ranges[:most]) + (", ..." if len(ranges) > most else "")
 
 
 def _functions(files: Sequence[RankFile]) -> list[Function]:
