@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from offbeat.calibrate.fit import fit_pieces
 from offbeat.calibrate.measure import between_bends, first_sizes, first_waiting
-from offbeat.calibrate.pieces import fit_pieces
 
 SIZES = np.array(first_sizes(2**22), dtype=np.float64)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from made_checks import keep, rows, starts, sync
 
-from offbeat.clock import draw
+from offbeat.clock import page
 from offbeat.clock.directory import read
 from offbeat.clock.page import write_page
 from offbeat.clock.rows import HARMONIZE, Row
@@ -93,35 +93,35 @@ def test_a_warning_of_the_launcher_is_in_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("p", [2, 70, 3000])
 def test_lags_are_drawn_for_any_number_of_processes(p: int) -> None:
     found = summary([starts(HARMONIZE, [1.0] * 5, p=p), starts("tree", [2.0] * 5, p=p)], p)
-    assert draw.lag_figure(found.skews, "here").get_size_inches()[0] > 5
+    assert page.lag_figure(found.skews, "here").get_size_inches()[0] > 5
 
 
 @pytest.mark.parametrize("skews_us", [[0.0] * 6, [0.0, 0.0, 1e4, 2e4, 3e4, 1e6], [5.0]])
 def test_skews_are_drawn_whatever_they_are(skews_us: list[float]) -> None:
     found = summary([starts(HARMONIZE, skews_us), starts("tree", [100.0] * 6)], 4)
-    axes = draw.skew_figure(found.skews, "here").axes[0]
+    axes = page.skew_figure(found.skews, "here").axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["harmonised", "tree"]
 
 
 def test_times_far_apart_stand_on_a_logarithmic_scale() -> None:
     near = summary([starts(HARMONIZE, [1.0] * 5), starts("tree", [20.0] * 5)], 4)
     far = summary([starts(HARMONIZE, [1.0] * 5), starts("tree", [900.0] * 5)], 4)
-    assert draw.skew_figure(near.skews, "").axes[0].get_xscale() == "linear"
-    assert draw.skew_figure(far.skews, "").axes[0].get_xscale() == "log"
+    assert page.skew_figure(near.skews, "").axes[0].get_xscale() == "linear"
+    assert page.skew_figure(far.skews, "").axes[0].get_xscale() == "log"
 
 
 def test_of_many_barriers_the_library_s_own_and_those_that_differ_most_are_drawn() -> None:
     many = [starts(f"b{number:02}", [float(number)] * 5) for number in range(1, 20)]
     many.append(starts("default", [9.5] * 5))
     found = summary([starts(HARMONIZE, [0.1] * 5), *many], 4)
-    drawn = [line.get_label() for line in draw.lag_figure(found.skews, "").axes[0].get_lines()]
+    drawn = [line.get_label() for line in page.lag_figure(found.skews, "").axes[0].get_lines()]
     assert drawn == ["harmonised", "default", "b01", "b02", "b03", "b17", "b18", "b19"]
 
 
 def test_syncs_of_one_and_of_several_numbers_of_processes_are_drawn() -> None:
     for numbers in ([2], [2, 4, 8, 12]):
         found = summary([sync("offset", p, [3.0 * p]) for p in numbers], 12)
-        axes = draw.sync_figure(found.costs, "").axes[0]
+        axes = page.sync_figure(found.costs, "").axes[0]
         assert [label.get_text() for label in axes.get_xticklabels()] == [str(p) for p in numbers]
 
 

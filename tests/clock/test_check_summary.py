@@ -11,9 +11,8 @@ from made_checks import comparisons, machine, rows, starts, sync
 from pytest import approx
 
 from offbeat.clock.rows import HARMONIZE, Row, Start
-from offbeat.clock.summary import Summary, summary
+from offbeat.clock.summary import Summary, sentence, summary, trusted_s
 from offbeat.clock.tables import ranking, ratio_text, tables
-from offbeat.clock.verdict import sentence, trusted_s
 
 
 def summed(*kept: Row, p: int = 4) -> Summary:

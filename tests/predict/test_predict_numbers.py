@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from run_factory import RUN_S, US, alltoalls, predicted, times
 
 from offbeat.errors import BadInput
-from offbeat.predict.conditions import Estimate, total
+from offbeat.predict.measured_configuration import Estimate, total
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from offbeat.trace.arrivals import samples
 from offbeat.trace.communicators import communicator_groups
 from offbeat.trace.read import open_trace
 from offbeat.trace.recommendation import choose_row
-from offbeat.trace.summary import Summary, summarise
-from offbeat.trace.tables import head, tables
+from offbeat.trace.summary import Summary, head, summarise, tables
 
 US = 1e-6
 

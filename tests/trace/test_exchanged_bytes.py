@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.study.collectives import PROPERTIES
-from offbeat.trace.export_otf2 import export_otf2
-from offbeat.trace.exports import export_parquet
+from offbeat.trace.exports import export
 from offbeat.trace.message_sizes import SUMMED, Role, exchanged
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.summary import summarise
@@ -65,7 +64,7 @@ def test_otf2_has_what_each_role_sends_and_receives(trace: Trace, tmp_path: Path
     program = shutil.which("otf2-print")
     if program is None:
         pytest.skip("missing: Debian's package otf2-tools")
-    export_otf2(trace, tmp_path / "archive")
+    export(trace, tmp_path / "archive", "otf2")
     done = subprocess.run(
         [program, tmp_path / "archive" / "traces.otf2"], capture_output=True, text=True, check=True
     )
@@ -113,7 +112,7 @@ def test_all_processes_together_receive_what_they_send(
 
 
 def test_sizes_mean_the_same_for_regular_and_irregular_collectives(trace: Trace, tmp_path: Path) -> None:
-    export_parquet(trace, tmp_path / "out.parquet")
+    export(trace, tmp_path / "out.parquet", "parquet")
     table = pl.read_parquet(tmp_path / "out.parquet").filter(pl.col("rank") == 3)
     found = {row["function"]: (row["bytes"], row["sent_bytes"]) for row in table.iter_rows(named=True)}
     assert found["MPI_Alltoall"] == (100, 400)

@@ -19,8 +19,8 @@ from offbeat.errors import BadInput
 from offbeat.trace import call_sites as sites
 from offbeat.trace import format as form
 from offbeat.trace.clock import RankClock
-from offbeat.trace.definitions import ClockPoint, Mapping
-from offbeat.trace.exports import export_csv
+from offbeat.trace.exports import export
+from offbeat.trace.format import ClockPoint, Mapping
 from offbeat.trace.rank_file import open_file
 from offbeat.trace.read import open_trace, spans
 from offbeat.trace.record_table import pieces
@@ -381,7 +381,7 @@ def test_noise_in_a_file_is_never_worse_than_a_sentence(folder: Path, seed: int)
     summary = summary_of(folder)
     assert sum(row.calls for row in summary.rows) >= 2900
     assert words(summary)
-    export_csv(open_trace(folder), folder / "out.csv")
+    export(open_trace(folder), folder / "out.csv", "csv")
 
 
 def test_ids_and_members_beyond_all_bounds_are_ignored(tmp_path: Path) -> None:
@@ -396,14 +396,14 @@ def test_ids_and_members_beyond_all_bounds_are_ignored(tmp_path: Path) -> None:
     folder = factory.write(tmp_path / "t", ranks)
     summary = summary_of(folder)
     assert [(row.communicator_index, row.whole) for row in summary.rows] == [(0, 1), (2, 1)]
-    export_csv(open_trace(folder), folder / "out.csv")
+    export(open_trace(folder), folder / "out.csv", "csv")
 
 
 # --- clocks
 
 
 def clock(*points: tuple, drift: float = 4e-4, wander: float = 5e-17) -> RankClock:
-    return RankClock([ClockPoint(*(*one, False)[:6]) for one in points], drift, wander)
+    return RankClock([ClockPoint(*one) for one in points], drift, wander)
 
 
 def test_times_between_points_are_on_the_line_through_them() -> None:
@@ -432,9 +432,9 @@ def test_one_physical_clock_is_exact_and_stays_so() -> None:
 
 
 def test_what_stamps_are_beside_the_clock_comes_on_top_of_every_bound() -> None:
-    shared = RankClock([ClockPoint(0, 0, 0, 0.0, True, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
+    shared = RankClock([ClockPoint(0, 0, 0, 0.0, True)], 4e-4, 5e-17, stamps_wrong_ns=40)
     assert shared.bound_ns(np.array([-5, 10**9])).tolist() == [40, 40]
-    apart = RankClock([ClockPoint(0, 7, 100, 0.0, False, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
+    apart = RankClock([ClockPoint(0, 7, 100, 0.0, False)], 4e-4, 5e-17, stamps_wrong_ns=40)
     assert apart.bound_ns(np.array([0])).tolist() == [140]
 
 

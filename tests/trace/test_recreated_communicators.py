@@ -20,8 +20,7 @@ from offbeat.trace.arrivals import collect, samples
 from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, recorded_calls
 from offbeat.trace.read import Trace, open_trace
 from offbeat.trace.recommendation import choose_row
-from offbeat.trace.summary import Summary, summarise
-from offbeat.trace.tables import tables
+from offbeat.trace.summary import Summary, summarise, tables
 
 US = 1e-6
 STEP_NS = 1_000_000

@@ -12,8 +12,7 @@ import trace_factory as factory
 from offbeat.trace import format as form
 from offbeat.trace.match import Matcher
 from offbeat.trace.read import open_trace
-from offbeat.trace.summary import Summary, summarise
-from offbeat.trace.tables import head, tables
+from offbeat.trace.summary import Summary, head, summarise, tables
 
 US = 1e-6
 

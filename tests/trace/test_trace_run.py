@@ -110,7 +110,7 @@ def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_tr
     assert len([row for row in summary.group_rows if row.kind == "blocking"]) == 3
     arrivals = collect(trace, on_copies)
     assert arrivals.number.tolist() == list(range(steps))
-    assert (np.diff(arrivals.began_s) > 0).all()
+    assert (np.diff(arrivals.began_ns) > 0).all()
     latest = recorded_calls(summary, arrivals).delays_s.argmax(axis=1)
     assert np.count_nonzero(latest == 3) > steps / 2
 

@@ -232,11 +232,11 @@ def test_a_choice_has_one_change_against_the_default_in_all_tables(world: World)
     """Medians and means of these rounds would differ in their sign."""
     alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5)
     times = {"default": [0.010, 0.011, 0.050], "no_delay": [0.012, 0.012, 0.013], "average": [0.02] * 3}
-    shown = wording.rows(times, {})
+    shown = wording.time_table(times, {}).rows
     traced = _traced(world.folder / "trace", read_study(world.folder / "results"))
     assert traced.run is not None
     chosen = {name: ["linear"] for name in times}
-    below = wording.expectation_rows(by_choice(traced.run, traced.parts, chosen), times)
+    below = wording.expectation_table(by_choice(traced.run, traced.parts, chosen), times).rows
     assert [row[-1] for row in shown] == [row[-1] for row in below]
     assert [row[2] for row in shown] == [row[3] for row in below]
     verdict = compare(times)

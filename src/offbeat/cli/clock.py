@@ -25,6 +25,10 @@ Directory = Annotated[
     Path, typer.Argument(help="The directory that 'offbeat clock check' created.", metavar="DIR")
 ]
 
+NoPictures = Annotated[
+    bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
+]
+
 
 @app.command("check")
 def check_clock(
@@ -80,9 +84,7 @@ def check_clock(
     seed: Annotated[
         int, typer.Option(help="Seed of the order of measuring and of artificial clock drift.")
     ] = 1,
-    no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
-    ] = False,
+    no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
     """Measure exit skews, what they do to a collective, the cost of a clock synchronisation, and how long it
@@ -98,7 +100,7 @@ def check_clock(
     installation = choose(mpi)
     settings = CheckSettings(
         library=installation.version_text,
-        p=processes or default_processes(nodes).p,
+        p=processes or default_processes(nodes),
         nodes=nodes,
         hostfile=str(hostfile.absolute()) if hostfile else "",
         collective=collective,
@@ -117,9 +119,7 @@ def check_clock(
 @app.command("report")
 def report_clock(
     directory: Directory,
-    no_pictures: Annotated[
-        bool, typer.Option("--no-pictures", help="Write the report alone, without pictures beside it.")
-    ] = False,
+    no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
     """Show a check again, finished or not, and write its report anew; nothing is measured."""
@@ -132,9 +132,8 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     """The tables, the verdict, and the report."""
     from offbeat.clock import directory as kept
     from offbeat.clock.page import write_page  # loading matplotlib takes its time
-    from offbeat.clock.summary import summary
+    from offbeat.clock.summary import sentence, summary
     from offbeat.clock.tables import left_out, tables
-    from offbeat.clock.verdict import sentence
 
     console = stdout()
     machine, found = done.head.machine, done.head.algorithms
@@ -146,9 +145,7 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     for one in [*tables(summed, machine), left_out(found)]:
         if one.rows:
             console.print(one.fitted(console.width))
-            for note in one.notes:
-                console.print(note, markup=False)
-            console.print()
+            console.print(*one.notes, "", sep="\n", markup=False)
     failures = [f"{step}: {why}" for step, why in summed.failures]
     print_notes(console, failures, everything=all_notes, word="failed")
     console.print(sentence(summed, machine), markup=False)

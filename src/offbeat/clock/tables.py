@@ -9,7 +9,7 @@ from offbeat.clock.rows import HARMONIZE, CheckedAlgorithms, Machine
 from offbeat.clock.summary import AgedAccuracy, Ratios, Skew, Summary, SyncCost
 from offbeat.drawing.grid import Grid, Heading, Key, Row, Square
 from offbeat.drawing.tables import Table
-from offbeat.study.algorithm import DEFAULT, MEASURED, Verdict
+from offbeat.study.algorithm import DEFAULT, MEASURED
 from offbeat.study.evidence import short
 from offbeat.units import counted, format_size, format_time
 
@@ -41,29 +41,32 @@ def tables(found: Summary, machine: Machine) -> list[Table]:
 
 def left_out(found: CheckedAlgorithms) -> Table:
     """The algorithms that were not measured, and why."""
-    rows = [
-        [one.collective, one.algorithm, one.status.replace("_", " "), one.reason]
+    rows = dict.fromkeys(
+        (one.collective, one.algorithm, one.status.replace("_", " "), one.reason)
         for one in found.verdicts
         if one.status not in MEASURED
-    ]
-    return Table(
-        name="left-out",
-        title="Algorithms that were not measured",
-        headings=["collective", "algorithm", "verdict", "reason"],
-        rows=[list(row) for row in dict.fromkeys(map(tuple, rows))],
-        texts=(0, 1, 2, 3),
     )
+    title = "Algorithms that were not measured"
+    return _verdicts("left-out", title, "reason", [list(row) for row in rows])
 
 
 def proofs(found: CheckedAlgorithms) -> Table:
     """What was executed when each algorithm was forced."""
-    return Table(
-        name="proofs",
-        title="Observed executions",
-        headings=["collective", "algorithm", "verdict", "evidence"],
-        rows=[_proof(one) for one in found.verdicts if one.status in MEASURED],
-        texts=(0, 1, 2, 3),
-    )
+    names = {DEFAULT: "default (the library's own choice)"}
+    rows = [
+        [
+            *(one.collective, names.get(one.algorithm, one.algorithm), one.status),
+            short(one.evidence) if one.evidence else NOTHING_KNOWN,
+        ]
+        for one in found.verdicts
+        if one.status in MEASURED
+    ]
+    return _verdicts("proofs", "Observed executions", "evidence", rows)
+
+
+def _verdicts(name: str, title: str, last_heading: str, rows: list[list[str]]) -> Table:
+    headings = ["collective", "algorithm", "verdict", last_heading]
+    return Table(name=name, title=title, headings=headings, rows=rows, texts=(0, 1, 2, 3))
 
 
 def ratio_text(ratio: float) -> str:
@@ -180,7 +183,9 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
         [
             _time(planned_s) if planned_s else "at once",
             *(
-                _accuracy(at[name, planned_s]) if (name, planned_s) in at else NOTHING_KNOWN
+                f"{_time(one.error_s)} (≤ {_time(one.bound_s)}){' !' if one.broken else ''}"
+                if (one := at.get((name, planned_s)))
+                else NOTHING_KNOWN
                 for name in methods
             ),
         ]
@@ -201,23 +206,12 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
     )
 
 
-def _accuracy(one: AgedAccuracy) -> str:
-    mark = " !" if one.broken else ""
-    return f"{_time(one.error_s)} (≤ {_time(one.bound_s)}){mark}"
-
-
 def _clocks(distorted: bool) -> str:
     return "artificial clock drift up to 20 ppm" if distorted else "unmodified clocks"
 
 
 def _sorts(listed: Sequence[SyncCost] | Sequence[AgedAccuracy]) -> list[bool]:
     return sorted({one.distorted for one in listed})
-
-
-def _proof(one: Verdict) -> list[str]:
-    seen = short(one.evidence) if one.evidence else NOTHING_KNOWN
-    name = one.algorithm if one.algorithm != DEFAULT else "default (the library's own choice)"
-    return [one.collective, name, one.status, seen]
 
 
 def _time(time_s: float) -> str:
@@ -229,10 +223,7 @@ FAR = 1.25
 
 
 def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
-    """Times behind each start; tone and mark say what a barrier makes of them.
-
-    The time is the average over the processes, or ``longest`` that of the process that it takes longest.
-    """
+    """Times behind each start, average or ``longest`` over processes; tone and mark compare barriers."""
     what = "Longest" if longest else "Average"
     noun = "the longest time of a process" if longest else "the processes' average time"
     ranked = "" if longest else ranking(ratios)
