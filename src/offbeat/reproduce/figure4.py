@@ -19,6 +19,7 @@ from offbeat.engines.open import sim_engine_of
 from offbeat.engines.progress import ProgressListener
 from offbeat.engines.run import run
 from offbeat.errors import BadInput
+from offbeat.pattern import SHAPE_NAMES
 from offbeat.reproduce.claims import NAMED, sentences
 from offbeat.reproduce.maps import algorithms_of, map_figure, maps
 from offbeat.results.read import read_study
@@ -30,17 +31,7 @@ from offbeat.units import parse_size
 COLLECTIVES = ("reduce", "allreduce", "alltoall")
 FACTORS = (0.5, 1.0, 1.5)
 SIZES = tuple(2**exponent for exponent in range(1, 21))
-SHAPES = (
-    "no_delay",
-    "ascending",
-    "descending",
-    "first_delayed",
-    "last_delayed",
-    "mid_delayed",
-    "random",
-    "half_delayed",
-    "bell",
-)
+SHAPES = tuple(name for name in SHAPE_NAMES if name != "node_delayed")
 """no_delay and eight shapes. The paper's text names four of the shapes in its figure 3; the others are those
 named in its figures 5 to 8, and two with half of the processes delayed and with a maximum in the middle."""
 

@@ -10,7 +10,6 @@ import numpy as np
 from msgspec import Struct, field
 
 from offbeat.errors import BadInput
-from offbeat.results.plan import ConfigurationKey
 from offbeat.select import rules
 from offbeat.select.caveats import (
     comparison_caveats,
@@ -23,7 +22,6 @@ from offbeat.select.certainty import EXACT, Certainty, Control, Repeated, certai
 from offbeat.select.reliability import Notice, reliability, requested_width
 from offbeat.select.restrictions import (
     Unfinished,
-    key_of,
     legal_caveats,
     partial_caveat,
     processes_covered,
@@ -33,6 +31,7 @@ from offbeat.select.restrictions import (
 from offbeat.select.rules import Rule
 from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tables
 from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall
+from offbeat.study.case import ConfigurationKey, configuration_key
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
@@ -190,7 +189,7 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
         """The certainty of choosing an algorithm; None if some cases of the configuration are not measured,
         or if no other algorithm is compared."""
-        if compared < 2 or key_of(table.configuration) in self.not_measured:
+        if compared < 2 or configuration_key(table.configuration) in self.not_measured:
             return None
         if self.samples is None:
             return EXACT
@@ -222,7 +221,7 @@ def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | Le
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
-    not_measured = evidence.not_measured.get(key_of(table.configuration), [])
+    not_measured = evidence.not_measured.get(configuration_key(table.configuration), [])
     is_expected = not not_measured and len(scores) > 1 and terms.bootstrap > 0
     certainty = evidence.certainty(table, terms, algorithm, len(scores))
     return Choice(

@@ -14,10 +14,9 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.results.layout import UNFINISHED_CASE
-from offbeat.results.plan import CONFIGURATION, ConfigurationKey
 from offbeat.select.coverage import process_ranges
-from offbeat.select.table import Configuration
 from offbeat.study.algorithm import Verdict, WrongCall, in_words, kinds_of
+from offbeat.study.case import CONFIGURATION, ConfigurationKey
 from offbeat.units import counted
 
 if TYPE_CHECKING:
@@ -74,11 +73,6 @@ def unfinished(results: Results) -> Unfinished | None:
         not_measured=missing,
         not_begun=[configuration for configuration in missing if configuration not in begun],
     )
-
-
-def key_of(configuration: Configuration) -> ConfigurationKey:
-    """The key of a configuration in the plan of a study."""
-    return tuple(getattr(configuration, name) for name in CONFIGURATION)
 
 
 def partial_caveat(not_measured: list[tuple[str, str]]) -> list[str]:

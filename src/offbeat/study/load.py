@@ -28,8 +28,6 @@ from offbeat.toml.faults import Faults, Vocabulary, Words, hint
 from offbeat.toml.structure import Form, read
 from offbeat.toml.text import Key, dotted, key_lines, line_of, parse, read_text
 
-__all__ = ["LoadedStudy", "changed_keys", "check_algorithms", "load", "loads", "read_resolved"]
-
 VOCABULARY: Vocabulary = {
     "collective": Words("a collective", tuple(COLLECTIVES)),
     "shape": Words("a shape", tuple(SHAPES)),
@@ -66,10 +64,6 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
     def where(self, key: Key) -> str:
         """The prefix of messages about a key: ``study.toml:12: mpi.prefix:``."""
         return f"{self.path}:{self.line(key)}: {dotted(key)}:"
-
-    def resolved_toml(self) -> str:
-        """The complete study with every default; loads back to an equal :class:`Study`."""
-        return resolved_toml(self.study)
 
     def pattern_paths(self) -> dict[str, Path]:
         """Label of a pattern file or a replay (its name without suffix) → path."""
@@ -111,12 +105,9 @@ def simulator_options(
     """
     if platform is not None and Path(platform).is_file():
         platform = str(Path(platform).absolute())
-    options: dict[Key, str | None] = {
-        ("engine",): engine,
-        ("simulator", "platform"): platform,
-        ("simulator", "family"): family,
-        ("simulator", "executor"): executor,
-    }
+    simulator = {"platform": platform, "family": family, "executor": executor}
+    options: dict[Key, str | None] = {("engine",): engine}
+    options |= {("simulator", name): option for name, option in simulator.items()}
     return {key: option for key, option in options.items() if option is not None}
 
 

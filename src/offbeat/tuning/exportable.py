@@ -14,12 +14,11 @@ from msgspec import Struct
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.libraries import LIBRARIES
-from offbeat.results.plan import CONFIGURATION
 from offbeat.select.choose import Choice
 from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
-from offbeat.study.case import columns_of
+from offbeat.study.case import CONFIGURATION, columns_of
 from offbeat.units import counted
 
 if TYPE_CHECKING:
