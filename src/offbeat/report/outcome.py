@@ -15,20 +15,8 @@ from offbeat.report import labels
 from offbeat.report.configurations import ConfigurationView
 from offbeat.report.figures import Penalty
 from offbeat.report.tuning_status import TuningStatus
-from offbeat.select import wording
-from offbeat.select.reliability import (
-    Evidence,
-    Notice,
-    busy,
-    clock_bound,
-    evidence_of,
-    few_repetitions,
-    invalid_share,
-    late_starts,
-    oversubscribed,
-    quarantined,
-    wide_intervals,
-)
+from offbeat.select import reliability, wording
+from offbeat.select.reliability import Evidence, Notice, notices
 from offbeat.select.restrictions import unfinished
 from offbeat.study.algorithm import DEFAULT
 from offbeat.study.schema import SIMULATING
@@ -114,11 +102,7 @@ def warnings(
     results: Results, views: Sequence[ConfigurationView], written: TuningStatus | None = None
 ) -> list[Notice]:
     """Every warning that applies, the most important first; ``written`` is the status of the tuning files."""
-    evidence = ReportEvidence(
-        results=results, views=views, measured=evidence_of(results).measured, written=written
-    )
-    notices = [check(evidence) for check in _CHECKS]
-    return [notice for notice in notices if notice is not None]
+    return notices(_CHECKS, ReportEvidence(results=results, views=views, written=written))
 
 
 def nothing_measured(evidence: ReportEvidence) -> Notice | None:
@@ -302,16 +286,16 @@ _CHECKS: tuple[Callable[[ReportEvidence], Notice | None], ...] = (
     nothing_measured,
     not_finished,
     simulated,
-    oversubscribed,
-    busy,
+    reliability.oversubscribed,
+    reliability.busy,
     wrong_results,
-    clock_bound,
-    late_starts,
-    invalid_share,
-    few_repetitions,
-    wide_intervals,
+    reliability.clock_bound,
+    reliability.late_starts,
+    reliability.invalid_share,
+    reliability.few_repetitions,
+    reliability.wide_intervals,
     governor,
-    quarantined,
+    reliability.quarantined,
     unproved,
     disobeyed,
     default_is_better,

@@ -21,7 +21,7 @@ from offbeat.pattern.shapes import SHAPES, delays
 from offbeat.report.configurations import ConfigurationView
 from offbeat.report.figures import PatternPlot
 from offbeat.select import wording
-from offbeat.select.certainty import samples_of
+from offbeat.select.certainty import pattern_seed, samples_of
 from offbeat.select.table import DelayTable
 
 if TYPE_CHECKING:
@@ -43,14 +43,10 @@ def distributions(views: Sequence[ConfigurationView], repetitions: pl.DataFrame)
     if any case has several repetitions.
     """
     samples = {case: repeated.last_delay_s for case, repeated in samples_of(repetitions).items()}
-    measured = [view for view in views if view.table is not None]
-    number = sum(
-        int(np.isfinite(view.table.last_delay_s).sum()) for view in measured if view.table is not None
-    )
+    measured = [(view, view.table) for view in views if view.table is not None]
+    number = sum(int(np.isfinite(table.last_delay_s).sum()) for _, table in measured)
     most = max(MINIMUM_PER_CASE, MAXIMUM_VALUES // max(number, 1))
-    configurations = [
-        _configuration(view, view.table, samples, most) for view in measured if view.table is not None
-    ]
+    configurations = [_configuration(view, table, samples, most) for view, table in measured]
     longest = max((len(values) for values in samples.values()), default=0)
     return {
         "configurations": configurations,
@@ -74,9 +70,8 @@ def _configuration(
     def numbers(i: int, j: int) -> list[float]:
         if np.isnan(table.last_delay_s[i, j]):
             return []
-        case = table.cases[i][j] if table.cases is not None else ""
-        values = thinned(samples.get(case, table.last_delay_s[i, j : j + 1]), most) * per_second
-        return [float(f"{value:.4g}") for value in values]
+        values = samples.get(table.cases[i][j], table.last_delay_s[i, j : j + 1])
+        return [float(f"{value:.4g}") for value in thinned(values, most) * per_second]
 
     return {
         "id": view.slug,
@@ -106,7 +101,7 @@ def pattern_plots(results: Results) -> PatternPlots:
         remark = f"skew {remark}" if remark else ""
         row = rows.row(0, named=True)
         if row["pattern_kind"] == "shape" and shape in SHAPES:
-            plot: PatternPlot | str = _shape(row, remark, _seed(results.study))
+            plot: PatternPlot | str = _shape(row, remark, pattern_seed(results.study))
         else:
             ranks = results.ranks() if ranks is None else ranks
             plot = _replay(rows, ranks) if row["pattern_kind"] == "replay" else _scenario(rows, remark, ranks)
@@ -125,11 +120,6 @@ def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     shapes.sort(key=lambda shape: known.index(shape) if shape in known else len(known) + (shape in replays))
     by_p = cases.sort("p", descending=True, maintain_order=True)
     return [(shape, by_p.filter(pl.col("shape") == shape)) for shape in shapes]
-
-
-def _seed(study: dict[str, Any]) -> int:
-    section = study.get("patterns")
-    return int(section.get("seed", 1)) if isinstance(section, dict) else 1
 
 
 def _shape(row: dict[str, Any], remark: str, seed: int) -> PatternPlot | str:

@@ -165,7 +165,7 @@ def _repeated_delays(
 ) -> NDArray[np.float64] | None:
     """The delays of repeated studies, ``(resamples, rows, columns)`` in seconds; None if a case has fewer
     than two blocks."""
-    if table.cases is None or resamples < 1 or len(columns) < 2:
+    if resamples < 1 or len(columns) < 2:
         return None
     cases = [[table.cases[i][j] for j in columns] for i in rows]
     if any(case not in samples for line in cases for case in line):
@@ -239,8 +239,7 @@ def _median_of_t(freedom: float) -> float:
 def _equal_cases(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Pairs of measured cases that differ only in the names of their shapes."""
     with_repetitions = set(results.repetitions["case"])
-    section = results.study.get("patterns")
-    seed = int(section.get("seed", 1)) if isinstance(section, dict) else 1
+    seed = pattern_seed(results.study)
     is_shape = (pl.col("pattern_kind") == "shape") & pl.col("shape").is_in(list(shapes.SHAPES))
     has_delay = pl.col("last_delay_s").is_finite() & (pl.col("status") != "quarantined")
     delays: dict[tuple[str, int, int], bytes] = {}
@@ -258,3 +257,9 @@ def _equal_cases(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]
         key = tuple(row[name] for name in (*CONFIGURATION_COLUMNS, "algorithm", "skew_s"))
         same_delays.setdefault((*key, delays[shape]), []).append(row)
     return [pair for rows in same_delays.values() for pair in combinations(rows, 2)]
+
+
+def pattern_seed(study: Mapping[str, Any]) -> int:
+    """The seed of random shapes in a resolved study."""
+    section = study.get("patterns")
+    return int(section.get("seed", 1)) if isinstance(section, dict) else 1

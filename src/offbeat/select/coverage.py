@@ -42,7 +42,7 @@ def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) 
     """
     if not (1 <= below < math.inf and 1 <= above < math.inf):
         raise ValueError(f"factors must be 1 or more, not {below} and {above}")
-    ranges = _ranges(sizes)
+    ranges = process_ranges(sizes)
     if ranges:
         ranges[0] = (math.ceil(sizes[0] / below), ranges[0][1])
         ranges[-1] = (ranges[-1][0], math.floor(sizes[-1] * above))
@@ -51,7 +51,11 @@ def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) 
 
 def process_ranges(ps: list[int]) -> list[tuple[int, int]]:
     """The same for numbers of processes, from the smallest to the largest measured one."""
-    return _ranges(ps)
+    if any(low >= high for low, high in pairwise([-1, *ps])):
+        raise ValueError(f"measured values must ascend strictly from 0 or more, not {ps}")
+    starts = [*ps[:1], *(boundary(low, high) for low, high in pairwise(ps))]
+    ends = [*(start - 1 for start in starts[1:]), *ps[-1:]]
+    return list(zip(starts, ends, strict=True))
 
 
 def covering_size(sizes: Sequence[int], size: int, beyond: float = BEYOND) -> int | None:
@@ -93,11 +97,3 @@ def boundary(low: int, high: int) -> int:
     product = low * high
     root = isqrt(product)
     return max(low + 1, root if root * root == product else root + 1)
-
-
-def _ranges(values: list[int]) -> list[tuple[int, int]]:
-    if any(low >= high for low, high in pairwise([-1, *values])):
-        raise ValueError(f"measured values must ascend strictly from 0 or more, not {values}")
-    starts = [*values[:1], *(boundary(low, high) for low, high in pairwise(values))]
-    ends = [*(start - 1 for start in starts[1:]), *values[-1:]]
-    return list(zip(starts, ends, strict=True))

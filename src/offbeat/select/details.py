@@ -106,7 +106,7 @@ def _legend(table: DelayTable, choice: Choice | None) -> str:
         marks.append(f"▸ the choice by {choice.rule}")
     if not table.candidates.all():
         marks.append("† for reference, never selected")
-    if table.incomplete is not None and table.incomplete.any():
+    if table.incomplete.any():
         partial = table.incomplete[table.replays].any()
         marks.append("* too few valid repetitions" + (", or not every call of a replay" if partial else ""))
     if np.isnan(table.last_delay_s).any():

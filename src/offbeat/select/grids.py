@@ -54,7 +54,7 @@ def _delays(table: DelayTable, choice: Choice | None, within: float, *, is_simul
             return _missing(table, i, j)
         number = wording.significant(table.last_delay_s[i, j] * per_second)
         return Square(
-            text=number + ("*" if table.is_incomplete(i, j) else ""),
+            text=number + ("*" if table.incomplete[i, j] else ""),
             tone="good" if good[i, j] else ("poor" if table.candidates[j] else "plain"),
             mark="✓" if good[i, j] else "",
             strong=bool(good[i, j]),
@@ -209,7 +209,7 @@ def _reference_key(table: DelayTable) -> list[Key]:
 
 def _incomplete_sentence(table: DelayTable) -> str:
     """The meaning of the star, if there is one."""
-    if table.incomplete is None or not table.incomplete.any():
+    if not table.incomplete.any():
         return ""
     partial = table.incomplete[table.replays].any()
     return " * marks medians of too few repetitions" + (

@@ -7,8 +7,9 @@ notices; the report shows them with its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 from msgspec import Struct
@@ -46,27 +47,32 @@ class Notice(Struct, frozen=True, kw_only=True):
     details: list[str] = []
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
-    """The input of notices; ``measured`` are the cases that have a time."""
+class Evidence(Struct, frozen=True, kw_only=True, dict=True):  # dict=True: for cached_property
+    """The input of notices."""
 
     results: Results
-    measured: pl.DataFrame
+
+    @cached_property
+    def measured(self) -> pl.DataFrame:
+        """The cases that have a time."""
+        return self.results.cases.filter(pl.col("status").is_in(list(HAS_TIME)))
 
     def count_of(self, rows: pl.DataFrame) -> str:
         """The number of rows among the measured cases: ``3 of 84 cases``."""
         return f"{rows.height} of {counted(self.measured.height, 'case')}"
 
 
-def evidence_of(results: Results) -> Evidence:
-    """The results with their cases that have a time."""
-    return Evidence(results=results, measured=results.cases.filter(pl.col("status").is_in(list(HAS_TIME))))
+EvidenceT = TypeVar("EvidenceT", bound=Evidence)
 
 
 def reliability(results: Results) -> list[Notice]:
     """Every notice that can change a decision, the most important first."""
-    evidence = evidence_of(results)
-    notices = [check(evidence) for check in CHECKS]
-    return [notice for notice in notices if notice is not None]
+    return notices(CHECKS, Evidence(results=results))
+
+
+def notices(checks: Iterable[Callable[[EvidenceT], Notice | None]], evidence: EvidenceT) -> list[Notice]:
+    """The notices of those checks that find something, in their order."""
+    return [notice for check in checks if (notice := check(evidence))]
 
 
 def threads_of(provenance: Mapping[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -14,7 +15,7 @@ from offbeat.select.details import details
 from offbeat.select.table import Configuration
 from offbeat.study.collectives import REDUCING, ROOTED
 from offbeat.table import FittedTable, limit_notes
-from offbeat.units import format_size
+from offbeat.units import format_size, listed
 
 LEAD = ("library", "collective", "of", "p")
 """Columns that identify a configuration, besides the size; empty columns are omitted."""
@@ -23,8 +24,7 @@ LEGEND = (
     "no-delay slowdown, default slowdown: by how much the no-delay winner and the library's default score"
     " worse than the choice. Confidence, from simulated repetitions of the study: same choice, the share of"
     " repetitions with the same choice (tie: its lead is below the noise floor); within {within}, the share"
-    " in"
-    " which it is worse than the best by at most {within}; max loss, the 95th percentile of its loss."
+    " in which it is worse than the best by at most {within}; max loss, the 95th percentile of its loss."
 )
 """The meaning of the last columns."""
 
@@ -43,14 +43,8 @@ def rendered(
             ]
     if selection.choices:
         parts += [Text(headline(selection)), *selection_tables(selection, console), _legend(selection)]
-    return Group(*parts, *_warnings(selection), *_notes(selection, all_notes))
-
-
-def _warnings(selection: Selection) -> list[RenderableType]:
-    """The warnings on the numbers behind the choices, with remedies."""
-    return _section(
-        "Warnings", [f"{notice.what} {notice.remedy}".strip() for notice in selection.reliability]
-    )
+    warnings = [f"{notice.what} {notice.remedy}".strip() for notice in selection.reliability]
+    return Group(*parts, *_section("Warnings", warnings), *_notes(selection, all_notes))
 
 
 def _section(title: str, sentences: list[str]) -> list[RenderableType]:
@@ -121,17 +115,7 @@ def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str,
     """The texts of :data:`LEAD` for each configuration; the library and what is reduced only where they
     vary."""
     libraries = len({configuration.library for configuration in configurations}) > 1
-    sizes = {
-        (
-            configuration.library,
-            configuration.collective,
-            configuration.p,
-            configuration.nodes,
-            configuration.ppn,
-            configuration.bytes,
-        )
-        for configuration in configurations
-    }
+    sizes = {replace(configuration, op="", datatype="", root=0) for configuration in configurations}
     operations = len(sizes) < len(configurations)
     return {
         configuration: {
@@ -238,5 +222,4 @@ def _subject(configurations: list[Configuration], total: int) -> str:
     """The configurations that a sentence applies to."""
     if len(configurations) == total and total > 1:
         return "every configuration"
-    shown = ", ".join(str(configuration) for configuration in configurations[:3])
-    return f"{shown} and {len(configurations) - 3} more" if len(configurations) > 3 else shown
+    return listed([str(configuration) for configuration in configurations])

@@ -17,12 +17,10 @@ from offbeat.results.layout import UNFINISHED_CASE
 from offbeat.select.coverage import process_ranges
 from offbeat.study.algorithm import Verdict, WrongCall, in_words, kinds_of
 from offbeat.study.case import CONFIGURATION, ConfigurationKey
-from offbeat.units import counted
+from offbeat.units import counted, listed
 
 if TYPE_CHECKING:
     from offbeat.results.read import Results
-
-_NAMED_CASES = 3
 
 
 class Unfinished(Struct, frozen=True, kw_only=True):
@@ -79,12 +77,11 @@ def partial_caveat(not_measured: list[tuple[str, str]]) -> list[str]:
     """A caveat on a choice in a partial configuration; none for a complete one."""
     if not not_measured:
         return []
-    named = ", ".join(f"{algorithm} under {pattern}" for algorithm, pattern in not_measured[:_NAMED_CASES])
-    more = f" and {len(not_measured) - _NAMED_CASES} more" if len(not_measured) > _NAMED_CASES else ""
+    cases = listed([f"{algorithm} under {pattern}" for algorithm, pattern in not_measured])
+    are = "is" if len(not_measured) == 1 else "are"
     return [
-        f"partial: {counted(len(not_measured), 'case')} {'is' if len(not_measured) == 1 else 'are'} not"
-        " completely measured"
-        f" yet ({named}{more}); the choice may change."
+        f"partial: {counted(len(not_measured), 'case')} {are} not completely measured yet ({cases}); the"
+        " choice may change."
     ]
 
 
@@ -172,7 +169,6 @@ def indistinguishable_notes(results: Results, *, are_included: bool) -> list[str
     )
     return [
         f"{collective}: {counted(len(algorithms), 'algorithm')} ({', '.join(algorithms)}) ran without an"
-        " error, but"
-        f" cannot be distinguished from another algorithm; {consequence}."
+        f" error, but cannot be distinguished from another algorithm; {consequence}."
         for collective, algorithms in names.items()
     ]

@@ -14,7 +14,7 @@ median zero or negative, and a ratio to such a number is meaningless.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,13 +104,13 @@ class DelayTable:
     last_delay_s: NDArray[np.float64]
     low_s: NDArray[np.float64]
     high_s: NDArray[np.float64]
-    shapes: list[str] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
-    skew_policy: str = ""
-    excluded: dict[str, str] = field(default_factory=dict)
-    missing: dict[tuple[str, str], str] = field(default_factory=dict)
-    incomplete: NDArray[np.bool_] | None = None
-    cases: list[list[str]] | None = None
+    shapes: list[str]
+    sources: list[str]
+    skew_policy: str
+    excluded: dict[str, str]
+    missing: dict[tuple[str, str], str]
+    incomplete: NDArray[np.bool_]
+    cases: list[list[str]]
 
     @property
     def recorded(self) -> list[int]:
@@ -128,10 +128,6 @@ class DelayTable:
         return np.array(
             [name != DEFAULT and name not in self.excluded for name in self.algorithms], dtype=bool
         )
-
-    def is_incomplete(self, row: int, column: int) -> bool:
-        """Whether a delay is from too few repetitions, or from only some of a replay's calls."""
-        return self.incomplete is not None and bool(self.incomplete[row, column])
 
     @property
     def skews(self) -> str:
