@@ -158,10 +158,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(texts: Sequence[str], most: int = 3, separator: str = ", ") -> str:
-    """The first texts and the number of the others: ``a, b, c and 2 more``, or ``a; b; c; and 2 more``."""
-    more = f"{separator.strip(', ')} and {len(texts) - most} more" if len(texts) > most else ""
-    return separator.join(texts[:most]) + more
+def listed(items: Sequence[object], most: int = 3, separator: str = ", ") -> str:
+    """The first items and the number of the others: ``a, b, c and 2 more``, or ``a; b; c; and 2 more``."""
+    more = f"{separator.strip(', ')} and {len(items) - most} more" if len(items) > most else ""
+    return separator.join(map(str, items[:most])) + more
 
 
 def exact_time_label(time_s: float) -> str:

@@ -35,8 +35,7 @@ def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[Configura
     if not selected:
         return (
             "Nothing can be selected: in no configuration was an algorithm both proved to run and measured"
-            " under every"
-            " pattern that the rule uses."
+            " under every pattern that the rule uses."
         )
     sentences = [_outcome(selected)]
     if missing := len(all_views) - len(selected):

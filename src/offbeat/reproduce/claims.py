@@ -175,8 +175,7 @@ CROSSING = (
 
 SATURATED = (
     "32 ranks share each node's link here, which a linear alltoall saturates from about 10 B on, while bruck"
-    " sends"
-    " every byte five times. SimGrid's SMPI gives both the same times as this simulation."
+    " sends every byte five times. SimGrid's SMPI gives both the same times as this simulation."
 )
 
 CLAIMS = (

@@ -7,53 +7,37 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import polars as pl
 from msgspec import Struct
 
 from offbeat.errors import BadInput
+from offbeat.results.schema import CASES
 from offbeat.units import parse_size, parse_time
 
-TEXTS = {
+ALTERNATIVES = {
     "library": ("machine",),
-    "collective": (),
-    "algorithm": (),
-    "pattern": (),
-    "pattern_kind": (),
-    "shape": (),
-    "source": (),
-    "skew_policy": (),
-    "op": (),
-    "datatype": (),
-    "status": (),
-    "reason": (),
-    "proof": (),
-    "evidence": (),
-}
-"""Columns that hold text, with alternative names."""
-
-COUNTS = {
     "p": ("processes",),
-    "nodes": (),
     "ppn": ("processes_per_node",),
     "bytes": ("message_bytes", "message_size_bytes"),
-    "root": (),
-    "repetitions": (),
-    "invalid": (),
-    "call": (),
     "block": ("launch", "run", "session"),
-    "blocks": (),
-    "partitions": (),
 }
-"""Columns that hold a whole number, with alternative names."""
+"""Our name of a column → other names of it."""
 
-TIMES = (
-    "last_delay",
-    "last_delay_low",
-    "last_delay_high",
-    "total_delay",
-    "skew",
-    "overshoot",
-    "clock_bound",
-)
+
+def _columns_of(kind: type[pl.DataType]) -> tuple[str, ...]:
+    return tuple(name for name, (own, _) in CASES.items() if own == kind and name not in ("case", "engine"))
+
+
+TEXTS = _columns_of(pl.String)
+"""Columns that hold text."""
+
+COUNTS = (*_columns_of(pl.Int64), "call", "block")
+"""Columns that hold a whole number."""
+
+NUMBERS = ("skew_factor",)
+"""Columns that hold a number without a unit."""
+
+TIMES = tuple(name.removesuffix("_s") for name in _columns_of(pl.Float64) if name not in NUMBERS)
 """Columns that hold a time; their names end in the unit: ``last_delay_ms``."""
 
 TIME_SUFFIXES = ("s", "ms", "us", "ns")
@@ -68,9 +52,6 @@ WORDS = {
     "proof": ("proved", "indistinguishable", "unproved"),
 }
 """Columns that hold one of a few words."""
-
-NUMBERS = ("skew_factor",)
-"""Columns that hold a number without a unit."""
 
 REQUIRED = ("collective", "algorithm", "bytes", "pattern", "last_delay")
 """Required columns; p, or nodes and ppn, are required as well."""
@@ -136,7 +117,7 @@ def _find(path: Path, titles: list[str], name: str) -> Column | None:
     if name in TIMES:
         candidates = [(f"{name}_{unit}", unit) for unit in TIME_SUFFIXES]
     else:
-        candidates = [(title, "") for title in (name, *TEXTS.get(name, ()), *COUNTS.get(name, ()))]
+        candidates = [(title, "") for title in (name, *ALTERNATIVES.get(name, ()))]
     present = [(title, unit) for title, unit in candidates if title in titles]
     if name in TIMES and len(present) > 1:
         both = " and ".join(title for title, _ in present)

@@ -21,6 +21,8 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from offbeat.campaign import durable
 from offbeat.campaign.checksum import Damaged, check_document
 from offbeat.campaign.directory import DirectoryFormat, damaged_head, make_directory, read_head
@@ -54,6 +56,21 @@ RESULTS = DirectoryFormat(
     version=SCHEMA_VERSION,
     before_head=(STUDY,),
 )
+
+
+class DamagedRecord(Struct, frozen=True):
+    """A damaged record: its file and line or its case, and the reason."""
+
+    record: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.record} ({self.reason})"
+
+
+def damaged_file(path: Path, reason: str) -> DamagedRecord:
+    """The record of a damaged file in one of the folders."""
+    return DamagedRecord(f"{path.parent.name}/{path.name}", reason)
 
 
 def read_provenance(directory: Path) -> dict[str, Any]:

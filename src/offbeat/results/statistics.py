@@ -11,7 +11,6 @@ resampled: the interval then includes the difference between calls and is wider.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,26 +48,10 @@ def _order(count: int, confidence: float) -> int:
 
 def mean_over_calls(values: ArrayLike, calls: NDArray[np.int64]) -> float:
     """The mean over calls of the median of each call's values; NaN without values."""
-    medians = _Calls(values, calls).medians
+    medians = CallValues(values, calls).medians
     if not len(medians):
         return float("nan")
     return float(medians[0] + (medians - medians[0]).mean())  # exact if all medians are equal
-
-
-class MeasuredCalls(NamedTuple):
-    """The calls of a replay, (calls,) each: number, median, minimum and count of the values of a call."""
-
-    numbers: NDArray[np.int64]
-    medians: NDArray[np.float64]
-    least: NDArray[np.float64]
-    counts: NDArray[np.int64]
-
-
-def by_call(values: ArrayLike, calls: NDArray[np.int64]) -> MeasuredCalls:
-    """The values of a replay by call, in the order of the call numbers."""
-    by_number = _Calls(values, calls)
-    least = by_number.ordered[by_number.first]
-    return MeasuredCalls(np.unique(calls), by_number.medians, least, by_number.counts)
 
 
 def mean_interval(
@@ -94,7 +77,7 @@ def resampled_means(
     If whole calls are resampled, generators with the same seed draw the same calls for cases with the same
     number of calls: algorithms are then compared call by call.
     """
-    by_number = _Calls(values, calls)
+    by_number = CallValues(values, calls)
     count = len(by_number.medians)
     if not every_call_is_repeated(calls):
         parts = [
@@ -118,14 +101,18 @@ def every_call_is_repeated(calls: NDArray[np.int64]) -> bool:
     return int(np.unique(calls, return_counts=True)[1].min(initial=2)) >= 2
 
 
-class _Calls:
-    """Values by call: ``ordered`` holds those of each call in ascending order, one call after the other;
-    ``first``, ``counts`` and ``medians`` have an entry for each call."""
+class CallValues:
+    """The values of a replay by call.
+
+    ``ordered`` holds the values of each call in ascending order, one call after the other; ``numbers``,
+    ``first`` (the index of its smallest value in ``ordered``), ``counts`` and ``medians`` have an entry for
+    each call.
+    """
 
     def __init__(self, values: ArrayLike, calls: NDArray[np.int64]) -> None:
         array = np.asarray(values, dtype=np.float64)
         self.ordered = array[np.lexsort((array, calls))]
-        _, self.counts = np.unique(calls, return_counts=True)
+        self.numbers, self.counts = np.unique(calls, return_counts=True)
         self.first = np.cumsum(self.counts) - self.counts
         self.medians = np.zeros(len(self.counts))
         if len(self.counts):

@@ -18,6 +18,7 @@ from offbeat.results import layout
 from offbeat.results.plan import read_plan
 from offbeat.results.plausible import STATUSES
 from offbeat.study.algorithm import Verdict, proof_lines
+from offbeat.units import listed
 
 
 class Status(Struct, kw_only=True):
@@ -105,10 +106,9 @@ def _damage(name: str, lines: Lines) -> list[str]:
     """A note on the damaged lines of a file; none if all are valid."""
     if not lines.damaged:
         return []
-    numbers = ", ".join(str(line.number) for line in lines.damaged[:5])
-    more = f" and {len(lines.damaged) - 5} more" if len(lines.damaged) > 5 else ""
+    numbers = listed([line.number for line in lines.damaged], most=5)
     return [
-        f"{name} has damaged lines, which are left out: {numbers}{more}; 'offbeat run' with the study"
+        f"{name} has damaged lines, which are left out: {numbers}; 'offbeat run' with the study"
         " measures again what they held"
     ]
 

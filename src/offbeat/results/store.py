@@ -22,13 +22,12 @@ from offbeat.campaign.directory import LockedDirectory
 from offbeat.campaign.lock import Lock, locked_while_opening
 from offbeat.results import layout, sample_files
 from offbeat.results.blocks import Block, Blocks, Samples
-from offbeat.results.layout import UNFINISHED_CASE
+from offbeat.results.layout import UNFINISHED_CASE, DamagedRecord
 from offbeat.results.parts import add_checksums, committed_rows
 from offbeat.results.plan import Plan, plan_of
 from offbeat.results.read import key, read_study_toml
 from offbeat.results.recorded import (
     SAMPLES_KEY,
-    DamagedRecord,
     committed,
     has_partitions,
     max_rows,
@@ -279,8 +278,7 @@ class Store(LockedDirectory):
 
     def _read_blocks(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Blocks]:
         """The blocks of unfinished cases, from their lines and the repetitions on disk."""
-        damage: list[sample_files.Damage] = []
-        repetitions = sample_files.read_repetitions(self.directory, max_rows(rows), damage)
+        repetitions, _ = sample_files.read_samples(self.directory, layout.REPETITIONS, max_rows(rows))
         valid = committed_rows(repetitions, committed(rows)).sort("repetition")
         by_case = valid.partition_by("case", as_dict=True)
         return {

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from offbeat.results.statistics import MeasuredCalls, by_call
+from offbeat.results.statistics import CallValues
 from offbeat.select.certainty import Certainty, Repeated
 from offbeat.select.reliability import is_wide
 from offbeat.select.rules import Rule, superseded_rows
@@ -179,35 +179,36 @@ def _outliers(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> l
     ]
 
 
-def _by_call(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> dict[str, MeasuredCalls]:
+def _by_call(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> dict[str, CallValues]:
     """The calls of each candidate for which repetitions are recorded."""
     calls = {}
     for column in np.flatnonzero(table.candidates):
         repeated = samples.get(table.cases[row][column])
         if repeated is not None and repeated.calls is not None:
-            calls[table.algorithms[column]] = by_call(repeated.last_delay_s, repeated.calls)
+            calls[table.algorithms[column]] = CallValues(repeated.last_delay_s, repeated.calls)
     return calls
 
 
-def _largest_outlier(name: str, every: Mapping[str, MeasuredCalls]) -> tuple[float, str, int, float] | None:
+def _largest_outlier(name: str, every: Mapping[str, CallValues]) -> tuple[float, str, int, float] | None:
     """The largest outlier among an algorithm's calls: its share of the total, the name, number and time."""
-    numbers, times, least, counts = every[name]
+    calls = every[name]
+    times, least = calls.medians, calls.ordered[calls.first]
     median = float(np.median(times))
     excess = times - median
     for place in np.argsort(-times, kind="stable"):
         share = float(excess[place] / times.sum()) if times.sum() > 0 else 0.0
         if share < OUTLIER_SHARE or times[place] < OUTLIER_FACTOR * median:
             return None
-        others = _with_others(int(numbers[place]), name, every)
+        others = _with_others(int(calls.numbers[place]), name, every)
         is_specific = not others or times[place] >= OUTLIER_FACTOR * np.median(others)
         if is_specific and (
-            counts[place] <= FEW_REPETITIONS or times[place] >= OUTLIER_FACTOR * least[place]
+            calls.counts[place] <= FEW_REPETITIONS or times[place] >= OUTLIER_FACTOR * least[place]
         ):
-            return share, name, int(numbers[place]), float(times[place])
+            return share, name, int(calls.numbers[place]), float(times[place])
     return None
 
 
-def _with_others(number: int, name: str, every: Mapping[str, MeasuredCalls]) -> list[float]:
+def _with_others(number: int, name: str, every: Mapping[str, CallValues]) -> list[float]:
     """The times of a call with the other algorithms."""
     return [
         float(calls.medians[place])

@@ -52,16 +52,16 @@ class Choice(Struct, frozen=True, kw_only=True):
     """
 
     configuration: Configuration = field(name="cell")
-    rule: str
+    rule: str = ""
     algorithm: str
-    no_delay_winner: str | None
-    winners: dict[str, str]
-    good: dict[str, list[str]]
-    scores: dict[str, float]
-    certainty: Certainty | None
-    cost_of_no_delay_winner: float | None
-    cost_of_default: float | None
-    warnings: list[str]
+    no_delay_winner: str | None = None
+    winners: dict[str, str] = {}
+    good: dict[str, list[str]] = {}
+    scores: dict[str, float] = {}
+    certainty: Certainty | None = None
+    cost_of_no_delay_winner: float | None = None
+    cost_of_default: float | None = None
+    warnings: list[str] = []
     include_scenarios: bool = False
     reference_scores: dict[str, float] = {}
     alternatives: list[str] = []

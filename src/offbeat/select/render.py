@@ -222,4 +222,4 @@ def _subject(configurations: list[Configuration], total: int) -> str:
     """The configurations that a sentence applies to."""
     if len(configurations) == total and total > 1:
         return "every configuration"
-    return listed([str(configuration) for configuration in configurations])
+    return listed(configurations)

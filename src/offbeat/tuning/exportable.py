@@ -6,7 +6,7 @@ an algorithm in it must be correct for all of them. Algorithms that are wrong fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,12 +17,12 @@ from offbeat.mpi.libraries import LIBRARIES
 from offbeat.select.choose import Choice
 from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
 from offbeat.select.table import Configuration
-from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, WrongCall, in_words, kinds_of
+from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall, in_words, kinds_of
 from offbeat.study.case import CONFIGURATION, columns_of
-from offbeat.units import counted
+from offbeat.units import counted, listed
 
 if TYPE_CHECKING:
-    from offbeat.select.choose import Choice, Selection
+    from offbeat.select.choose import Selection
     from offbeat.tuning.plan import TuningPlan
 
 
@@ -44,7 +44,6 @@ class WrongCallLookup:
     def __init__(
         self,
         choices: Iterable[Choice],
-        known: Mapping[tuple[str, str], Algorithm],
         verdicts: Sequence[Verdict],
         family: str,
         limited_to_measured_p: Collection[tuple[str, str]],
@@ -52,7 +51,6 @@ class WrongCallLookup:
         self._ps: dict[str, set[int]] = {}
         for choice in choices:
             self._ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
-        self._known = known
         self._verdicts = verdicts
         self._library = LIBRARIES.get(family)
         self._limited = limited_to_measured_p
@@ -158,20 +156,18 @@ def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:
     if selection.choices and not complete:
         raise RunFailed(
             f"nothing is exported because no configuration is complete: {study.sentence} To export what there"
-            " is all the"
-            " same, give --partial"
+            " is all the same, give --partial"
         )
     choices = [
-        _left_to_library(choice.configuration) if choice.not_measured else choice
+        Choice(configuration=choice.configuration, algorithm=DEFAULT) if choice.not_measured else choice
         for choice in selection.choices
     ]
     not_begun: list[dict[str, Any]] = [
         columns_of(dict(zip(CONFIGURATION, configuration, strict=True))) for configuration in study.not_begun
     ]
-    libraries = dict.fromkeys(choice.configuration.library for choice in selection.choices)
     return choices + [
-        _left_to_library(Configuration(library=library, **fields))
-        for library in list(libraries)[:1]
+        Choice(configuration=Configuration(library=library, **fields), algorithm=DEFAULT)
+        for library in [choice.configuration.library for choice in selection.choices[:1]]
         for fields in not_begun
     ]
 
@@ -193,28 +189,8 @@ def _omitted(choices: Sequence[Choice]) -> str:
     configurations = [str(choice.configuration) for choice in choices if choice.not_measured]
     if not configurations:
         return "Configurations that are not started are left to the library."
-    shown = ", ".join(configurations[:3]) + (
-        f" and {len(configurations) - 3} more" if len(configurations) > 3 else ""
-    )
+    are = "is" if len(configurations) == 1 else "are"
     return (
-        f"{counted(len(configurations), 'partial configuration')}"
-        f" {'is' if len(configurations) == 1 else 'are'} left to the library"
-        f" ({shown}); --partial exports them too."
-    )
-
-
-def _left_to_library(configuration: Configuration) -> Choice:
-    """A choice that leaves a configuration to the library."""
-    return Choice(
-        configuration=configuration,
-        rule="",
-        algorithm=DEFAULT,
-        no_delay_winner=None,
-        winners={},
-        good={},
-        scores={},
-        certainty=None,
-        cost_of_no_delay_winner=None,
-        cost_of_default=None,
-        warnings=[],
+        f"{counted(len(configurations), 'partial configuration')} {are} left to the library"
+        f" ({listed(configurations)}); --partial exports them too."
     )

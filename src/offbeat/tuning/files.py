@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -107,6 +108,12 @@ def write_file(directory: Path, name: str, text: str) -> Path:
             " write to with --output"
         ) from error
     return path
+
+
+def usage_lines(launcher: str, options: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """Lines for a terminal or job script, each of which makes a launch use the files."""
+    exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
+    return [f"{launcher} {shlex.join(options)} -n P ./application", f"export {exports}"]
 
 
 MANIFEST = "tuning.json"

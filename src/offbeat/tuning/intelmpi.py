@@ -150,18 +150,12 @@ def exported(path: Path) -> dict[str, str]:
 
 def entries_text(sized: list[rule_layout.Segment]) -> str:
     """The value of a variable: ascending entries without a gap, preset 0 wherever no rule holds."""
-    entries = []
-    free_from = 0
-    for segment in sized:
-        if segment.low > LARGEST:
-            break
-        if segment.low > free_from:
-            entries.append(f"{BUILT_IN}:{free_from}-{segment.low - 1}")
-        entries.append(f"{preset_of(segment.rule)}:{segment.low}-{min(segment.high, LARGEST)}")
-        free_from = segment.high + 1
-    if free_from <= LARGEST:
-        entries.append(f"{BUILT_IN}:{free_from}-{LARGEST}")
-    return ";".join(entries)
+    ranges = rule_layout.with_gaps((segment.low, segment.high, segment.rule) for segment in sized)
+    return ";".join(
+        f"{preset_of(rule) if rule else BUILT_IN}:{low}-{min(high, LARGEST)}"
+        for low, high, rule in ranges
+        if low <= LARGEST
+    )
 
 
 def _span(row: rule_layout.ProcessRow, to: str) -> str:

@@ -13,7 +13,6 @@ choose differently, and the program hangs or computes wrong results.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from offbeat.errors import BadInput
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.openmpi import algorithm_of_han_variable, is_of_han, whole_collective_variable
 from offbeat.tuning import openmpi_han, rule_layout
-from offbeat.tuning.files import TuningFiles, write_file
+from offbeat.tuning.files import TuningFiles, usage_lines, write_file
 from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.units import format_size
 
@@ -91,9 +90,6 @@ class Tuned(Struct, frozen=True, kw_only=True):
 BY_LIBRARY = Tuned(number=0, fanout=0, segment_bytes=0, requests=0)
 """Algorithm 0: the library's default."""
 
-NO_END = 2**63
-"""The upper end of an unbounded range."""
-
 
 def write(
     plan: TuningPlan, installation: Installation | None, directory: Path, format_version: int = 1
@@ -124,19 +120,12 @@ def write(
         files=files,
         environment=environment,
         launch_options=options,
-        usage=_usage(environment, options),
+        usage=usage_lines("mpirun", options, environment),
         notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han), *_whole_launch(variables)],
         rules=[rule for own in rules.values() for rule in own],
         every_size=every_size,
         not_in_place=[collective for collective in by_tuned if collective in SIZE_OF_SENT],
     )
-
-
-def _usage(environment: dict[str, str], options: list[str]) -> list[str]:
-    return [
-        f"mpirun {shlex.join(options)} -n P ./application",
-        "export " + " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items()),
-    ]
 
 
 def _refuse_old(plan: TuningPlan, installation: Installation | None, format_version: int) -> None:
@@ -258,20 +247,19 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[lis
     """One block of lines for each communicator size of a collective, guards included."""
     kind = COLLECTIVES[collective].size
     blocks: list[list[str]] = []
-    free_from = 0
-    for row in rule_layout.process_rows(rules):
-        if row.p_low > free_from:
-            blocks.append(_closing_block(free_from, format_version))
-        for low, high in rule_layout.steps(row) if kind == "total" else [(row.p_low, row.p_high)]:
+    rows = ((row.p_low, row.p_high, row) for row in rule_layout.process_rows(rules))
+    for p_low, p_high, row in rule_layout.with_gaps(rows):
+        if row is None:
+            blocks.append(_closing_block(p_low, format_version))
+            continue
+        for low, high in rule_layout.steps(row) if kind == "total" else [(p_low, p_high)]:
             if kind in WHY_ONE:
-                sized = [rule_layout.Segment(low=0, high=NO_END, rule=row.rules[0])]
+                sized = [rule_layout.Segment(low=0, high=rule_layout.NO_END, rule=row.rules[0])]
             else:
                 sized = rule_layout.segments(
                     row.rules, tuned_of, *((low, high) if kind == "total" else (1, 1))
                 )
             blocks.append(_block(low, high, sized, format_version))
-        free_from = row.p_high + 1
-    blocks.append(_closing_block(free_from, format_version))
     return blocks
 
 
@@ -286,15 +274,14 @@ def _closing_block(p_low: int, format_version: int) -> list[str]:
 
 def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format_version: int) -> list[str]:
     """The lines for communicators of ``p_low`` processes and more."""
-    lines: list[str] = []
-    free_from = 0
-    for segment in sized:
-        if segment.low > free_from:
-            lines.append(_line(free_from, BY_LIBRARY, "", format_version))
-        lines.append(_line(segment.low, tuned_of(segment.rule), segment.rule.algorithm.name, format_version))
-        free_from = segment.high + 1
-    if sized[-1].high != NO_END:
-        lines.append(_line(free_from, BY_LIBRARY, "", format_version))
+    ranges = rule_layout.with_gaps((segment.low, segment.high, segment.rule) for segment in sized)
+    lines = [
+        _line(low, tuned_of(rule), rule.algorithm.name, format_version)
+        if rule
+        else _line(low, BY_LIBRARY, "", format_version)
+        for low, _, rule in ranges
+        if low <= rule_layout.NO_END
+    ]
     processes = f"{p_low}" if p_low == p_high else f"{p_low} to {p_high}"
     return [f"{p_low} # for {processes} processes", f"{len(lines)} # message sizes", *lines]
 
@@ -319,14 +306,12 @@ def _notes(
         notes.append(
             "With processes on several nodes, Open MPI 5 lets its component han decide:"
             f" {openmpi_han.FILE_NAME} lists the calls that go to the component tuned instead, and the"
-            " algorithms"
-            " that han uses itself; all others are decided as without a file."
+            " algorithms that han uses itself; all others are decided as without a file."
         )
     elif _is_at_least(plan, installation, (5,)) and not plan.several_nodes:
         notes.append(
-            "With processes on several nodes, Open MPI 5 lets its component han decide: the file applies"
-            " only to"
-            " communicators inside one node."
+            "With processes on several nodes, Open MPI 5 lets its component han decide: the file applies only"
+            " to communicators inside one node."
         )
     return notes
 

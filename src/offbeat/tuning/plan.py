@@ -8,7 +8,8 @@ extended by the ranges of :mod:`offbeat.select.coverage`. All other calls are le
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -126,7 +127,7 @@ def plan(
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
     family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
     limited = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
-    safe = replace_unsafe(choices, WrongCallLookup(choices, known, verdicts, family, limited), allowed)
+    safe = replace_unsafe(choices, WrongCallLookup(choices, verdicts, family, limited), allowed)
     remaining, notes = _leave_to_better_default(safe.choices)
     notes = safe.notes + notes
     chosen, more = _one_per_size(remaining)
@@ -138,11 +139,9 @@ def plan(
     rules: dict[str, list[Rule]] = {}
     for collective in sorted({key[0] for key in chosen}, key=_collective_order):
         configurations = {(p, size): name for (own, p, size), name in chosen.items() if own == collective}
-        coverage = _Coverage(
-            scores={(p, size): scores[own, p, size] for own, p, size in chosen if own == collective},
-            beyond=beyond,
-        )
-        collective_rules = _rules(collective, configurations, known, wrong, environment or {}, coverage)
+        own_scores = {(p, size): scores[own, p, size] for own, p, size in chosen if own == collective}
+        factors = partial(_factors, configurations=configurations, scores=own_scores, beyond=beyond)
+        collective_rules = _rules(collective, configurations, known, wrong, environment or {}, factors)
         if collective_rules:
             rules[collective] = collective_rules
     return TuningPlan(
@@ -184,9 +183,8 @@ def _one_per_size(choices: Sequence[Choice]) -> tuple[dict[tuple[str, int, int],
     """One algorithm for each collective, p and size, and a sentence for every disagreement."""
     configurations: dict[tuple[str, int, int], list[Choice]] = {}
     for choice in choices:
-        configurations.setdefault(
-            (choice.configuration.collective, choice.configuration.p, choice.configuration.bytes), []
-        ).append(choice)
+        one = choice.configuration
+        configurations.setdefault((one.collective, one.p, one.bytes), []).append(choice)
     chosen: dict[tuple[str, int, int], str] = {}
     notes = []
     for key, rivals in configurations.items():
@@ -208,27 +206,21 @@ def _mean_score(name: str, rivals: Sequence[Choice]) -> float:
     return sum(scores) / len(scores) if scores else float("inf")
 
 
-class _Coverage(Struct, frozen=True, kw_only=True):
-    """The range of the choices of one collective: the scores of its configurations (p, size), and the
-    factor."""
-
-    scores: dict[tuple[int, int], dict[str, float]]
-    beyond: float
-
-    def factors(
-        self, p: int, sizes: Sequence[int], configurations: Mapping[tuple[int, int], str]
-    ) -> tuple[float, float]:
-        """The factors by which the choices on p processes cover smaller and larger sizes than measured."""
-        if len(sizes) < 2:
-            return self.beyond, self.beyond
-        ends = []
-        for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
-            at_last, at_neighbour = self.scores[p, last], self.scores[p, neighbour]
-            over = is_overtaken(
-                configurations[p, last], (last, at_last), (neighbour, at_neighbour), self.beyond
-            )
-            ends.append(1.0 if over else self.beyond)
-        return ends[0], ends[1]
+def _factors(
+    p: int,
+    sizes: Sequence[int],
+    configurations: Mapping[tuple[int, int], str],
+    scores: Mapping[tuple[int, int], dict[str, float]],
+    beyond: float,
+) -> tuple[float, float]:
+    """The factors by which the choices on p processes cover smaller and larger sizes than measured."""
+    if len(sizes) < 2:
+        return beyond, beyond
+    ends = []
+    for last, neighbour in ((sizes[0], sizes[1]), (sizes[-1], sizes[-2])):
+        at_last, at_neighbour = (last, scores[p, last]), (neighbour, scores[p, neighbour])
+        ends.append(1.0 if is_overtaken(configurations[p, last], at_last, at_neighbour, beyond) else beyond)
+    return ends[0], ends[1]
 
 
 def _rules(
@@ -237,7 +229,7 @@ def _rules(
     known: Mapping[tuple[str, str], Algorithm],
     wrong: set[tuple[str, str]],
     environment: Mapping[str, str],
-    coverage: _Coverage,
+    factors: Callable[[int, Sequence[int]], tuple[float, float]],
 ) -> list[Rule]:
     """The rules of one collective from its configurations (p, size) → algorithm, with the ranges that they
     cover."""
@@ -245,7 +237,7 @@ def _rules(
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):
         sizes = sorted(size for own, size in configurations if own == p)
-        held = size_ranges(sizes, *coverage.factors(p, sizes, configurations))
+        held = size_ranges(sizes, *factors(p, sizes))
         for size, (bytes_low, bytes_high) in zip(sizes, held, strict=True):
             name = configurations[p, size]
             if name == DEFAULT:

@@ -117,14 +117,12 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
     if not any(kind(verdict.evidence) for verdict in results.verdicts):
         raise BadInput(
             f"{results.directory} has no evidence of which algorithms ran, so there is nothing to compare"
-            " with:"
-            f" {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine has it"
+            f" with: {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine has it"
         )
     if not mpi and not Path(manifest.mpirun).exists():
         raise BadInput(
             f"{manifest.mpirun} is missing, the launcher of {manifest.library} that the files are for; name"
-            " an"
-            " installation with --mpi, or write the files again with 'offbeat export'"
+            " an installation with --mpi, or write the files again with 'offbeat export'"
         )
     installation = choose(mpi or manifest.mpirun)
     families = {family_of(rule.algorithm) for rule in manifest.tuning.rules}

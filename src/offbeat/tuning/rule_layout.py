@@ -12,8 +12,9 @@ cannot be used together (:func:`compatible_rules`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +26,12 @@ EXACT_STEPS = 256
 
 COARSENESS = 32
 """Wider ranges get thresholds for groups whose largest member is at most 1/32 larger than their smallest."""
+
+
+NO_END = 2**63
+"""The upper end of an unbounded range."""
+
+ItemT = TypeVar("ItemT")
 
 
 class ProcessRow(Struct, frozen=True, kw_only=True):
@@ -54,6 +61,20 @@ def process_rows(rules: Sequence[Rule]) -> list[ProcessRow]:
         if held:
             rows.append(ProcessRow(p_low=low, p_high=after - 1, rules=held))
     return rows
+
+
+def with_gaps(
+    ranges: Iterable[tuple[int, int, ItemT]], first: int = 0
+) -> Iterator[tuple[int, int, ItemT | None]]:
+    """Ascending ranges (low, high, item) from ``first`` on, with the gaps before and between them and all
+    that follows the last range; the item of a gap is None."""
+    free_from = first
+    for low, high, item in ranges:
+        if low > free_from:
+            yield free_from, low - 1, None
+        yield low, high, item
+        free_from = high + 1
+    yield free_from, NO_END, None
 
 
 def steps(row: ProcessRow) -> list[tuple[int, int]]:
@@ -142,8 +163,7 @@ def compatible_rules(
                 f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                 f" default: {rule.algorithm.name} needs"
                 f" {_assignments(own) or f'the default, but others need {_assignments(winner)}'}, and a"
-                " launch has"
-                " one value only."
+                " launch has one value only."
             )
         else:
             variables |= dict(own)

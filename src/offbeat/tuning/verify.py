@@ -6,7 +6,7 @@ Every configuration that the files change is probed, and its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import polars as pl
@@ -210,14 +210,15 @@ class Verifier:
     ) -> Iterator[Proof]:
         """A proof of each probe, launch by launch: first the library's defaults, then with the files."""
         defaults = {
-            probe.case: self._observe(probe, self._where(probe, {}))
+            probe.case: self._observe(probe, launch_spec(probe.case, {}))
             for probe in _by_launch(probes)
             if probe.expected == DEFAULT
         }
         proofs = []
         for probe in _by_launch(probes):
             report(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
-            observed = self._observe(probe, self._where(probe, self._tuning.environment_for(probe.case.p)))
+            environment = self._tuning.environment_for(probe.case.p)
+            observed = self._observe(probe, launch_spec(probe.case, environment))
             expected = defaults[probe.case] if probe.expected == DEFAULT else Observation(probe.evidence)
             proofs.append((probe, self._judge(probe, expected, observed)))
         for probe, proof in proofs:
@@ -309,9 +310,7 @@ class Verifier:
         environment = self._steering.environment(self._installation)
         if self._force_arguments(probe) is None:
             environment = environment | self._steering.launch_environment(self._algorithm(probe))
-        case = probe.case
-        variables = tuple(sorted(environment.items()))
-        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
+        return launch_spec(probe.case, environment, steerable=True)
 
     def _force_arguments(self, probe: Probe) -> list[str] | None:
         """The arguments that force a rule's algorithm in a running launch; None if the launch itself forces
@@ -357,11 +356,11 @@ class Verifier:
             return with_fingerprint(observed, fingerprint(driver, call, p, self._timeout_s))
         return observed
 
-    def _where(self, probe: Probe, environment: dict[str, str]) -> LaunchSpec:
-        """A launch as by a user, with these variables."""
-        case = probe.case
-        variables = tuple(sorted(environment.items()))
-        return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=False)
+
+def launch_spec(case: Case, environment: Mapping[str, str], *, steerable: bool = False) -> LaunchSpec:
+    """A launch with these variables; unless ``steerable``, as by a user."""
+    variables = tuple(sorted(environment.items()))
+    return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables, steerable=steerable)
 
 
 def _may_fall_back(probe: Probe, proof: Proof) -> bool:
@@ -371,7 +370,4 @@ def _may_fall_back(probe: Probe, proof: Proof) -> bool:
 
 def _by_launch(probes: Iterable[Probe]) -> list[Probe]:
     """Probes ordered so that few launches are needed."""
-    return sorted(
-        probes,
-        key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn),
-    )
+    return sorted(probes, key=lambda probe: (probe.case.p, probe.case.nodes, probe.case.ppn))

@@ -94,9 +94,8 @@ def _untested(results: Results, tuning_plan: TuningPlan) -> list[str]:
     if not untested:
         return []
     return [
-        f"It is unknown whether {', '.join(untested)} is right for every legal call: these results come"
-        " from an earlier version of offbeat or were imported. 'offbeat verify' tests the calls with the"
-        " files."
+        f"It is unknown whether {', '.join(untested)} is right for every legal call: these results come from"
+        " an earlier version of offbeat or were imported. 'offbeat verify' tests the calls with the files."
     ]
 
 
@@ -169,8 +168,7 @@ def _measured(tuning_plan: TuningPlan, library: Mapping[str, object]) -> Install
             return installation
     raise BadInput(
         f"the library that was measured, {tuning_plan.library}, was not found on this machine; name an"
-        f" installation"
-        " of it with --mpi PREFIX"
+        " installation of it with --mpi PREFIX"
     )
 
 
@@ -270,8 +268,7 @@ def _target_installation(family: str, requested: str) -> Installation:
             other = title_of(installation.family)
             raise BadInput(
                 f"{installation.name} is {other}, but these results simulate {family_name}: name an"
-                " installation"
-                f" of {family_name} with --mpi PREFIX"
+                f" installation of {family_name} with --mpi PREFIX"
             )
         return installation
     for installation in find.installations():
