@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.completion import result_directories
 from offbeat.cli.output import AllNotes, print_notes
-from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, Rule
+from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectory, Rule
 from offbeat.cli.trace_options import TraceOption
 from offbeat.study.algorithm import KINDS
 from offbeat.units import counted
@@ -20,12 +19,7 @@ Kind = StrEnum("Kind", {kind.replace("-", "_"): kind for kind in KINDS})  # type
 
 
 def command(
-    directory: Annotated[
-        Path,
-        typer.Argument(
-            help="The result directory of a study.", metavar="DIR", autocompletion=result_directories
-        ),
-    ],
+    directory: ResultDirectory,
     rule: Rule = "average",
     include_scenarios: IncludeScenarios = False,
     include_indistinguishable: IncludeIndistinguishable = False,

@@ -8,7 +8,7 @@ Shapes are drawn from their formula, scenarios and replays as they were measured
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,12 +20,10 @@ from offbeat.pattern.draw import BAND
 from offbeat.pattern.shapes import SHAPES, delays
 from offbeat.report.configurations import ConfigurationView
 from offbeat.report.figures import PatternPlot
+from offbeat.results.read import Results
 from offbeat.select import wording
 from offbeat.select.certainty import pattern_seed, samples_of
 from offbeat.select.table import DelayTable
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
 
 MAXIMUM_VALUES = 250_000
 """Maximum number of values in a page, all cases together: about two megabytes of text."""
@@ -84,8 +82,7 @@ def _configuration(
 
 
 class PatternPlots(Struct, frozen=True, kw_only=True):
-    """The patterns to draw, in the order of the cases, and ``missing``: those that cannot be drawn, with the
-    reason."""
+    """The patterns to draw, in the order of the cases, and why those ``missing`` cannot be drawn."""
 
     drawn: list[PatternPlot]
     missing: list[str]
@@ -123,7 +120,6 @@ def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 
 def _shape(row: dict[str, Any], remark: str, seed: int) -> PatternPlot | str:
-    """A shape at the p and placement of one case."""
     try:
         values = delays(row["shape"], row["p"], 1.0, seed=seed, ppn=row["ppn"])
     except BadInput as error:

@@ -61,8 +61,7 @@ def selected_part(
     platform: str,
     p: int,
 ) -> Part:
-    """The part selected by command line options. Raises :class:`BadInput` for values that the figure does not
-    have."""
+    """The part selected by options. Raises :class:`BadInput` for what the figure does not have."""
     for name in collectives:
         if name not in COLLECTIVES:
             raise BadInput(f"--collective {name}: figure 4 shows {', '.join(COLLECTIVES)}")
@@ -93,10 +92,11 @@ def study_text(part: Part) -> str:
     document.add("engine", "sim")
     sections = tomlkit.aot()
     for collective in part.collectives or COLLECTIVES:
+        names = [name for name in part.algorithms if catalogue.find(collective, FAMILY, name)]
         section = tomlkit.table()
         section.add("names", [collective])
         section.add("sizes", list(part.sizes or SIZES))
-        section.add("algorithms", _algorithms(collective, part.algorithms))
+        section.add("algorithms", names or ["all"])
         section.add("datatype", "byte")
         sections.append(section)
     document.add("collective", sections)
@@ -108,12 +108,6 @@ def study_text(part: Part) -> str:
     }.items():
         document.add(name, tomlkit.item(values))
     return tomlkit.dumps(document)
-
-
-def _algorithms(collective: str, names: Sequence[str]) -> list[str]:
-    """The algorithms among ``names`` that the collective has; all if it has none of them."""
-    known = [name for name in names if catalogue.find(collective, FAMILY, name)]
-    return known or ["all"]
 
 
 def _size(text: str) -> int:
@@ -146,10 +140,7 @@ def reproduce(
     executor: str | None = None,
     out_of_time: Callable[[float], bool] = lambda _: False,
 ) -> Reproduction:
-    """Simulate the remaining cases, and draw the maps if all cases are done.
-
-    Raises BadInput if the directory holds another study, or another part of the figure.
-    """
+    """Simulate the rest, then draw the maps; raises BadInput if the directory holds anything else."""
     path = Path("figure4.toml")  # for messages; the study is stored in the result directory
     loaded = loads(study_text(part), path, overrides=simulator_options(executor=executor))
     executors.check(loaded.study.simulator.executor)

@@ -104,7 +104,6 @@ def read_table(path: Path, given: Mapping[str, str], templates: Mapping[str, str
 
 
 def _numbered(blocks: list[int]) -> list[int]:
-    """The blocks numbered from 0 in the order of their first row."""
     number = {block: position for position, block in enumerate(dict.fromkeys(blocks))}
     return [number[block] for block in blocks]
 
@@ -172,17 +171,14 @@ def _row_values(path: Path, line: int, fields: list[str], columns: Mapping[str, 
     """The values of a row by our column names, times in seconds; empty fields are left out."""
     values: dict[str, Value] = {}
     for name, column in columns.items():
-        if fields[column.index]:
+        if text := fields[column.index]:
+            if re.match(r"'[=+@\t\r-]", text):  # protected in spreadsheets by 'offbeat results export'
+                text = text[1:]
             try:
-                values[name] = column.parse(_without_apostrophe(fields[column.index]))
+                values[name] = column.parse(text)
             except BadInput as error:
                 raise BadInput(f"{path}:{line}: column {column.header}: {error}") from error
     return values
-
-
-def _without_apostrophe(text: str) -> str:
-    """A text without the apostrophe with which 'offbeat results export' protects it in spreadsheets."""
-    return text[1:] if re.match(r"'[=+@\t\r-]", text) else text
 
 
 def _refuse_implausible(where: str, values: Mapping[str, Value]) -> None:
@@ -255,7 +251,6 @@ def _processes(where: str, values: Mapping[str, Value]) -> tuple[int, int, int]:
 
 
 def _operation(where: str, text: str, partitions: int) -> tuple[str, int]:
-    """The name of an operation and its number of partitions."""
     name = text.lower().removeprefix("mpi_")
     if name not in (*COLLECTIVES, PARTITIONED_SEND):
         near = difflib.get_close_matches(name, COLLECTIVES, n=1)

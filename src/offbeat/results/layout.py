@@ -1,18 +1,6 @@
 """The files of a result directory, and how such a directory is recognised.
 
-- ``study.toml``: the study as it was resolved when the results began;
-- ``provenance.json``: where and with what it was measured; its ``schema_version`` marks a result directory;
-- ``plan.json``: the cases of the study;
-- ``hostfile``: the host file of the study, if it has one;
-- ``algorithms.jsonl``: one line for each algorithm of the library;
-- ``verdicts.jsonl``: one line for each verdict on an algorithm before its measurement;
-- ``cases.jsonl``: one line for each block of a case; the last line of a case counts;
-- ``repetitions/``: Parquet, one row for each repetition;
-- ``ranks/``: Parquet, one row for each repetition and rank;
-- ``samples/``: the samples of the current session as Arrow streams; converted to Parquet when it ends;
-- ``logs/``: output of the launched programs;
-- ``damaged/``: damaged lines and files that were moved here, if there were any;
-- ``offbeat.lock``: held while a run writes here.
+``docs/reference_pages/results.py`` says what each file holds.
 """
 
 from __future__ import annotations
@@ -74,11 +62,7 @@ def damaged_file(path: Path, reason: str) -> DamagedRecord:
 
 
 def read_provenance(directory: Path) -> dict[str, Any]:
-    """The provenance of a result directory.
-
-    Raises BadInput for a directory that does not exist or is not a result directory, and for one of
-    another schema version.
-    """
+    """The provenance of a result directory; raises BadInput for any other directory or version."""
     provenance = read_head(directory, RESULTS)
     try:
         return check_document(provenance)

@@ -103,10 +103,7 @@ def checksums_of_part(
 
 
 def committed_rows(frame: pl.DataFrame, committed: Mapping[str, int]) -> pl.DataFrame:
-    """The rows of committed repetitions, from a table of repetitions or ranks.
-
-    ``committed`` is that of :func:`offbeat.results.recorded.committed`.
-    """
+    """The rows that are committed, by :func:`offbeat.results.recorded.committed`."""
     counting = pl.DataFrame(
         {"case": list(committed), "counting": list(committed.values())},
         schema={"case": pl.String, "counting": pl.Int64},
@@ -138,10 +135,7 @@ def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFra
 
 
 def with_schema(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The columns of a schema with its types; raises PolarsError if a column is missing.
-
-    Files of collectives have no column :data:`PARTITION`: it is 0.
-    """
+    """The columns of a schema; a missing PARTITION is 0, any other raises PolarsError."""
     if frame.schema == schema:
         return frame
     if PARTITION in schema and PARTITION not in frame.columns:

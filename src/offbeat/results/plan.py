@@ -32,10 +32,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     cases: list[PlannedCases] = []
 
     def not_measured(self, cases: pl.DataFrame) -> dict[ConfigurationKey, list[tuple[str, str]]]:
-        """Configuration → its (algorithm, pattern) pairs without a row in the frame ``cases``.
-
-        Quarantined cases have a row. Complete configurations are absent.
-        """
+        """Configuration → its (algorithm, pattern) pairs without a row in ``cases``, if there are any."""
         measured: dict[ConfigurationKey, set[tuple[str, str]]] = {}
         for *configuration, algorithm, pattern in cases.select(
             *CONFIGURATION, "algorithm", "pattern"

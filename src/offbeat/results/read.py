@@ -81,11 +81,7 @@ class Results(Struct, kw_only=True, eq=False):
 
 
 def read_study(path: str | PathLike[str]) -> Results:
-    """Read a result directory.
-
-    Raises BadInput if the directory does not exist, is not a result directory, has another schema version
-    or is damaged.
-    """
+    """Read a result directory; raises BadInput if it is not one of this version, or is damaged."""
     directory = Path(path)
     provenance = layout.read_provenance(directory)
     study = _read_toml(directory / layout.STUDY)

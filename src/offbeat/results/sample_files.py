@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -188,8 +189,11 @@ def repetition_table(batch: pa.RecordBatch) -> pa.Table:
     return pa.table(batch.select(list(REPETITIONS)))
 
 
-def rank_table(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the ranks table: one for each repetition, rank and partition."""
+def rank_table(batch: pa.RecordBatch, with_partition: bool = False) -> pa.Table:
+    """The rows of a batch for the ranks table: one for each repetition, rank and partition.
+
+    Rows of collectives have the column PARTITION only ``with_partition``.
+    """
     lengths = batch["arrivals_s"].value_lengths().to_numpy(zero_copy_only=False)
     row = np.repeat(np.arange(len(lengths)), lengths)
     start = np.cumsum(lengths) - lengths
@@ -199,21 +203,14 @@ def rank_table(batch: pa.RecordBatch) -> pa.Table:
         "repetition": batch["repetition"].take(pa.array(row)),
         "rank": pa.array(place, type=pa.int64()),
     }
-    if PARTITIONS in batch.schema.names:
-        partitions = batch[PARTITIONS].to_numpy(zero_copy_only=False)[row]
+    if with_partition or PARTITIONS in batch.schema.names:
+        partitions = np.ones(len(row), dtype=np.int64)
+        if PARTITIONS in batch.schema.names:
+            partitions = batch[PARTITIONS].to_numpy(zero_copy_only=False)[row]
         columns["rank"] = pa.array(place // partitions, type=pa.int64())
         columns[PARTITION] = pa.array(place % partitions, type=pa.int64())
     columns |= {"arrival_s": batch["arrivals_s"].flatten(), "exit_s": batch["exits_s"].flatten()}
     return pa.table(columns)
-
-
-def _with_partition(batch: pa.RecordBatch) -> pa.Table:
-    """The rows of a batch for the ranks table with the column PARTITION, as all tables of a file have it."""
-    table = rank_table(batch)
-    if PARTITION in table.column_names:
-        return table
-    zeros = pa.array(np.zeros(table.num_rows, dtype=np.int64))
-    return table.add_column(table.column_names.index("rank") + 1, PARTITION, zeros)
 
 
 def stream_path(directory: Path, number: int) -> Path:
@@ -235,7 +232,8 @@ def convert_streams(directory: Path, committed: Mapping[str, int], has_partition
     ``has_partitions`` says that one of the cases has several partitions. A stream with damaged records is
     moved to the folder for damaged files.
     """
-    ranks = _with_partition if has_partitions else rank_table
+    # all tables of a file need the same columns
+    ranks = partial(rank_table, with_partition=has_partitions)
     for number, stream in _numbered(directory / layout.SAMPLES):
         part = f"part-{number:04d}.parquet"
         damage: list[DamagedRecord] = []

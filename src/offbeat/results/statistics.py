@@ -1,11 +1,10 @@
 """The statistics of repeated measurements of one case: a median, or, for a replay, the mean over its calls.
 
-The calls of a replay are those of an application, so that the mean over them is its cost. Each call
-contributes the median of its repetitions, as in any other case, so that a single preemption does not distort
-the result. The confidence interval of the mean is computed by bootstrap. If every call was measured several
-times, the repetitions of each call are resampled: the calls are fixed, and only the measurement varies. If
-calls were measured once, the variation of calls and of measurements cannot be separated, and whole calls are
-resampled: the interval then includes the difference between calls and is wider.
+The mean over the calls of an application is its cost. Each call contributes the median of its repetitions, so
+that a single preemption does not distort the result. The confidence interval of the mean is computed by
+bootstrap. If every call was measured several times, the repetitions of each call are resampled: only the
+measurement varies. Otherwise the variation of calls and of measurements cannot be separated, and whole calls
+are resampled: the interval then includes the difference between calls and is wider.
 """
 
 from __future__ import annotations

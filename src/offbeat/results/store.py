@@ -149,10 +149,9 @@ class Store(LockedDirectory):
     def append(self, case: Case, facts: Mapping[str, object], samples: Samples) -> None:
         """Write a block of a case: it is on disk when this returns; if this raises, nothing has changed.
 
-        ``facts`` has the columns of CASES that case and samples do not determine: those of FACTS, and any of
-        OPTIONAL_FACTS. The status ``unfinished`` says that more blocks will follow. Raises RunFailed if the
-        disk is full or fails, ValueError for a case that is finished, for missing or unknown facts, and for
-        samples that do not fit the case.
+        ``facts`` has the columns of FACTS and any of OPTIONAL_FACTS. The status ``unfinished`` says that more
+        blocks will follow. Raises RunFailed if the disk is full or fails, ValueError for a case that is
+        finished, for missing or unknown facts, and for samples that do not fit the case.
         """
         self.append_all([(case, facts, samples)])
 

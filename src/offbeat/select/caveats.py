@@ -34,8 +34,7 @@ def comparison_caveats(table: DelayTable, rule: Rule, tied: list[str], compared:
 
 
 def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: list[str]) -> list[str]:
-    """Gaps and ties of the no_delay row; ``no_delay`` holds its winner and the algorithms that tie with
-    it."""
+    """Gaps and ties of the no_delay row; ``no_delay`` holds its winner and those that tie with it."""
     if not no_delay:
         return ["no_delay was not measured: there is neither a no-delay winner nor a robustness class."]
     sentences = []
@@ -50,8 +49,7 @@ def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: l
 
 
 def number_caveats(table: DelayTable, rule: Rule, algorithm: str, unknown: bool) -> list[str]:
-    """Caveats on the numbers behind the choice ``algorithm``; ``unknown`` if its certainty could not be
-    computed."""
+    """Caveats on the numbers behind the choice; ``unknown`` if its certainty could not be computed."""
     sentences = []
     rows = rule.rows(table)
     column = table.algorithms.index(algorithm)
@@ -135,7 +133,6 @@ def replay_caveats(
 
 
 def _partial(table: DelayTable, row: int) -> list[str]:
-    """A caveat if some candidate was not measured in every call."""
     names = [table.algorithms[j] for j in np.flatnonzero(table.incomplete[row] & table.candidates)]
     if not names:
         return []
@@ -146,7 +143,6 @@ def _partial(table: DelayTable, row: int) -> list[str]:
 
 
 def _wide(table: DelayTable, row: int, requested: float) -> list[str]:
-    """A caveat if the interval of some candidate's mean is wider than requested."""
     wide = is_wide(table.low_s[row], table.high_s[row], table.last_delay_s[row], requested)
     columns = np.flatnonzero(wide & table.candidates)
     if not len(columns):
@@ -162,7 +158,6 @@ def _wide(table: DelayTable, row: int, requested: float) -> list[str]:
 
 
 def _outliers(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> list[str]:
-    """A caveat if a single call that may be a disturbance is a large part of some candidate's mean."""
     calls = _by_call(table, row, samples)
     outliers = [outlier for name in calls if (outlier := _largest_outlier(name, calls))]
     if not outliers:
@@ -180,7 +175,6 @@ def _outliers(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> l
 
 
 def _by_call(table: DelayTable, row: int, samples: Mapping[str, Repeated]) -> dict[str, CallValues]:
-    """The calls of each candidate for which repetitions are recorded."""
     calls = {}
     for column in np.flatnonzero(table.candidates):
         repeated = samples.get(table.cases[row][column])
@@ -209,7 +203,6 @@ def _largest_outlier(name: str, every: Mapping[str, CallValues]) -> tuple[float,
 
 
 def _with_others(number: int, name: str, every: Mapping[str, CallValues]) -> list[float]:
-    """The times of a call with the other algorithms."""
     return [
         float(calls.medians[place])
         for other, calls in every.items()

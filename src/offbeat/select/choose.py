@@ -1,15 +1,15 @@
-"""The choice of an algorithm for every measured configuration, its certainty, and the slowdown of
-alternatives."""
+"""The choice of an algorithm for every measured configuration, and its certainty."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 
 from offbeat.errors import BadInput
+from offbeat.results.read import Results
 from offbeat.select import rules
 from offbeat.select.caveats import (
     comparison_caveats,
@@ -33,22 +33,18 @@ from offbeat.select.table import NO_DELAY, Configuration, DelayTable, delay_tabl
 from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall
 from offbeat.study.case import ConfigurationKey, configuration_key
 
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
-
 
 class Choice(Struct, frozen=True, kw_only=True):
     """The choice of a rule for one configuration.
 
     ``scores`` holds the compared algorithms' scores (smaller is better, 1 means best in every row), and
     ``reference_scores`` those of the library's default and of excluded algorithms. ``winners`` and ``good``
-    map each pattern to its fastest candidate and to all candidates within the requested share of it.
-    ``certainty`` is derived from simulated repetitions of the study, None if unknown. The costs are shares:
-    0.10 means that the no-delay winner (the library's default) scores 10% worse than the choice; a negative
-    one, that it scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the
-    no-delay winner; ``alternatives`` those whose score is within the requested share of the choice's.
-    ``not_measured`` is the number of cases of the configuration still to be measured; if there are any, or if
-    only one algorithm is compared, the certainty is unknown.
+    map each pattern to its fastest candidate and to all candidates within the requested share of it. The
+    costs are shares: 0.10 means that the no-delay winner (the library's default) scores 10% worse than the
+    choice. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the no-delay winner;
+    ``alternatives`` those within the requested share of the choice. ``not_measured`` is the number of cases
+    still to be measured; if there are any, or only one algorithm is compared, the ``certainty`` is None:
+    unknown.
     """
 
     configuration: Configuration = field(name="cell")
@@ -108,19 +104,9 @@ class Selection(Struct, frozen=True, kw_only=True):
     unfinished: Unfinished | None = None
 
 
-def choose(
-    results: Results,
-    rule: str = "average",
-    *,
-    within: float = 0.05,
-    bootstrap: int = 1000,
-    seed: int = 1,
-    include_scenarios: bool = False,
-) -> list[Choice]:
-    """Only the choices of :func:`select`; configurations without a selectable algorithm are absent."""
-    return select(
-        results, rule, within=within, bootstrap=bootstrap, seed=seed, include_scenarios=include_scenarios
-    ).choices
+def choose(results: Results, rule: str = "average", **terms: Any) -> list[Choice]:
+    """Only the choices of :func:`select`, which has the same arguments."""
+    return select(results, rule, **terms).choices
 
 
 def select(
@@ -187,8 +173,7 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
-        """The certainty of choosing an algorithm; None if some cases of the configuration are not measured,
-        or if no other algorithm is compared."""
+        """The certainty of a choice; None with cases still to be measured, or with nothing to compare."""
         if compared < 2 or configuration_key(table.configuration) in self.not_measured:
             return None
         if self.samples is None:
@@ -212,7 +197,6 @@ class _Evidence(Struct, frozen=True, kw_only=True):
 
 
 def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | LeftOut:
-    """Apply the rule to one configuration."""
     rule = terms.rule
     scores = rule.scores(table)
     if not scores:
@@ -271,7 +255,6 @@ def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
 
 
 def _why_nothing(table: DelayTable, rule: Rule) -> str:
-    """Why the rule cannot choose in this configuration, in one sentence."""
     if not table.candidates.any():
         measured = ", ".join(table.algorithms)
         return f"no algorithm is proved to have run (measured: {measured})."

@@ -1,25 +1,19 @@
 """Which message sizes and numbers of processes a measured configuration covers.
 
-A tuning file needs a choice for sizes and p that were not measured. The rules are deliberately few and
-cautious:
+A tuning file needs a choice for sizes and p that were not measured:
 
 - **Between two neighbouring measured values** the smaller one's choice holds below their geometric mean, the
-  larger one's from there on. Sizes and process counts are measured in multiples (8 B, 1 KiB, 1 MiB), so the
-  boundary is the midpoint on a logarithmic axis.
+  larger one's from there on: measured values are multiples (8 B, 1 KiB, 1 MiB), so that the boundary is the
+  midpoint on a logarithmic axis.
 - **Below the smallest and above the largest measured size** that size's choice holds within a factor of
-  :data:`BEYOND` (√2), as if a neighbour of half or twice the size had been measured. Where the scores show
-  that another algorithm is about to win there (:func:`is_overtaken`), it holds at the measured size only.
-  All other sizes are left to the library's default.
-- **Numbers of processes** are never extended beyond the measured ones.
+  :data:`BEYOND` (√2), as if a neighbour of half or twice the size had been measured; only at the measured
+  size where another algorithm is about to win there (:func:`is_overtaken`). All other sizes are left to the
+  library's default.
+- **Numbers of processes** are never extended beyond the measured ones. Between them the rule is that for
+  sizes; an algorithm that is not valid at every p (Open MPI's ``two_proc``) is limited to the measured p.
 
-The same ranges determine which measured size covers a call of a traced program (:func:`covering_size`), so
-that a prediction credits a choice only with the calls that its tuning file covers.
-
-Sizes are those of the study (bytes per process as passed to the MPI call); :mod:`offbeat.tuning` converts
-them to what each library compares. Between two measured process counts the rule is the same as for sizes:
-with p = 4 and 16 measured, a communicator of 7 gets p=4's choice and one of 8 gets p=16's. An algorithm that
-is not valid at every p (Open MPI's ``two_proc`` is an error unless p = 2; others need a power of two or an
-even p) must not cover such a range: in a tuning file it is limited to the measured p.
+A prediction credits a choice with the same calls of a traced program (:func:`covering_size`). Sizes are those
+of the study; :mod:`offbeat.tuning` converts them to what each library compares.
 """
 
 from __future__ import annotations

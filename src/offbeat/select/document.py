@@ -134,5 +134,4 @@ def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelay
 
 
 def _number(value: float) -> float | None:
-    """A number for JSON, or None for NaN."""
     return float(value) if math.isfinite(value) else None

@@ -1,25 +1,22 @@
 """Warnings about unreliable numbers of a study: the observation, why it matters, and the remedy.
 
-Every notice is derived from the results themselves: the cases and the facts about the machine. The limits are
-constants at the top of the file, and the sentences state them. ``run``, ``select`` and ``export`` print the
-notices; the report shows them with its own.
+They are derived from the results: the cases and the facts about the machine. ``run``, ``select`` and
+``export`` print them; the report shows them with its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 from msgspec import Struct
 
 from offbeat.results.layout import UNFINISHED_CASE
+from offbeat.results.read import Results
 from offbeat.select import wording
 from offbeat.units import counted, format_time
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
 
 FEW_REPETITIONS = 10
 """With fewer valid repetitions than this, a median and its interval are a rough estimate."""
@@ -38,8 +35,7 @@ HAS_TIME = ("measured", UNFINISHED_CASE, "incomplete")
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """A warning: ``what`` was observed, ``why`` it matters, the ``remedy``; ``details`` list where it
-    holds."""
+    """A warning: ``what`` was observed, ``why`` it matters, the ``remedy``, and where it holds."""
 
     what: str
     why: str

@@ -112,8 +112,7 @@ def selection_tables(selection: Selection, console: Console) -> list[RenderableT
 
 
 def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str, str]]:
-    """The texts of :data:`LEAD` for each configuration; the library and what is reduced only where they
-    vary."""
+    """The texts of :data:`LEAD`; the library and what is reduced only where they vary."""
     libraries = len({configuration.library for configuration in configurations}) > 1
     sizes = {replace(configuration, op="", datatype="", root=0) for configuration in configurations}
     operations = len(sizes) < len(configurations)
@@ -135,8 +134,7 @@ def _heading(lead: dict[str, str]) -> str:
 
 
 def _table(lead: list[str], within: str, right: str = "") -> FittedTable:
-    """An empty selection table after the leading columns; ``right`` names the leading column that is aligned
-    right, and ``within`` is the acceptable loss."""
+    """A table without rows; ``right`` is the leading column that is aligned right."""
     view = FittedTable(rule=True)
     for name in lead:
         view.add_column(name, justify="right" if name == right else "left")
@@ -152,7 +150,6 @@ def _table(lead: list[str], within: str, right: str = "") -> FittedTable:
 
 
 def _columns(choice: Choice) -> list[Text]:
-    """The columns of a choice after the leading ones."""
     texts = [
         wording.NOTHING
         if choice.configuration.collective == "barrier"
@@ -167,8 +164,7 @@ def _columns(choice: Choice) -> list[Text]:
 
 
 def _certainty_columns(choice: Choice) -> list[str]:
-    """The shares of repeated studies with the same choice and within the tolerance, and the plausible
-    loss."""
+    """The shares with the same choice and within the tolerance, and the plausible loss."""
     certainty = choice.certainty
     if choice.not_measured:
         return ["partial", wording.NOTHING, wording.NOTHING]
@@ -190,7 +186,6 @@ def _with_ties(name: str, tied: list[str]) -> str:
 
 
 def _operation(configuration: Configuration) -> str:
-    """The reduction and the root."""
     parts = [configuration.op] if configuration.collective in REDUCING and configuration.op else []
     parts += [configuration.datatype] if configuration.datatype else []
     parts += [f"root {configuration.root}"] if configuration.collective in ROOTED else []
@@ -211,15 +206,9 @@ def _notes(selection: Selection, everything: bool) -> list[RenderableType]:
             caveats.setdefault(sentence, []).append(choice.configuration)
     applies_to |= dict(sorted(caveats.items(), key=lambda item: -len(item[1])))
     total = len(selection.choices) + len(selection.left_out)
-    sentences = [
-        f"{_subject(configurations, total)}: {sentence}" for sentence, configurations in applies_to.items()
-    ]
+    sentences = []
+    for sentence, configurations in applies_to.items():
+        is_general = len(configurations) == total > 1
+        sentences.append(f"{'every configuration' if is_general else listed(configurations)}: {sentence}")
     printed, rest = limit_notes([*selection.notes, *sentences], everything=everything)
     return _section("Notes", [*printed, *([rest] if rest else [])])
-
-
-def _subject(configurations: list[Configuration], total: int) -> str:
-    """The configurations that a sentence applies to."""
-    if len(configurations) == total and total > 1:
-        return "every configuration"
-    return listed(configurations)

@@ -7,20 +7,17 @@ Quarantined cases do not make a study unfinished: they were tried and given up, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
 from msgspec import Struct
 
 from offbeat.results.layout import UNFINISHED_CASE
+from offbeat.results.read import Results
 from offbeat.select.coverage import process_ranges
 from offbeat.study.algorithm import Verdict, WrongCall, in_words, kinds_of
 from offbeat.study.case import CONFIGURATION, ConfigurationKey
 from offbeat.units import counted, listed
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
 
 
 class Unfinished(Struct, frozen=True, kw_only=True):
@@ -56,8 +53,7 @@ class Unfinished(Struct, frozen=True, kw_only=True):
 
 
 def unfinished(results: Results) -> Unfinished | None:
-    """The progress of a study; None if nothing remains to be measured, or if the plan is unknown
-    (imports)."""
+    """The progress of a study; None if nothing remains to be measured, or for imports."""
     if results.plan is None:
         return None
     missing = results.plan.not_measured(results.cases.filter(pl.col("status") != UNFINISHED_CASE))

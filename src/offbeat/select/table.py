@@ -1,14 +1,11 @@
 """Delay tables: the measured last delays d̂ of one configuration, arrival patterns × algorithms.
 
-A configuration is what an MPI library knows when it chooses an algorithm: the library, the processes and
-their placement, the collective, the message size, and the reduction. A delay table holds the
-configuration's median last delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2) with
-one row per pattern and one column per algorithm: the numbers of the paper's figures 5, 6 and 8. The row of a
-replay holds the mean over its calls, which is the cost per call for an application that makes these calls.
+A configuration is what an MPI library knows when it chooses an algorithm. Its table holds the median last
+delays d̂ = max exit − max arrival (paper on arrival patterns, equation 2): the numbers of the paper's figures
+5, 6 and 8. The row of a replay holds the mean over its calls, which is the cost per call for an application.
 
-Ratios of delays never divide by less than :data:`RESOLUTION_S`. The last process to arrive also has to leave,
-so d̂ is not negative on one clock; but a coarse clock, a rounded import or the clocks' error bound can make a
-median zero or negative, and a ratio to such a number is meaningless.
+Ratios of delays never divide by less than :data:`RESOLUTION_S`: a coarse clock, a rounded import or the
+clocks' error bound can make a median zero or negative, and a ratio to such a number is meaningless.
 """
 
 from __future__ import annotations
@@ -84,17 +81,16 @@ CONFIGURATION_COLUMNS = list(Configuration.__struct_fields__)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DelayTable:
-    """Median last delays of one configuration in seconds, ``patterns × algorithms``; NaN where nothing was
-    measured.
+    """Median last delays of one configuration in seconds, ``patterns × algorithms``; NaN where not measured.
 
     Rows are ordered: no_delay, the shapes, the scenarios, the replays. ``kinds`` holds ``shape``,
-    ``scenario`` or ``replay`` for each row, ``shapes`` the row's shape, scenario or replay without a skew
-    factor, and ``sources`` the calls and trace that it was recorded from, if known. ``low_s`` and ``high_s``
-    are the ends of the 95% confidence intervals of medians and of replays' means. ``excluded`` maps
-    algorithms that are shown but must not be selected to the reason; the library's ``default`` is always a
-    reference only. ``missing`` maps (pattern, algorithm) to the reason why that case has no delay, if the
-    results record one. ``incomplete`` marks medians of too few repetitions and means over only some of a
-    replay's calls, and ``cases`` names the case of each delay (empty where there is none).
+    ``scenario`` or ``replay`` for each row, ``shapes`` its name without a skew factor, and ``sources`` the
+    calls and trace that it was recorded from, if known. ``low_s`` and ``high_s`` are the ends of the 95%
+    confidence intervals. ``excluded`` maps algorithms that are shown but must not be selected to the reason;
+    the library's ``default`` is always a reference only. ``missing`` maps (pattern, algorithm) to the
+    recorded reason why that case has no delay. ``incomplete`` marks medians of too few repetitions and means
+    over only some of a replay's calls, and ``cases`` names the case of each delay (empty where there is
+    none).
     """
 
     configuration: Configuration

@@ -72,10 +72,7 @@ class Algorithm(Struct, frozen=True, kw_only=True):
     hierarchical: bool = False
 
     def fits(self, nodes: int, ppn: int) -> bool:
-        """Whether the algorithm is a candidate on ``nodes`` nodes with ``ppn`` processes each.
-
-        Both are 0 if the launcher places the processes.
-        """
+        """Whether the algorithm is a candidate there; both are 0 if the launcher places the processes."""
         return not self.hierarchical or (nodes > 1 and ppn > 1)
 
 

@@ -114,10 +114,9 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
     """The cases in the order in which they are measured in one round through the study.
 
     Placements are ordered by p, as each needs its own launch. Within a placement the groups are shuffled,
-    within a group the algorithms, and within an algorithm its patterns, as changing the algorithm takes
-    longer than measuring a block. In the first round, number 0, all no-delay cases of a group precede the
-    others, whose skew may depend on them. The order depends on the set of cases, the seed and the
-    round alone, on every platform and numpy version.
+    within a group the algorithms, and within an algorithm its patterns. In the first round, number 0, all
+    no-delay cases of a group precede the others, whose skew may depend on them. The order depends on the set
+    of cases, the seed and the round alone, on every platform and numpy version.
     """
     by_id = sorted(cases, key=lambda case: case.id)
     entropy = [seed, round_number] if round_number else seed

@@ -77,7 +77,6 @@ def _check_process_counts(processes: Tree, faults: Faults) -> None:
 
 
 def _check_section(section: Tree, key: Key, faults: Faults) -> None:
-    """Check the lists, the operation and the sizes of a ``[[collective]]``."""
     for name in ("names", "algorithms"):
         check_duplicates(section[name], (*key, name), faults)
     check_duplicates(section["sizes"], (*key, "sizes"), faults, format_size)
@@ -170,7 +169,6 @@ def _gib(size_bytes: int) -> str:
 
 
 def _check_overlaps(sections: list[tuple[int, Tree]], faults: Faults) -> None:
-    """Check that no configuration is in two sections."""
     owner: dict[tuple[Any, ...], int] = {}
     for index, section in sections:
         for position, name in valid_items(section["names"]):

@@ -99,10 +99,7 @@ def simulator_options(
     family: str | None = None,
     executor: str | None = None,
 ) -> dict[Key, str]:
-    """The ``overrides`` of :func:`load` for options of a command line.
-
-    A platform file on the command line is relative to the current folder.
-    """
+    """The ``overrides`` of :func:`load` for options; their files are relative to the current folder."""
     if platform is not None and Path(platform).is_file():
         platform = str(Path(platform).absolute())
     simulator = {"platform": platform, "family": family, "executor": executor}
@@ -211,10 +208,7 @@ def resolved_toml(study: Study) -> str:
 
 
 def read_resolved(text: str) -> Study:
-    """The study of a text of :func:`resolved_toml`; the files that it names are not read.
-
-    Raises :class:`BadInput` for any other text.
-    """
+    """The study of a text of :func:`resolved_toml`; raises :class:`BadInput` for any other text."""
     try:
         return msgspec.convert(tomllib.loads(text), Study)
     except (ValueError, RecursionError) as error:  # of TOML, and of the study's form

@@ -63,10 +63,7 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
 
 
 def _simulating(study: Study, nodes: int, ppn: int) -> JobSize:
-    """A simulating job: one task on all cores of its node, for every p of the study.
-
-    With the executors mpi4py and dask the user sets the number of tasks.
-    """
+    """A simulating job: one task on all cores of its node, unless its executor takes several."""
     if nodes > 1 and study.simulator.executor == "local":
         raise BadInput(
             f"--nodes {nodes}: this study is simulated on the cores of one node; leave out --nodes, or set"
@@ -142,10 +139,7 @@ def job_name(study: Study) -> str:
 
 
 def job_end_s(environ: Mapping[str, str]) -> float | None:
-    """The end of the job's time limit in seconds since 1970, if our job script has set it.
-
-    Raises :class:`BadInput` for an invalid value.
-    """
+    """The end of the job in seconds since 1970 if our script has set it; raises :class:`BadInput`."""
     text = environ.get(JOB_END, "").strip()
     if not text:
         return None
@@ -158,7 +152,6 @@ def job_end_s(environ: Mapping[str, str]) -> float | None:
 
 
 def _freely_placed(p: int, nodes: int, ppn: int) -> JobSize:
-    """A job for p processes that are placed by the launcher."""
     if not nodes and not ppn:
         return JobSize(p=p, nodes=0, ppn=0)
     nodes, ppn = nodes or math.ceil(p / ppn), ppn or math.ceil(p / nodes)

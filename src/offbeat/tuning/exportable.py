@@ -6,7 +6,7 @@ an algorithm in it must be correct for all of them. Algorithms that are wrong fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.libraries import LIBRARIES
-from offbeat.select.choose import Choice
+from offbeat.select.choose import Choice, Selection
 from offbeat.select.restrictions import ALLOW_WRONG_RESULTS, processes_covered, wrong_between
 from offbeat.select.table import Configuration
 from offbeat.study.algorithm import DEFAULT, Verdict, WrongCall, in_words, kinds_of
@@ -22,7 +22,6 @@ from offbeat.study.case import CONFIGURATION, columns_of
 from offbeat.units import counted, listed
 
 if TYPE_CHECKING:
-    from offbeat.select.choose import Selection
     from offbeat.tuning.plan import TuningPlan
 
 
@@ -38,40 +37,40 @@ class SafeChoices(Struct, frozen=True, kw_only=True):
     insisted: list[str]
 
 
-class WrongCallLookup:
-    """The calls for which an algorithm would be wrong under the rule of one choice."""
+WrongCallsOf = Callable[[Choice, str], list[WrongCall]]
+"""The calls, one of each kind, for which an algorithm would be wrong under the rule of a choice."""
 
-    def __init__(
-        self,
-        choices: Iterable[Choice],
-        verdicts: Sequence[Verdict],
-        family: str,
-        limited_to_measured_p: Collection[tuple[str, str]],
-    ) -> None:
-        self._ps: dict[str, set[int]] = {}
-        for choice in choices:
-            self._ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
-        self._verdicts = verdicts
-        self._library = LIBRARIES.get(family)
-        self._limited = limited_to_measured_p
 
-    def of(self, choice: Choice, algorithm: str) -> list[WrongCall]:
-        """The calls, one of each kind; none for the library's default."""
-        configuration = choice.configuration
+def wrong_calls_of(
+    choices: Iterable[Choice],
+    verdicts: Sequence[Verdict],
+    family: str,
+    limited_to_measured_p: Collection[tuple[str, str]],
+) -> WrongCallsOf:
+    """The lookup for some choices; the library's default has no wrong calls."""
+    ps: dict[str, set[int]] = {}
+    for choice in choices:
+        ps.setdefault(choice.configuration.collective, set()).add(choice.configuration.p)
+    library = LIBRARIES.get(family)
+    guarded = library.guarded_calls if library else ()
+
+    def wrong_calls(choice: Choice, algorithm: str) -> list[WrongCall]:
+        collective, p = choice.configuration.collective, choice.configuration.p
         if algorithm == DEFAULT:
             return []
-        low, high = processes_covered(configuration.p, self._ps[configuration.collective])
-        if (configuration.collective, algorithm) in self._limited:
-            low = high = configuration.p
-        if self._library and self._library.applies_to_smaller:
+        low, high = processes_covered(p, ps[collective])
+        if (collective, algorithm) in limited_to_measured_p:
+            low = high = p
+        if library and library.applies_to_smaller:
             low = 1
-        wrong = wrong_between(configuration.collective, algorithm, low, high, self._verdicts)
-        guarded = self._library.guarded_calls if self._library else ()
+        wrong = wrong_between(collective, algorithm, low, high, verdicts)
         return [call for call in wrong if call.kind not in guarded]
+
+    return wrong_calls
 
 
 def replace_unsafe(
-    choices: Sequence[Choice], wrongs: WrongCallLookup, allowed: Collection[str]
+    choices: Sequence[Choice], wrong_calls: WrongCallsOf, allowed: Collection[str]
 ) -> SafeChoices:
     """Choices in which every algorithm is right for every legal call, except for calls of the ``allowed``
     kinds.
@@ -84,14 +83,14 @@ def replace_unsafe(
     causes: dict[tuple[str, str], list[WrongCall]] = {}
     insisted: dict[str, None] = {}
     for choice in choices:
-        wrong = wrongs.of(choice, choice.algorithm)
+        wrong = wrong_calls(choice, choice.algorithm)
         failing = [call for call in wrong if call.kind not in allowed]
         if not failing:
             safe.append(choice)
             if wrong:
                 insisted[_insisted(choice, wrong)] = None
             continue
-        instead = _replacement(choice, wrongs, allowed)
+        instead = _replacement(choice, wrong_calls, allowed)
         safe.append(instead)
         key = (choice.configuration.collective, choice.algorithm)
         causes.setdefault(key, failing)
@@ -106,13 +105,12 @@ def replace_unsafe(
     return SafeChoices(choices=safe, notes=notes, insisted=list(insisted))
 
 
-def _replacement(choice: Choice, wrongs: WrongCallLookup, allowed: Collection[str]) -> Choice:
-    """The choice with the best algorithm by score that is right for every call that is not of an allowed
-    kind."""
+def _replacement(choice: Choice, wrong_calls: WrongCallsOf, allowed: Collection[str]) -> Choice:
+    """The best algorithm by score that is right for every call that is not of an allowed kind."""
     right = [
         name
         for name in sorted(choice.scores, key=lambda name: (choice.scores[name], name))
-        if all(call.kind in allowed for call in wrongs.of(choice, name))
+        if all(call.kind in allowed for call in wrong_calls(choice, name))
     ]
     default = choice.reference_scores.get(DEFAULT)
     best = right[0] if right else DEFAULT
@@ -123,7 +121,6 @@ def _replacement(choice: Choice, wrongs: WrongCallLookup, allowed: Collection[st
 
 
 def _cost(before: Choice, after: Choice) -> str:
-    """The replacement in a configuration, and its slowdown."""
     score = {**before.reference_scores, **before.scores}.get(after.algorithm)
     name = "the library's default" if after.algorithm == DEFAULT else after.algorithm
     if score is None:

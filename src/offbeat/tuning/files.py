@@ -94,10 +94,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
 
 
 def write_file(directory: Path, name: str, text: str) -> Path:
-    """Write ``text`` to ``directory``/``name`` atomically and return the absolute path.
-
-    Creates the directory. Raises :class:`BadInput` if the file cannot be written.
-    """
+    """Write a file atomically, and return its absolute path. Raises :class:`BadInput`."""
     path = directory.absolute() / name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -162,10 +159,7 @@ def write_manifest(files: TuningFiles, rule: str, installation: Installation, di
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Read the manifest of a folder of tuning files.
-
-    Raises :class:`BadInput` if there is none, or if it is damaged.
-    """
+    """The manifest of tuning files; raises :class:`BadInput` if it is missing or damaged."""
     path = directory / MANIFEST
     try:
         manifest = decode_json(read_file(path), Manifest, dec_hook=_path)

@@ -74,10 +74,7 @@ class TreeRule(Struct, frozen=True, kw_only=True):
 
 
 def write(plan: TuningPlan, installation: Installation, directory: Path) -> TuningFiles:
-    """Write the selection trees of ``plan`` for ``installation`` into ``directory``.
-
-    Raises :class:`BadInput` if the installation's library contains no default trees.
-    """
+    """Write the trees of a plan. Raises :class:`BadInput` if the library contains no default trees."""
     embedded = read(installation.library)
     tree_rules, notes = _expressible(plan, embedded)
     tree_rules, variables, more = _compatible(tree_rules)
@@ -180,7 +177,6 @@ def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
 
 
 def _tune(trees: Tree, collective: str, rule_leaves: Sequence[tuple[Rule, Leaf]]) -> None:
-    """Add rules with their leaves to the tree of one collective."""
     key = f"collective={collective}"
     trees[key] = tuned(trees[key], _branches(rule_leaves, collective), SIZE_CONDITION.get(collective, ""))
 
@@ -190,7 +186,11 @@ def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRul
     nested = [(entry.rule, entry.leaves.nonblocking) for entry in tree_rules]
     rule_leaves = [(rule, leaf) for rule, leaf in nested if leaf is not None]
     forced = sorted(
-        {entry.rule.algorithm.name for entry in tree_rules if entry.leaves.by_variable and _is_nb(entry.rule)}
+        {
+            entry.rule.algorithm.name
+            for entry in tree_rules
+            if entry.leaves.by_variable and entry.rule.settings.get(variable(collective)) == "nb"
+        }
     )
     notes = []
     if rule_leaves:
@@ -208,12 +208,7 @@ def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRul
     return notes
 
 
-def _is_nb(rule: Rule) -> bool:
-    return rule.settings.get(variable(rule.collective)) == "nb"
-
-
 def _branches(rule_leaves: Sequence[tuple[Rule, Leaf]], collective: str) -> list[Branch]:
-    """Rules with their leaves as branches of a tree."""
     leaf_of = {id(rule): leaf for rule, leaf in rule_leaves}
     condition = SIZE_CONDITION.get(collective, "")
     by_total = condition == "total_msg_size"

@@ -1,11 +1,10 @@
 """MPICH's algorithms as its selection trees name them: guards, parameters, and names.
 
 Measured algorithms are identified by control variables (``MPIR_CVAR_REDUCE_INTRA_ALGORITHM=binomial``); trees
-call the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm forced by variable is replaced silently
-if it does not apply; one that is named in a tree is run anyway, and aborts the program. The guards below are
-the restrictions that MPICH lists for them (its src/mpi/coll/coll_algorithms.txt), parameters are those read
-by its tree parser (csel_container.c) with the defaults of the control variables; a parameter that is omitted
-in the tree has no default but uninitialised memory.
+call the same algorithm ``MPIR_Reduce_intra_binomial``. An algorithm that does not apply is replaced silently
+if it is forced by variable, but run if it is named in a tree, and aborts the program. The guards are the
+restrictions that MPICH lists (its src/mpi/coll/coll_algorithms.txt), parameters those read by its tree parser
+(csel_container.c); one that is omitted in the tree has no default but uninitialised memory.
 """
 
 from __future__ import annotations
@@ -208,10 +207,7 @@ class TreeLeaves(Struct, frozen=True, kw_only=True):
 
 
 def tree_leaves(rule: Rule, names: frozenset[str]) -> TreeLeaves:
-    """Translate a rule's settings; ``names`` are the algorithms that the library knows.
-
-    Raises :class:`InexpressibleError` for an algorithm that a tree cannot hold.
-    """
+    """The leaves of a rule among the known ``names``; raises :class:`InexpressibleError`."""
     settings = rule.settings
     collective = rule.collective
     value = settings.get(variable(collective), "")
@@ -259,8 +255,7 @@ def _leaf(
 
 
 def _ran_without_pow2(collective: str, rule: Rule) -> bool:
-    """Later versions lifted bcast's restriction: an algorithm that ran on another number of processes has
-    none."""
+    """Whether an algorithm of bcast ran on any p: later versions lifted its restriction."""
     return collective == "bcast" and rule.p & (rule.p - 1) != 0
 
 

@@ -5,10 +5,9 @@ last entry that is not larger than the value it looks up, and the first one for 
 means its own decision. So every list begins with an entry of algorithm 0, and every range is closed by one. A
 file with any error is ignored as a whole, silently.
 
-The library's definition of the message size depends on the collective (its decision functions,
-coll_tuned_decision_dynamic.c): see :data:`COLLECTIVES`. Two collectives must not depend on it: in gather and
-scatter each process computes it from arguments that are insignificant on some processes; the processes then
-choose differently, and the program hangs or computes wrong results.
+What the message size is depends on the collective (coll_tuned_decision_dynamic.c): see :data:`COLLECTIVES`.
+In gather and scatter each process computes it from arguments that are insignificant on some processes; if a
+choice depended on it, the program would hang or compute wrong results.
 """
 
 from __future__ import annotations
@@ -78,8 +77,7 @@ FILE_NAME = "openmpi.rules"
 
 
 class Tuned(Struct, frozen=True, kw_only=True):
-    """The parameters of an algorithm in a rules file: number, fan-out, segment size in bytes, concurrent
-    requests."""
+    """The parameters of an algorithm in a rules file; ``requests`` are those at once."""
 
     number: int
     fanout: int
@@ -92,19 +90,18 @@ BY_LIBRARY = Tuned(number=0, fanout=0, segment_bytes=0, requests=0)
 
 
 def write(
-    plan: TuningPlan, installation: Installation | None, directory: Path, format_version: int = 1
+    plan: TuningPlan, installation: Installation, directory: Path, format_version: int = 1
 ) -> TuningFiles:
     """Write the rules file of ``plan`` into ``directory``.
 
     ``format_version`` 2 also holds the number of requests at once, which version 1 cannot; it needs Open MPI
-    5.0.7 or later. Raises :class:`BadInput` when the installation (or, without one, the measured version) is
-    older.
+    5.0.7 or later. Raises :class:`BadInput` when the installation is older.
     """
     _refuse_old(plan, installation, format_version)
     rules, variables, notes = _expressible(plan, format_version)
     every_size = [collective for collective in rules if COLLECTIVES[collective].size in WHY_ONE]
     files, mca = list[Path](), dict[str, str]()
-    by_han = _is_at_least(plan, installation, (5,)) and openmpi_han.needed(rules, plan.several_nodes)
+    by_han = installation.is_at_least(5) and openmpi_han.needed(rules, plan.several_nodes)
     by_tuned = openmpi_han.for_tuned(rules)
     if by_tuned or not by_han:
         files.append(write_file(directory, FILE_NAME, rules_text(plan, by_tuned, format_version)))
@@ -128,31 +125,22 @@ def write(
     )
 
 
-def _refuse_old(plan: TuningPlan, installation: Installation | None, format_version: int) -> None:
+def _refuse_old(plan: TuningPlan, installation: Installation, format_version: int) -> None:
     by_han = [rule for own in plan.rules.values() for rule in own if is_of_han(rule.settings)]
-    if by_han and not _is_at_least(plan, installation, (5,)):
-        target = installation.name if installation else plan.library
+    if by_han and not installation.is_at_least(5):
         raise BadInput(
             f"{by_han[0].algorithm.name}, chosen for {by_han[0].collective}, is an algorithm of Open MPI's"
-            f" component han, which {target} never uses; it decides from Open MPI 5 on"
+            f" component han, which {installation.name} never uses; it decides from Open MPI 5 on"
         )
     if format_version == 1:
         return
     if format_version != 2:
         raise BadInput(f"--format {format_version}: Open MPI's rules file has the formats 1 and 2")
-    if not _is_at_least(plan, installation, FIRST_WITH_VERSION_2):
-        target = installation.name if installation else plan.library
+    if not installation.is_at_least(*FIRST_WITH_VERSION_2):
         raise BadInput(
-            f"--format 2: {target} would ignore the file silently; it is understood from 5.0.7 on."
+            f"--format 2: {installation.name} would ignore the file silently; it is understood from 5.0.7 on."
             " Use --format 1"
         )
-
-
-def _is_at_least(plan: TuningPlan, installation: Installation | None, version: tuple[int, ...]) -> bool:
-    if installation is not None:
-        return installation.is_at_least(*version)
-    numbers = plan.version.split(".")
-    return all(n.isdigit() for n in numbers) and tuple(int(n) for n in numbers) >= version
 
 
 def tuned_of(rule: Rule) -> Tuned:
@@ -273,7 +261,6 @@ def _closing_block(p_low: int, format_version: int) -> list[str]:
 
 
 def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format_version: int) -> list[str]:
-    """The lines for communicators of ``p_low`` processes and more."""
     ranges = rule_layout.with_gaps((segment.low, segment.high, segment.rule) for segment in sized)
     lines = [
         _line(low, tuned_of(rule), rule.algorithm.name, format_version)
@@ -293,7 +280,7 @@ def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
 
 
 def _notes(
-    plan: TuningPlan, installation: Installation | None, rules: dict[str, list[Rule]], by_han: bool
+    plan: TuningPlan, installation: Installation, rules: dict[str, list[Rule]], by_han: bool
 ) -> list[str]:
     """Caveats for the user of the files; ``rules`` are those in the rules file of ``tuned``."""
     notes = []
@@ -308,7 +295,7 @@ def _notes(
             f" {openmpi_han.FILE_NAME} lists the calls that go to the component tuned instead, and the"
             " algorithms that han uses itself; all others are decided as without a file."
         )
-    elif _is_at_least(plan, installation, (5,)) and not plan.several_nodes:
+    elif installation.is_at_least(5) and not plan.several_nodes:
         notes.append(
             "With processes on several nodes, Open MPI 5 lets its component han decide: the file applies only"
             " to communicators inside one node."

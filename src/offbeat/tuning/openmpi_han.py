@@ -78,10 +78,7 @@ def _sizes(rules: Sequence[Rule], every_size: bool) -> Steps:
 
 
 def _component(rule: Rule) -> str:
-    """The component that runs the collective, with its algorithm if that is one of ``han``.
-
-    Raises :class:`BadInput` for an algorithm of ``han`` without a number.
-    """
+    """The component, with the number of han's own algorithm; raises :class:`BadInput` without one."""
     if not is_of_han(rule.settings):
         return "tuned"
     number = rule.settings.get(algorithm_of_han_variable(rule.collective), "")

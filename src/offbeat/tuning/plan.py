@@ -10,21 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from offbeat.errors import BadInput
 from offbeat.mpi.libraries import LIBRARIES, title_of, titles
+from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND, is_overtaken, process_ranges, size_ranges
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.collectives import COLLECTIVES
-from offbeat.tuning.exportable import WrongCallLookup, replace_unsafe
+from offbeat.tuning.exportable import replace_unsafe, wrong_calls_of
 from offbeat.units import format_size
-
-if TYPE_CHECKING:
-    from offbeat.select.choose import Choice
 
 CLEARLY_BETTER = 0.05
 """A configuration is left to the library if its default scores better than the choice by more than this
@@ -110,15 +107,13 @@ def plan(
     allowed: Collection[str] = (),
     beyond: float = BEYOND,
 ) -> TuningPlan:
-    """Create the plan of ``choices`` (of :func:`offbeat.select.choose.choose`) among the study's
-    ``algorithms``.
+    """Create the plan of ``choices`` among the study's ``algorithms``.
 
     ``verdicts`` tell which algorithms need a commutative operation, ``library`` is the entry of that name in
-    the study's provenance (keys ``family`` and ``version``), ``environment`` the variables that the study
-    set, ``beyond`` how far the smallest and the largest size cover others (:mod:`offbeat.select.coverage`). A
-    tuning file cannot distinguish operations, data types, roots or placements: if configurations that differ
-    only in these have different choices, the algorithm chosen most often is used (if there are several, the
-    one with the smallest mean score). Algorithms that are wrong for a legal call are replaced, unless all
+    the study's provenance, ``environment`` the variables that the study set, ``beyond`` how far the smallest
+    and the largest size cover others (:mod:`offbeat.select.coverage`). If configurations that a tuning file
+    cannot distinguish have different choices, the algorithm chosen most often is used (if there are several,
+    the one with the smallest mean score). Algorithms that are wrong for a legal call are replaced, unless all
     such calls are of ``allowed`` kinds (:mod:`offbeat.tuning.exportable`). Raises :class:`BadInput` if the
     library settings of a chosen algorithm are unknown, as they are for imported measurements.
     """
@@ -127,7 +122,7 @@ def plan(
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
     family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
     limited = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
-    safe = replace_unsafe(choices, WrongCallLookup(choices, verdicts, family, limited), allowed)
+    safe = replace_unsafe(choices, wrong_calls_of(choices, verdicts, family, limited), allowed)
     remaining, notes = _leave_to_better_default(safe.choices)
     notes = safe.notes + notes
     chosen, more = _one_per_size(remaining)
@@ -231,8 +226,7 @@ def _rules(
     environment: Mapping[str, str],
     factors: Callable[[int, Sequence[int]], tuple[float, float]],
 ) -> list[Rule]:
-    """The rules of one collective from its configurations (p, size) → algorithm, with the ranges that they
-    cover."""
+    """The rules of one collective from its configurations (p, size) → algorithm."""
     ps = sorted({p for p, _ in configurations})
     rules = []
     for p, (p_low, p_high) in zip(ps, process_ranges(ps), strict=True):

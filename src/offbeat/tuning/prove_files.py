@@ -115,9 +115,11 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
     if missing:
         raise BadInput(f"the tuning file {missing[0]} is missing; write it again with 'offbeat export'")
     if not any(kind(verdict.evidence) for verdict in results.verdicts):
+        is_imported = not is_simulated(measured_library(results.provenance))
+        origin = "its measurements were imported" if is_imported else "they were simulated"
         raise BadInput(
             f"{results.directory} has no evidence of which algorithms ran, so there is nothing to compare"
-            f" with: {_origin(results)}. A study of 'offbeat run --engine mpi' on this machine has it"
+            f" with: {origin}. A study of 'offbeat run --engine mpi' on this machine has it"
         )
     if not mpi and not Path(manifest.mpirun).exists():
         raise BadInput(
@@ -132,12 +134,6 @@ def _installation(results: Results, manifest: Manifest, mpi: str) -> Installatio
             " name an installation of that family with --mpi, or none"
         )
     return installation
-
-
-def _origin(results: Results) -> str:
-    if is_simulated(measured_library(results.provenance)):
-        return "they were simulated"
-    return "its measurements were imported"
 
 
 def _scratch(folder: Path) -> TemporaryDirectory[str]:

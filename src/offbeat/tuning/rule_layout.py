@@ -43,8 +43,7 @@ class ProcessRow(Struct, frozen=True, kw_only=True):
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """``rule`` holds for sizes ``low`` to ``high`` (inclusive), in the library's definition of message
-    size."""
+    """``rule`` holds for the library's message sizes ``low`` to ``high`` (inclusive)."""
 
     low: int
     high: int
@@ -78,8 +77,7 @@ def with_gaps(
 
 
 def steps(row: ProcessRow) -> list[tuple[int, int]]:
-    """Split a row's processes into groups that share thresholds: one group per number, unless there are very
-    many."""
+    """Split a row's processes into groups that share thresholds: one a number, unless there are many."""
     if row.p_high - row.p_low < EXACT_STEPS:
         return [(p, p) for p in range(row.p_low, row.p_high + 1)]
     groups = []

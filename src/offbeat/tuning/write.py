@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,15 +19,13 @@ from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi import find
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import LIBRARIES, title_of
+from offbeat.results.read import Results
+from offbeat.select.choose import Choice
 from offbeat.select.coverage import BEYOND
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.tuning import intelmpi, mpich, openmpi
 from offbeat.tuning.files import TuningFiles
 from offbeat.tuning.plan import TuningPlan, plan
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
-    from offbeat.select.choose import Choice
 
 Writer = Callable[[TuningPlan, Installation, Path], TuningFiles]
 
@@ -65,10 +62,7 @@ def plan_for(
 def plan_of(
     results: Results, choices: Sequence[Choice], allowed: Collection[str] = (), beyond: float = BEYOND
 ) -> TuningPlan:
-    """The plan of ``choices`` from ``results``; ``beyond`` as :func:`offbeat.tuning.plan.plan` takes it.
-
-    Raises :class:`RunFailed` if nothing was selected and :class:`BadInput` for imported measurements.
-    """
+    """The plan of ``choices``; raises :class:`RunFailed` if it is empty, BadInput for imports."""
     tuning_plan = plan(
         choices,
         results.algorithms,
