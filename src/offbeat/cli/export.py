@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.output import AllNotes, print_notes
+from offbeat.cli.output import AllNotes, print_notes, stdout
 from offbeat.cli.selection_options import IncludeIndistinguishable, IncludeScenarios, ResultDirectory, Rule
 from offbeat.cli.trace_options import TraceOption
 from offbeat.study.algorithm import KINDS
@@ -72,8 +72,6 @@ def command(
     all_notes: AllNotes = False,
 ) -> None:
     """Write tuning files that make the measured MPI library use the selected algorithms."""
-    from rich.console import Console
-
     from offbeat.cli.trace_options import summary_of_trace
     from offbeat.predict.affected_calls import calls_affected_by_files
     from offbeat.results.read import read_study
@@ -106,7 +104,7 @@ def command(
     folder = output or directory / "tuning"
     files = write(plan, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     collectives = ", ".join(dict.fromkeys(rule.collective for rule in files.rules))
     console.print(
         f"{counted(len(files.rules), 'rule')} for {collectives}, written for {installation.name}:",

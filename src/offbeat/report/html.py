@@ -104,8 +104,8 @@ def _content(results: Results, selection: Selection, directory: Path, album: Alb
     status = tuning_status(directory, selection)
     tables = {view.slug: grids(view, selection.terms.within) for view in all_views}
     penalties = outcome.penalties(all_views)
-    plots = plot_data.pattern_plots(results)
-    album.total = sum(map(len, tables.values())) + len(penalties) + bool(plots.drawn)
+    drawn, missing = plot_data.pattern_plots(results)
+    album.total = sum(map(len, tables.values())) + len(penalties) + bool(drawn)
     full_bar = max((line.share for lines in penalties.values() for line in lines), default=1.0)
     plot = plot_data.distributions(all_views, results.repetitions)
     return Content(
@@ -118,8 +118,8 @@ def _content(results: Results, selection: Selection, directory: Path, album: Alb
         penalties=[
             _penalty_picture(name, lines, selection, full_bar, album) for name, lines in penalties.items()
         ],
-        patterns=_pattern_picture(plots.drawn, album),
-        missing_patterns=plots.missing,
+        patterns=_pattern_picture(drawn, album),
+        missing_patterns=missing,
         grids={
             slug: [
                 ShownGrid(grid=grid, files=album.links(partial(grid_figure, grid), f"{slug}-{grid.kind}"))

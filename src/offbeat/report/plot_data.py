@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.errors import BadInput
@@ -81,15 +80,8 @@ def _configuration(
     }
 
 
-class PatternPlots(Struct, frozen=True, kw_only=True):
-    """The patterns to draw, in the order of the cases, and why those ``missing`` cannot be drawn."""
-
-    drawn: list[PatternPlot]
-    missing: list[str]
-
-
-def pattern_plots(results: Results) -> PatternPlots:
-    """A plot of each shape, scenario and replay, at the largest p that it was measured with."""
+def pattern_plots(results: Results) -> tuple[list[PatternPlot], list[str]]:
+    """A plot of each shape, scenario and replay at its largest p, and why others cannot be drawn."""
     drawn, missing = [], []
     ranks: pl.DataFrame | None = None
     for shape, rows in _by_shape(results.cases):
@@ -106,7 +98,7 @@ def pattern_plots(results: Results) -> PatternPlots:
             drawn.append(plot)
         else:
             missing.append(plot)
-    return PatternPlots(drawn=drawn, missing=missing)
+    return drawn, missing
 
 
 def _by_shape(cases: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

@@ -136,7 +136,7 @@ class Reproduction(Struct, frozen=True, kw_only=True):
 def reproduce(
     part: Part,
     directory: Path,
-    told: ProgressListener,
+    listener: ProgressListener,
     executor: str | None = None,
     out_of_time: Callable[[float], bool] = lambda _: False,
 ) -> Reproduction:
@@ -147,7 +147,7 @@ def reproduce(
     with resume.open_store(loaded, directory) as store:
         engine = sim_engine_of(loaded)
         try:
-            outcome = run(loaded, store, engine, told, out_of_time)
+            outcome = run(loaded, store, engine, listener, out_of_time)
         finally:
             engine.close()
     if outcome.stopped:

@@ -8,6 +8,7 @@ resolution (an eager d̂ can be 0), so that no ratio divides by zero.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -153,11 +154,8 @@ def algorithms_of(maps: Sequence[Map], collective: str) -> list[str]:
 
     The order is the same for all factors, so that all pictures use the same colours and letters.
     """
-    counts: dict[str, int] = {}
-    for one in maps:
-        if one.collective == collective:
-            for square in one.squares.values():
-                counts[square.algorithm] = counts.get(square.algorithm, 0) + 1
+    own = [one for one in maps if one.collective == collective]
+    counts = Counter(square.algorithm for one in own for square in one.squares.values())
     return sorted(counts, key=lambda name: (-counts[name], name))
 
 

@@ -81,19 +81,19 @@ def known_names() -> list[str]:
     return [*TEXTS, *COUNTS, *(f"{time}_{unit}" for time in TIMES for unit in TIME_SUFFIXES), *NUMBERS]
 
 
-def find_columns(path: Path, header: Sequence[str], given: Mapping[str, str]) -> dict[str, Column]:
-    """The columns of a file by our name for them; ``given`` maps our names to the file's and goes first.
+def find_columns(path: Path, header: Sequence[str], requested: Mapping[str, str]) -> dict[str, Column]:
+    """The columns of a file by our name for them; ``requested`` maps our names to the file's and goes first.
 
     Raises BadInput if a given column does not exist, a required one is missing, or two say the same thing.
     """
     titles = [title.strip() for title in header]
     columns: dict[str, Column] = {}
-    for ours, theirs in given.items():
+    for ours, theirs in requested.items():
         column = _requested_column(path, titles, ours, theirs)
         columns[column.name] = column
     for name in (*TEXTS, *COUNTS, *NUMBERS, *TIMES):
-        if name not in columns and (found := _find(path, titles, name)):
-            columns[name] = found
+        if name not in columns and (known := _find(path, titles, name)):
+            columns[name] = known
     _check_required(path, titles, columns)
     return columns
 
@@ -139,10 +139,10 @@ def _index_of(path: Path, titles: list[str], title: str) -> int:
 def _check_required(path: Path, titles: list[str], columns: Mapping[str, Column]) -> None:
     for name in REQUIRED:
         if name not in columns:
-            shown = f"{name}_ms" if name in TIMES else name
+            ours = f"{name}_ms" if name in TIMES else name
             raise BadInput(
                 f"{path}:1: no column says the {name.replace('_', ' ')}; the columns are {', '.join(titles)}."
-                f" If one of them does, add --column {shown}=COLUMN"
+                f" If one of them does, add --column {ours}=COLUMN"
             )
     if "p" not in columns and not {"nodes", "ppn"} <= set(columns):
         raise BadInput(

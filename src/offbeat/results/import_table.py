@@ -72,10 +72,10 @@ class ImportedTable(Struct, kw_only=True):
     settings: dict[tuple[str, str], dict[str, str]]
 
 
-def read_table(path: Path, given: Mapping[str, str], templates: Mapping[str, str]) -> ImportedTable:
+def read_table(path: Path, requested: Mapping[str, str], templates: Mapping[str, str]) -> ImportedTable:
     """Read a CSV of measurements.
 
-    ``given`` maps our column names to the file's; ``templates`` maps names of library settings to their
+    ``requested`` maps our column names to the file's; ``templates`` maps names of library settings to their
     values, in both of which ``{column}`` stands for the value of the row. Raises BadInput, with file and
     line, for anything but a table of measurements.
     """
@@ -85,7 +85,7 @@ def read_table(path: Path, given: Mapping[str, str], templates: Mapping[str, str
         raise BadInput(
             f"{path}:{header_line}: the file is empty; it needs a line with column names, and rows"
         )
-    columns = find_columns(path, header, given)
+    columns = find_columns(path, header, requested)
     table = ImportedTable(cases=[], columns=columns, left_out=Counter(), settings={})
     cases: dict[tuple[str, Case], ImportedCase] = {}
     for line, fields in rows:

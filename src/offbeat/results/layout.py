@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,11 @@ class DamagedRecord(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.record} ({self.reason})"
+
+
+def describe_case(row: Mapping[str, Any]) -> str:
+    """A case in words: ``reduce binomial, p = 4, 8 B, ascending``."""
+    return f"{row['collective']} {row['algorithm']}, p = {row['p']}, {row['bytes']} B, {row['pattern']}"
 
 
 def damaged_file(path: Path, reason: str) -> DamagedRecord:

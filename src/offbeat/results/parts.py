@@ -77,20 +77,10 @@ _VALUE_BYTES = 8
 Schema = dict[str, type[pl.DataType]]
 
 
-def read_part(path: Path, schema: Schema, max_rows: int) -> pl.DataFrame:
-    """A part as a frame with these columns.
-
-    Raises :class:`Damaged` for a file of another kind or with more rows than ``max_rows``, BadInput for
-    one that takes more memory than the limit, FileNotFoundError if it does not exist.
-    """
-    frames = list(batches_of(path, schema, max_rows))
-    return pl.concat([pl.DataFrame(schema=schema), *frames])
-
-
 def checksums_of_part(
     path: Path, schema: Schema, max_rows: int, committed: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """The checksum of each case's rows in a part; raises as :func:`read_part` does. Needs little memory.
+    """The checksum of each case's rows in a part; raises as :func:`batches_of` does. Needs little memory.
 
     ``committed`` excludes uncommitted repetitions (:func:`offbeat.results.recorded.committed`).
     """
@@ -113,7 +103,11 @@ def committed_rows(frame: pl.DataFrame, committed: Mapping[str, int]) -> pl.Data
 
 
 def batches_of(path: Path, schema: Schema, max_rows: int) -> Iterator[pl.DataFrame]:
-    """The rows of a part in batches; raises as :func:`read_part` does."""
+    """The rows of a part in batches, as frames with these columns.
+
+    Raises :class:`Damaged` for a file of another kind or with more rows than ``max_rows``, BadInput for
+    one that takes more memory than the limit, FileNotFoundError if it does not exist.
+    """
     try:
         with pq.ParquetFile(path, read_dictionary=["case"]) as file:
             rows = file.metadata.num_rows

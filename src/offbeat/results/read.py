@@ -17,13 +17,12 @@ from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.errors import BadInput
 from offbeat.reading import TOML_BYTES, read_file
 from offbeat.results import layout, sample_files
-from offbeat.results.layout import DamagedRecord
+from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plan import Plan, read_plan
 from offbeat.results.recorded import (
     committed,
     damage_note,
-    describe_case,
     max_rows,
     read_recorded,
     stated_sums,

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from offbeat.campaign.append import Lines, read_checked_lines
 from offbeat.results import layout, sample_files
-from offbeat.results.layout import DamagedRecord
+from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import committed_rows, row_checksums
 from offbeat.results.plausible import implausible
 from offbeat.results.schema import CASES, PARTITIONS
@@ -146,11 +146,6 @@ def stated_sums(row: Mapping[str, Any]) -> tuple[int, int]:
         return int(repetitions, 16), int(ranks, 16)
     except ValueError:
         return -1, -1
-
-
-def describe_case(row: Mapping[str, Any]) -> str:
-    """A case in words: ``reduce binomial, p = 4, 8 B, ascending``."""
-    return f"{row['collective']} {row['algorithm']}, p = {row['p']}, {row['bytes']} B, {row['pattern']}"
 
 
 def _named(line: bytes) -> str:

@@ -18,11 +18,10 @@ from offbeat.campaign import durable
 from offbeat.campaign.append import AppendFile, Lines, encode_lines, read_checked_lines
 from offbeat.campaign.checksum import Damaged
 from offbeat.results import layout, sample_files
-from offbeat.results.layout import DamagedRecord
+from offbeat.results.layout import DamagedRecord, describe_case
 from offbeat.results.parts import add_checksums, batches_of, checksums_of_part, committed_rows
 from offbeat.results.recorded import (
     committed,
-    describe_case,
     has_partitions,
     max_rows,
     read_recorded,

@@ -28,7 +28,7 @@ from offbeat.campaign.checksum import Damaged
 from offbeat.results import layout
 from offbeat.results.blocks import Samples, delays
 from offbeat.results.layout import DamagedRecord, damaged_file
-from offbeat.results.parts import add_checksums, read_part, row_checksums, with_schema
+from offbeat.results.parts import add_checksums, batches_of, row_checksums, with_schema
 from offbeat.results.records import encode_record, read_records, record_contents
 from offbeat.results.schema import PARTITION, PARTITIONS, RANKS, REPETITIONS, polars_schema
 
@@ -133,7 +133,7 @@ def _lists(times_s: NDArray[np.float64]) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(times_s).ravel()))
 
 
-def read_batches(stream: Path, damage: list[DamagedRecord] | None = None) -> Iterator[pa.RecordBatch]:
+def read_batches(stream: Path, damage: list[DamagedRecord]) -> Iterator[pa.RecordBatch]:
     """The valid record batches of a stream, without a truncated last one.
 
     Damaged records are skipped and added to ``damage``. Raises FileNotFoundError if the stream has been
@@ -147,8 +147,7 @@ def read_batches(stream: Path, damage: list[DamagedRecord] | None = None) -> Ite
                 continue
             except (pa.ArrowException, OSError, ValueError) as error:
                 reason = str(error)
-        if damage is not None:
-            damage.append(damaged_file(stream, f"the record at byte {record.start}: {reason}"))
+        damage.append(damaged_file(stream, f"the record at byte {record.start}: {reason}"))
 
 
 def _decode(content: bytes) -> pa.RecordBatch:
@@ -213,16 +212,12 @@ def rank_table(batch: pa.RecordBatch, with_partition: bool = False) -> pa.Table:
     return pa.table(columns)
 
 
-def stream_path(directory: Path, number: int) -> Path:
-    """The stream of the session with this number."""
-    return directory / layout.SAMPLES / f"session-{number:04d}.records"
-
-
-def next_number(directory: Path) -> int:
-    """A session number that no stream and no Parquet file uses."""
+def new_stream(directory: Path) -> Path:
+    """The stream of a new session, whose number no stream and no Parquet file uses."""
     folders = (layout.SAMPLES, layout.RANKS, layout.REPETITIONS)
     files = [file for folder in folders for file in _numbered(directory / folder)]
-    return max((number for number, _ in files), default=0) + 1
+    number = max((number for number, _ in files), default=0) + 1
+    return directory / layout.SAMPLES / f"session-{number:04d}.records"
 
 
 def convert_streams(directory: Path, committed: Mapping[str, int], has_partitions: bool) -> None:
@@ -314,7 +309,7 @@ def read_samples(directory: Path, folder: str, max_rows: int) -> tuple[pl.DataFr
         frames = [pl.DataFrame(schema=schema)]
         for part in (part for number, part in parts if number not in in_streams):
             try:
-                frames.append(read_part(part, schema, max_rows))
+                frames += list(batches_of(part, schema, max_rows))
             except Damaged as error:
                 damage.append(damaged_file(part, str(error)))
         return pl.concat([*frames, *(_frame(table, columns) for table in tables)]), damage

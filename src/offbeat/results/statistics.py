@@ -78,7 +78,7 @@ def resampled_means(
     """
     by_number = CallValues(values, calls)
     count = len(by_number.medians)
-    if not every_call_is_repeated(calls):
+    if by_number.counts.min(initial=2) < 2:
         parts = [
             by_number.medians[generator.integers(0, count, (rows, count))].mean(axis=1)
             for rows in _chunk_rows(resamples, count)
@@ -93,11 +93,6 @@ def resampled_means(
             own - by_number.medians[of, np.newaxis], resamples, generator
         )
     return np.asarray(by_number.medians.mean() + off / count)
-
-
-def every_call_is_repeated(calls: NDArray[np.int64]) -> bool:
-    """Whether every call has at least two values: then repetitions are resampled, else whole calls."""
-    return int(np.unique(calls, return_counts=True)[1].min(initial=2)) >= 2
 
 
 class CallValues:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from offbeat.campaign.append import Lines, read_checked_lines
@@ -80,7 +81,11 @@ def read_status(path: str | PathLike[str], *, check: bool = False) -> Status:
         done=sum(line.status != layout.UNFINISHED_CASE for line in latest.values()),
         total=plan.total if (plan := read_plan(directory)) else None,
         counts=_counts(latest.values()),
-        quarantined=_quarantined(latest.values()),
+        quarantined=[
+            (layout.describe_case(msgspec.structs.asdict(line)), line.reason)
+            for line in latest.values()
+            if line.status == "quarantined"
+        ],
         proofs=proof_lines(verdicts.items),
         active=holder(directory),
         last_activity=max((changed for changed, _ in files), default=None),
@@ -119,14 +124,3 @@ def _counts(cases: Iterable[_Line]) -> dict[str, dict[str, int]]:
         of_collective = counts.setdefault(case.collective, dict.fromkeys(STATUSES, 0))
         of_collective[case.status] = of_collective.get(case.status, 0) + 1
     return counts
-
-
-def _quarantined(cases: Iterable[_Line]) -> list[tuple[str, str]]:
-    return [
-        (
-            f"{case.collective} {case.algorithm}, p = {case.p}, {case.bytes} B, {case.pattern}",
-            case.reason,
-        )
-        for case in cases
-        if case.status == "quarantined"
-    ]

@@ -52,10 +52,10 @@ def process_ranges(ps: list[int]) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def covering_size(sizes: Sequence[int], size: int, beyond: float = BEYOND) -> int | None:
+def covering_size(sizes: Sequence[int], size: int) -> int | None:
     """The measured size that covers a size; None if no measured size does."""
     measured = sorted(set(sizes))
-    for covering, (low, high) in zip(measured, size_ranges(measured, beyond, beyond), strict=True):
+    for covering, (low, high) in zip(measured, size_ranges(measured), strict=True):
         if low <= size <= high:
             return covering
     return None

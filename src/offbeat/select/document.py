@@ -8,12 +8,10 @@ meaning.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field
 
-from offbeat.atomic_write import write_atomically, write_error
 from offbeat.select.choose import Choice, LeftOut, Selection
 from offbeat.select.table import DelayTable
 
@@ -96,14 +94,6 @@ def document(selection: Selection) -> SelectionDocument:
 def encoded(selection: Selection) -> bytes:
     """The document as indented JSON, the same bytes for the same selection."""
     return msgspec.json.format(msgspec.json.encode(document(selection)), indent=2) + b"\n"
-
-
-def write(selection: Selection, path: Path) -> None:
-    """Write the document to a file. Raises :class:`BadInput` if the file cannot be written."""
-    try:
-        write_atomically(path, encoded(selection))
-    except OSError as error:
-        raise write_error(path, error, "the selection") from error
 
 
 def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelays]:

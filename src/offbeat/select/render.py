@@ -129,8 +129,8 @@ def _leads(configurations: list[Configuration]) -> dict[Configuration, dict[str,
 
 def _heading(lead: dict[str, str]) -> str:
     """The heading of a group of configurations: ``reduce of sum double, p=1024 (32×32)``."""
-    what = " of ".join(filter(None, [lead["collective"], lead["of"]]))
-    return ", ".join(filter(None, [what, f"p={lead['p']}", lead["library"]]))
+    operation = " of ".join(filter(None, [lead["collective"], lead["of"]]))
+    return ", ".join(filter(None, [operation, f"p={lead['p']}", lead["library"]]))
 
 
 def _table(lead: list[str], within: str, right: str = "") -> FittedTable:

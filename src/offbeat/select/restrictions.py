@@ -36,15 +36,12 @@ class Unfinished(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """The progress in a sentence."""
-        partial = len(self.not_measured) - len(self.not_begun)
-        configurations = (
-            [f"{counted(partial, 'configuration')} {'is' if partial == 1 else 'are'} partial"]
-            if partial
-            else []
-        )
-        if self.not_begun:
-            begun = "is not started" if len(self.not_begun) == 1 else "are not started"
-            configurations.append(f"{counted(len(self.not_begun), 'configuration')} {begun}")
+        partial, not_begun = len(self.not_measured) - len(self.not_begun), len(self.not_begun)
+        configurations = [
+            f"{counted(number, 'configuration')} {'is' if number == 1 else 'are'} {state}"
+            for number, state in ((partial, "partial"), (not_begun, "not started"))
+            if number
+        ]
         quarantined = f" ({self.quarantined} of them quarantined)" if self.quarantined else ""
         return (
             f"{self.done} of {self.total} cases are done{quarantined}, the study is not finished:"

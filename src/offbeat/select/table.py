@@ -141,7 +141,9 @@ class DelayTable:
         The best candidate of a row has 1. References can have less than 1: a default that is faster than
         every candidate. A row without any measured candidate is NaN.
         """
-        return self.delays_s() / self._best_s()[:, np.newaxis]
+        measured = self.candidates & ~np.isnan(self.last_delay_s)
+        best_s = np.where(measured, self.delays_s(), np.inf).min(axis=1, initial=np.inf, keepdims=True)
+        return self.delays_s() / np.where(np.isinf(best_s), np.nan, best_s)
 
     def good(self, within: float = 0.05) -> NDArray[np.bool_]:
         """Which candidates are, in each row, at most ``within`` (a share) slower than the row's fastest.
@@ -168,13 +170,6 @@ class DelayTable:
         edge = limit + TOLERANCE
         conditions = [np.isnan(change), change < -edge, change > edge]
         return np.select(conditions, ["", "faster", "slower"], default="same")
-
-    def _best_s(self) -> NDArray[np.float64]:
-        """The smallest delay of each row among the candidates; NaN for a row without one."""
-        measured = self.candidates & ~np.isnan(self.last_delay_s)
-        delays = np.where(measured, self.delays_s(), np.inf)
-        best = delays.min(axis=1, initial=np.inf)
-        return np.where(np.isinf(best), np.nan, best)
 
 
 def delay_tables(
@@ -236,12 +231,6 @@ def _kind(row: Mapping[str, Any]) -> str:
     return str(row["pattern_kind"]) if row["pattern_kind"] in RECORDED else "shape"
 
 
-def verdicts_on(configuration: Configuration, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts on a configuration's collective at its p and message size."""
-    key = (configuration.collective, configuration.p, configuration.bytes)
-    return [verdict for verdict in verdicts if (verdict.collective, verdict.p, verdict.bytes) == key]
-
-
 def _table(
     configuration: Configuration, rows: pl.DataFrame, order: list[str], verdicts: Sequence[Verdict]
 ) -> DelayTable:
@@ -262,6 +251,7 @@ def _table(
     cases[at] = delays["case"].to_numpy()
     incomplete = np.zeros(shape, dtype=bool)
     incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED_CASE]).to_numpy()
+    of_configuration = (configuration.collective, configuration.p, configuration.bytes)
     policies = delays["skew_policy"].drop_nulls().unique(maintain_order=True)
     return DelayTable(
         configuration=configuration,
@@ -274,7 +264,9 @@ def _table(
         shapes=[str(row["shape"]) for row in patterns],
         sources=[str(row["source"] or "") for row in patterns],
         skew_policy=", ".join(policy for policy in policies if policy not in ("none", REPLAY)),
-        excluded=_excluded(delays, verdicts_on(configuration, verdicts)),
+        excluded=_excluded(
+            delays, [one for one in verdicts if (one.collective, one.p, one.bytes) == of_configuration]
+        ),
         missing=_missing_reasons(rows),
         incomplete=incomplete,
         cases=cases.tolist(),

@@ -39,8 +39,8 @@ def check_processes(processes: Any, faults: Faults) -> None:
         other = "nodes" if has["nodes"] else "ppn"
         faults.add(("processes", "p"), f"p is given and {other} too; keep either p, or nodes with ppn")
     elif has["nodes"] != has["ppn"]:
-        given, missing = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
-        faults.add(("processes", given), f"{given} is given without {missing}; add {missing} = [...]")
+        present, missing = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
+        faults.add(("processes", present), f"{present} is given without {missing}; add {missing} = [...]")
     elif not any(has.values()):
         faults.add(("processes",), "it says neither p nor nodes and ppn; add p = [4], for instance")
     for name in has:

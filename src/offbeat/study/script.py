@@ -55,10 +55,10 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
     if study.processes.p:
         return _freely_placed(max(study.processes.p), nodes, ppn)
     needed = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
-    for name, given, required in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
-        if given and given < required:
+    for name, requested, required in (("nodes", nodes, needed.nodes), ("ppn", ppn, needed.ppn)):
+        if requested and requested < required:
             remedy = f"give --{name} {required}, or measure less"
-            raise BadInput(f"--{name} {given}: the study goes up to {name} = {required}; {remedy}")
+            raise BadInput(f"--{name} {requested}: the study goes up to {name} = {required}; {remedy}")
     return JobSize(p=needed.nodes * needed.ppn, nodes=nodes or needed.nodes, ppn=ppn or needed.ppn)
 
 

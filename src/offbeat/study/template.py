@@ -47,14 +47,6 @@ TEMPLATE = Template(form=FORM, head=HEAD, written=WRITTEN, examples=EXAMPLES).te
 """The commented study file that ``offbeat init`` writes."""
 
 
-TITLE = "offbeat study"
-
-
-def schema() -> dict[str, Any]:
-    """The schema of a study file, in which sizes and times may be text with a unit."""
-    return json_schema.schema(FORM, TITLE)
-
-
 def schema_text() -> str:
     """The text of the published schema file."""
-    return json_schema.schema_text(FORM, TITLE)
+    return json_schema.schema_text(FORM, "offbeat study")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 
 from offbeat.errors import RunFailed
 from offbeat.mpi.libraries import LIBRARIES
@@ -23,18 +22,6 @@ from offbeat.units import counted, listed
 
 if TYPE_CHECKING:
     from offbeat.tuning.plan import TuningPlan
-
-
-class SafeChoices(Struct, frozen=True, kw_only=True):
-    """Choices without algorithms that are wrong for a legal call.
-
-    ``notes`` list the replaced algorithms, a failing call and the slowdown; ``insisted`` the algorithms that
-    remain although they are wrong for a legal call.
-    """
-
-    choices: list[Choice]
-    notes: list[str]
-    insisted: list[str]
 
 
 WrongCallsOf = Callable[[Choice, str], list[WrongCall]]
@@ -71,12 +58,13 @@ def wrong_calls_of(
 
 def replace_unsafe(
     choices: Sequence[Choice], wrong_calls: WrongCallsOf, allowed: Collection[str]
-) -> SafeChoices:
+) -> tuple[list[Choice], list[str], list[str]]:
     """Choices in which every algorithm is right for every legal call, except for calls of the ``allowed``
     kinds.
 
     Other algorithms are replaced by the best by score that is right, or by the library's default if that is
-    better or no other algorithm is left.
+    better or no other algorithm is left. Also returns notes on them, each with a failing call, and sentences
+    on the algorithms that remain although they are wrong for a legal call.
     """
     safe: list[Choice] = []
     left_out: dict[tuple[str, str], list[str]] = {}
@@ -102,7 +90,7 @@ def replace_unsafe(
         for key, configurations in left_out.items()
         for collective, algorithm in [key]
     ]
-    return SafeChoices(choices=safe, notes=notes, insisted=list(insisted))
+    return safe, notes, list(insisted)
 
 
 def _replacement(choice: Choice, wrong_calls: WrongCallsOf, allowed: Collection[str]) -> Choice:

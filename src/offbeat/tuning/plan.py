@@ -122,11 +122,10 @@ def plan(
     wrong = {(verdict.collective, verdict.algorithm) for verdict in verdicts if verdict.commutative_only}
     family = str((library or {}).get("family", "")) or next(map(family_of, known.values()), "")
     limited = {key for key, algorithm in known.items() if is_limited_to_measured_p(algorithm)}
-    safe = replace_unsafe(choices, wrong_calls_of(choices, verdicts, family, limited), allowed)
-    remaining, notes = _leave_to_better_default(safe.choices)
-    notes = safe.notes + notes
+    wrong_calls = wrong_calls_of(choices, verdicts, family, limited)
+    safe, replaced, insisted = replace_unsafe(choices, wrong_calls, allowed)
+    remaining, notes = _leave_to_better_default(safe)
     chosen, more = _one_per_size(remaining)
-    notes += more
     scores = {
         (one.configuration.collective, one.configuration.p, one.configuration.bytes): one.scores
         for one in choices
@@ -144,8 +143,8 @@ def plan(
         version=_version(library or {}),
         rules=rules,
         several_nodes=any(choice.configuration.nodes > 1 for choice in choices),
-        notes=notes,
-        insisted=safe.insisted,
+        notes=[*replaced, *notes, *more],
+        insisted=insisted,
         beyond=beyond,
     )
 

@@ -31,19 +31,17 @@ from offbeat.tuning.write import is_simulated, measured_library
 
 
 def prove_files(
-    results: Results, manifest: Manifest, mpi: str, folder: Path, told: ProgressListener
+    results: Results, manifest: Manifest, mpi: str, folder: Path, listener: ProgressListener
 ) -> tuple[Proofs, TriedCalls]:
-    """Launch the library with its tuning files: probe every configuration that they change, and test legal
-    calls.
+    """Launch the library with its tuning files: probe what they change, and test legal calls.
 
-    ``told`` receives progress; ``mpi`` names another installation than the one that the files were written
-    for. Raises :class:`BadInput` if files are missing, if the installation is of another family, and for
-    imported measurements.
+    ``mpi`` names another installation than the one that the files were written for. Raises :class:`BadInput`
+    if files are missing, if the installation is of another family, and for imported measurements.
     """
     installation = _installation(results, manifest, mpi)
     changed = manifest.changed_files()
     for path in changed:
-        told.warn(changed_file_warning(path))
+        listener.warn(f"{path} was changed since 'offbeat export' wrote it; its present content is verified")
     tuning = manifest.tuning.as_on_disk(intelmpi.exported)
     study = read_resolved(read_study_toml(results.directory / layout.STUDY))
     section = with_stored_hostfile(study.mpi, results.directory)
@@ -67,9 +65,9 @@ def prove_files(
                 study.repetitions.hang_after,
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
-            proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), told)
+            proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), listener)
             hang_after = study.repetitions.hang_after
-            tried = list(try_with_and_without(tuning, launches, results.cases, hang_after, told.say))
+            tried = list(try_with_and_without(tuning, launches, results.cases, hang_after, listener.say))
         finally:
             launches.close()
     name = installation.name
@@ -77,11 +75,6 @@ def prove_files(
         Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed]),
         TriedCalls(library=name, calls=tried),
     )
-
-
-def changed_file_warning(path: Path) -> str:
-    """The warning about a tuning file that differs from the exported one."""
-    return f"{path} was changed since 'offbeat export' wrote it; its present content is verified"
 
 
 def with_stored_hostfile(section: MpiSection, directory: Path) -> MpiSection:
@@ -100,12 +93,12 @@ def with_stored_hostfile(section: MpiSection, directory: Path) -> MpiSection:
     )
 
 
-def _proofs(verifier: Verifier, all_probes: Sequence[Probe], told: ProgressListener) -> list[Proof]:
-    told.begin(0, len(all_probes))
+def _proofs(verifier: Verifier, all_probes: Sequence[Probe], listener: ProgressListener) -> list[Proof]:
+    listener.begin(0, len(all_probes))
     proofs = []
-    for proof in verifier.prove(all_probes, told.say):
+    for proof in verifier.prove(all_probes, listener.say):
         proofs.append(proof)
-        told.finished(proof.case, proof.outcome)
+        listener.finished(proof.case, proof.outcome)
     return proofs
 
 
