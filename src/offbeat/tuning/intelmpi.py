@@ -141,7 +141,7 @@ def exported(path: Path) -> dict[str, str]:
 
 def entries_text(sized: list[rule_layout.Segment]) -> str:
     """The value of a variable: ascending entries without a gap, preset 0 wherever no rule holds."""
-    ranges = rule_layout.with_gaps((segment.low, segment.high, segment.rule) for segment in sized)
+    ranges = rule_layout.with_gaps(sized)
     return ";".join(
         f"{preset_of(rule) if rule else BUILT_IN}:{low}-{min(high, LARGEST)}"
         for low, high, rule in ranges

@@ -253,30 +253,22 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[lis
 
 def _closing_block(p_low: int, format_version: int) -> list[str]:
     """The lines that leave communicators of ``p_low`` processes and more to the library's default."""
-    return [
-        f"{p_low} # processes and more: the library's decision",
-        "1",
-        _line(0, BY_LIBRARY, "", format_version),
-    ]
+    return [f"{p_low} # processes and more: the library's decision", "1", _line(0, None, format_version)]
 
 
 def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format_version: int) -> list[str]:
-    ranges = rule_layout.with_gaps((segment.low, segment.high, segment.rule) for segment in sized)
-    lines = [
-        _line(low, tuned_of(rule), rule.algorithm.name, format_version)
-        if rule
-        else _line(low, BY_LIBRARY, "", format_version)
-        for low, _, rule in ranges
-        if low <= rule_layout.NO_END
-    ]
+    ranges = rule_layout.with_gaps(sized)
+    lines = [_line(low, rule, format_version) for low, _, rule in ranges if low <= rule_layout.NO_END]
     processes = f"{p_low}" if p_low == p_high else f"{p_low} to {p_high}"
     return [f"{p_low} # for {processes} processes", f"{len(lines)} # message sizes", *lines]
 
 
-def _line(size: int, tuned: Tuned, name: str, format_version: int) -> str:
+def _line(size: int, rule: Rule | None, format_version: int) -> str:
+    """The line from a size on; without a rule, the library's default."""
+    tuned = tuned_of(rule) if rule else BY_LIBRARY
     fields = [size, tuned.number, tuned.fanout, tuned.segment_bytes]
     fields += [tuned.requests] if format_version == 2 else []
-    return " ".join(map(str, fields)) + (f" # {name}" if name else "")
+    return " ".join(map(str, fields)) + (f" # {rule.algorithm.name}" if rule else "")
 
 
 def _notes(

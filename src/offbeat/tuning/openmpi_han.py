@@ -73,7 +73,7 @@ def _sizes(rules: Sequence[Rule], every_size: bool) -> Steps:
     """The component of each range of sizes: ``han`` where no rule holds."""
     if every_size and rules:
         return [(0, _component(rules[0]))]
-    sized = ((segment.low, segment.high, segment.rule) for segment in rule_layout.segments(rules, _component))
+    sized = rule_layout.segments(rules, _component)
     return [(low, _component(rule) if rule else "han") for low, _, rule in rule_layout.with_gaps(sized)]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -42,7 +42,7 @@ class ProcessRow(Struct, frozen=True, kw_only=True):
     rules: list[Rule]
 
 
-class Segment(Struct, frozen=True, kw_only=True):
+class Segment(NamedTuple):
     """``rule`` holds for the library's message sizes ``low`` to ``high`` (inclusive)."""
 
     low: int
