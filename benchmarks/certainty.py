@@ -34,7 +34,7 @@ from offbeat.results.read import Results, read_study
 from offbeat.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.select.choose import Choice, Selection, select
 from offbeat.study.algorithm import Algorithm
-from offbeat.study.load import load
+from offbeat.study.load import load, resolved_toml
 from offbeat.units import counted
 
 TOLERANCE = 0.05
@@ -252,8 +252,8 @@ def cost(study: Path, output: Path, runs: int, mpi: str) -> None:
     output.mkdir(parents=True, exist_ok=True)
     planned = load(study)
     studies = {"one": output / "one.toml", "blocks": output / "blocks.toml"}
-    studies["blocks"].write_text(planned.resolved_toml())
-    studies["one"].write_text(re.sub(r"(?m)^blocks = \d+", "blocks = 1", planned.resolved_toml()))
+    studies["blocks"].write_text(resolved_toml(planned.study))
+    studies["one"].write_text(re.sub(r"(?m)^blocks = \d+", "blocks = 1", resolved_toml(planned.study)))
     taken_s: dict[str, list[float]] = {name: [] for name in studies}
     directories: dict[str, list[Path]] = {name: [] for name in studies}
     for number in range(1, runs + 1):

@@ -13,6 +13,7 @@ from offbeat.engines.open import with_mpi
 from offbeat.errors import BadInput
 from offbeat.results.read import read_study
 from offbeat.results.store import Store
+from offbeat.study.load import resolved_toml
 
 WITH_FILE = SMALL.replace('"last_delayed"]', '"last_delayed"]\nfiles = ["trace.txt"]')
 CHANGES = {
@@ -145,7 +146,7 @@ def test_results_begin_with_the_whole_study_its_files_and_its_seed(tmp_path):
         assert isinstance(store, Store)
         assert store.provenance["seed"] == 3
         assert list(store.provenance["files"]) == ["trace.txt"]
-        assert store.study_toml == loaded.resolved_toml()
+        assert store.study_toml == resolved_toml(loaded.study)
 
 
 def test_results_stand_beside_the_study_unless_told_otherwise(tmp_path):

@@ -26,12 +26,12 @@ def _copy(name: str) -> Callable[[Path], None]:
 
 def _study(folder: Path) -> None:
     from offbeat.study.cases import groups, pattern_rows
-    from offbeat.study.load import load
+    from offbeat.study.load import load, resolved_toml
 
     loaded = load(folder / "study.toml")
     groups(loaded.study)
     pattern_rows(loaded.study)
-    loaded.resolved_toml()
+    resolved_toml(loaded.study)
 
 
 def _platform(folder: Path) -> None:

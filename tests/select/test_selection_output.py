@@ -9,7 +9,6 @@ from measured import FT_SCENARIO, MICRO_BENCHMARK, case, matrix, published, resu
 from rich.console import Console
 from rich.text import Text
 
-from offbeat.errors import BadInput
 from offbeat.pattern.shapes import SHAPES
 from offbeat.select import document
 from offbeat.select.choose import select
@@ -213,9 +212,3 @@ def test_the_same_results_give_the_same_bytes():
     assert document.encoded(select(results(rows, samples))) == document.encoded(
         select(results(rows, samples))
     )
-
-
-def test_a_json_file_that_cannot_be_written_is_a_sentence(tmp_path):
-    selection = select(results(matrix({"no_delay": {"a": 1.0}})))
-    with pytest.raises(BadInput, match=r"cannot write the selection .*selection\.json: "):
-        document.write(selection, tmp_path / "missing" / "selection.json")

@@ -77,7 +77,7 @@ def test_a_resolved_study_loads_back_to_an_equal_one(study: Study):
 
 
 def test_a_resolved_study_names_every_key_that_counts():
-    text = loads(TEXT, "study.toml").resolved_toml()
+    text = resolved_toml(loads(TEXT, "study.toml").study)
     for key in (
         "seed",
         "op",

@@ -23,7 +23,7 @@ from offbeat.cli import schema as schema_verb
 from offbeat.errors import BadInput
 from offbeat.study.load import FORM as STUDY_FORM
 from offbeat.study.load import load, loads, resolved_toml
-from offbeat.study.template import TEMPLATE, schema, schema_text
+from offbeat.study.template import TEMPLATE, schema_text
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "study.schema.json"
 
@@ -112,7 +112,8 @@ def test_a_folder_that_takes_no_file_is_known_beforehand(tmp_path, monkeypatch):
 # --- the JSON Schema
 
 
-VALIDATOR = jsonschema.Draft202012Validator(schema())
+SCHEMA = json.loads(schema_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def test_the_published_schema_is_the_one_that_offbeat_prints(tmp_path):
@@ -122,7 +123,7 @@ def test_the_published_schema_is_the_one_that_offbeat_prints(tmp_path):
     result = run(schema_verb.command)
     assert result.stdout == schema_text()
     run(schema_verb.command, "--output", str(tmp_path / "schema.json"))
-    assert json.loads((tmp_path / "schema.json").read_text()) == schema()
+    assert json.loads((tmp_path / "schema.json").read_text()) == SCHEMA
 
 
 def test_schema_tells_where_it_cannot_write(tmp_path):
@@ -131,7 +132,7 @@ def test_schema_tells_where_it_cannot_write(tmp_path):
 
 
 def test_the_schema_is_itself_valid_and_free_of_inner_marks():
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert "x-unit" not in schema_text()
     assert "x-choice" not in schema_text()
 

@@ -135,7 +135,7 @@ def _ambiguity_note(matching: Sequence[DelayTable], where: object) -> list[str]:
 
 def _skew_note(calls: TracedCalls, table: DelayTable, source: Measurements) -> list[str]:
     """A note if the skews of the measured shapes differ from the recorded skew."""
-    cases_of_table = [name for row in table.cases or [] for name in row if name]
+    cases_of_table = [name for row in table.cases for name in row if name]
     cases = source.results.cases
     skews = cases.filter(cases["case"].is_in(cases_of_table) & (cases["pattern_kind"] == "shape"))[
         "skew_s"

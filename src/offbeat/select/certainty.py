@@ -1,19 +1,16 @@
 """The certainty of a choice, and the noise of a study.
 
-Certainty: what the same rule would choose if the study were repeated. Each case was measured in blocks, in
-different rounds of the study and in different launches, so the scatter between its blocks is what another
-study would differ by (:mod:`offbeat.results.blocks`). Repeated studies are simulated: the logarithm of each
-case's delay moves by a combination of its blocks' deviations with random weights. The weights are the same
-for all cases of a configuration, so that noise common to a whole launch does not affect the comparison.
-They are normal, divided by the root of a χ² share, so that each delay follows Student's t with the degrees of
-freedom of the blocks; the variance is doubled, because this study and the repeated one both have that error.
-The rule then chooses in each simulated study. The stated certainty can be checked by repeating the study:
-``benchmarks/certainty.py`` does.
+Certainty: what the same rule would choose if the study were repeated. The scatter between the blocks of a
+case is what another study would differ by (:mod:`offbeat.results.blocks`). Repeated studies are simulated:
+the logarithm of each case's delay moves by a combination of its blocks' deviations with random weights. The
+weights are the same for all cases of a configuration, so that noise common to a whole launch does not affect
+the comparison. They are normal, divided by the root of a χ² share, so that each delay follows Student's t
+with the degrees of freedom of the blocks; the variance is doubled, because this study and the repeated one
+both have that error. ``benchmarks/certainty.py`` checks the stated certainty by repeating a study.
 
-Control: two shapes can be the same delays under two names (with two processes ``ascending``,
-``last_delayed`` and ``half_delayed`` are). Such cases are measured separately, at different times, so their
-difference is noise alone. Where they differ by more than the scatter between blocks predicts, every
-uncertainty of the study is widened by that factor.
+Control: two shapes can be the same delays under two names (with two processes ``ascending`` and
+``last_delayed`` are). The difference between such cases is noise alone. Where it exceeds what the scatter
+between blocks predicts, every uncertainty of the study is widened by that factor.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,11 +27,9 @@ from numpy.typing import NDArray
 
 from offbeat.pattern import shapes
 from offbeat.results.blocks import RESOLUTION_S, Block
+from offbeat.results.read import Results
 from offbeat.select.rules import Rule, compared, scores_of, winners_of
 from offbeat.select.table import CONFIGURATION_COLUMNS, DelayTable
-
-if TYPE_CHECKING:
-    from offbeat.results.read import Results
 
 PLAUSIBLE = 0.95
 """The quantile of the loss over repeated studies that is the plausible loss."""
@@ -119,10 +114,9 @@ def certainty_of(
 ) -> Certainty | None:
     """What ``resamples`` simulated repetitions of the study say about ``algorithm`` in one configuration.
 
-    ``tolerance`` is the acceptable loss, as a share. ``widening`` multiplies the scatter, where cases that
-    must be equal differ by more than their blocks do (:mod:`offbeat.select.certainty`). None when it cannot
-    be known: without resamples, without another algorithm to compare with, or when a compared case was
-    measured in fewer than two blocks. The draws depend on ``seed`` and the configuration alone.
+    ``tolerance`` is the acceptable loss, as a share; ``widening`` multiplies the scatter
+    (:attr:`Control.widening`). None without resamples, without another algorithm to compare with, or when a
+    compared case has fewer than two blocks. The draws depend on ``seed`` and the configuration alone.
     """
     rows = rule.rows(table)
     columns = compared(table, rows)
@@ -163,9 +157,8 @@ def _repeated_delays(
     seed: int,
     widening: float,
 ) -> NDArray[np.float64] | None:
-    """The delays of repeated studies, ``(resamples, rows, columns)`` in seconds; None if a case has fewer
-    than two blocks."""
-    if table.cases is None or resamples < 1 or len(columns) < 2:
+    """The delays of repeated studies, ``(resamples, rows, columns)`` in seconds; None without blocks."""
+    if resamples < 1 or len(columns) < 2:
         return None
     cases = [[table.cases[i][j] for j in columns] for i in rows]
     if any(case not in samples for line in cases for case in line):
@@ -207,6 +200,8 @@ class Control(Struct, frozen=True, kw_only=True):
 
 def control(results: Results, samples: Mapping[str, Repeated]) -> Control | None:
     """The control of a study; None if too few of its cases must be equal."""
+    from scipy.special import stdtrit  # loads slowly
+
     differences, errors, freedom = [], [], []
     for first, second in _equal_cases(results):
         blocks = [list(samples[row["case"]].deviations().values()) for row in (first, second)]
@@ -220,27 +215,20 @@ def control(results: Results, samples: Mapping[str, Repeated]) -> Control | None
     if len(differences) < ENOUGH_PAIRS:
         return None
     observed = float(np.median(np.array(differences) / np.array(errors)))
+    expected = float(stdtrit(float(np.median(freedom)), 0.75))  # the median of |t|
     shares = np.expm1(differences)
     return Control(
         pairs=len(differences),
         median=float(np.median(shares)),
         largest=float(np.quantile(shares, 0.95)),
-        widening=max(1.0, observed / _median_of_t(float(np.median(freedom)))),
+        widening=max(1.0, observed / expected),
     )
-
-
-def _median_of_t(freedom: float) -> float:
-    """The median of the absolute value of Student's t."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.75))
 
 
 def _equal_cases(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Pairs of measured cases that differ only in the names of their shapes."""
     with_repetitions = set(results.repetitions["case"])
-    section = results.study.get("patterns")
-    seed = int(section.get("seed", 1)) if isinstance(section, dict) else 1
+    seed = pattern_seed(results.study)
     is_shape = (pl.col("pattern_kind") == "shape") & pl.col("shape").is_in(list(shapes.SHAPES))
     has_delay = pl.col("last_delay_s").is_finite() & (pl.col("status") != "quarantined")
     delays: dict[tuple[str, int, int], bytes] = {}
@@ -258,3 +246,9 @@ def _equal_cases(results: Results) -> list[tuple[dict[str, Any], dict[str, Any]]
         key = tuple(row[name] for name in (*CONFIGURATION_COLUMNS, "algorithm", "skew_s"))
         same_delays.setdefault((*key, delays[shape]), []).append(row)
     return [pair for rows in same_delays.values() for pair in combinations(rows, 2)]
+
+
+def pattern_seed(study: Mapping[str, Any]) -> int:
+    """The seed of random shapes in a resolved study."""
+    section = study.get("patterns")
+    return int(section.get("seed", 1)) if isinstance(section, dict) else 1

@@ -14,14 +14,12 @@ rule                  rows                                  score
 ``no_delay``          no_delay                              smallest d̂ wins: the usual benchmark
 ====================  ====================================  ==========================================
 
-``average`` and ``worst`` include the scenarios and replays on request (``include_scenarios``). Scenarios and
-replays that were recorded from the same calls of the same trace then count once if there is a replay among
-them: the first replay counts, because it reproduces the calls one by one. Every row has the same weight, also
-if a shape has several skews. Algorithms are compared only if they were measured in all of the rule's rows.
+``average`` and ``worst`` include the scenarios and replays on request (``include_scenarios``). Of those
+recorded from the same calls of the same trace only the first replay then counts, if there is one. Every row
+has the same weight. Algorithms are compared only if they were measured in all of the rule's rows.
 
-Equal scores (relative difference below 1e-9) are ties. The first in dictionary order wins a tie: only letters
-and digits count, without case, so that the outcome depends neither on the order of measurement nor on
-hyphens.
+Equal scores (relative difference below 1e-9) are ties. The first in dictionary order wins a tie, by letters
+and digits without case, so that the outcome does not depend on the order of measurement.
 """
 
 from __future__ import annotations
@@ -41,8 +39,7 @@ RULES = ("average", "worst", "scenario:NAME", "no_delay")
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: ``kind`` is ``average``, ``worst``, ``scenario`` (with ``scenario`` its NAME) or
-    ``no_delay``."""
+    """A rule: its ``kind``, and for the kind ``scenario`` the NAME of one."""
 
     kind: str
     scenario: str = ""

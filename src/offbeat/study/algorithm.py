@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -71,10 +72,7 @@ class Algorithm(Struct, frozen=True, kw_only=True):
     hierarchical: bool = False
 
     def fits(self, nodes: int, ppn: int) -> bool:
-        """Whether the algorithm is a candidate on ``nodes`` nodes with ``ppn`` processes each.
-
-        Both are 0 if the launcher places the processes.
-        """
+        """Whether the algorithm is a candidate there; both are 0 if the launcher places the processes."""
         return not self.hierarchical or (nodes > 1 and ppn > 1)
 
 
@@ -134,20 +132,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     legal_calls: int = 0
 
 
-def proof_counts(verdicts: Iterable[Verdict]) -> dict[str, dict[str, int]]:
-    """Collective → status → number of verdicts; ``default`` is not counted."""
-    counts: dict[str, dict[str, int]] = {}
+def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
+    """A line for each collective, without ``default``: ``reduce: 12 proved, 2 indistinguishable``."""
+    counts: dict[str, Counter[str]] = {}
     for verdict in verdicts:
         if verdict.algorithm != DEFAULT:
-            by_status = counts.setdefault(verdict.collective, {})
-            by_status[verdict.status] = by_status.get(verdict.status, 0) + 1
-    return counts
-
-
-def proof_lines(verdicts: Iterable[Verdict]) -> list[str]:
-    """A line for each collective: ``reduce: 12 proved, 2 indistinguishable, 1 refused``."""
+            counts.setdefault(verdict.collective, Counter())[verdict.status] += 1
     return [
         f"{collective}: "
         + ", ".join(f"{number} {status.replace('_', ' ')}" for status, number in by_status.items())
-        for collective, by_status in proof_counts(verdicts).items()
+        for collective, by_status in counts.items()
     ]

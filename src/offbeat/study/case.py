@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +13,18 @@ from offbeat.study.collectives import COLLECTIVES
 
 SAME_SKEW = ("mean", "median", "fastest", "fixed")
 """Skew policies that give all algorithms of a configuration the same skew."""
+
+
+CONFIGURATION = ("collective", "bytes", "p", "nodes", "ppn", "op", "datatype", "root", "partitions")
+"""Fields of a case, and columns of its results, that identify its configuration within one study."""
+
+ConfigurationKey = tuple[object, ...]
+"""The values of :data:`CONFIGURATION`."""
+
+
+def configuration_key(item: Any) -> ConfigurationKey:
+    """The configuration of a case, or of anything else that has the fields of one."""
+    return tuple(getattr(item, name) for name in CONFIGURATION)
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -50,6 +63,27 @@ class Case(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         """A short digest of all fields (without ``partitions`` of a collective); the same in every run."""
         return hashlib.sha256(msgspec.json.encode(columns_of(msgspec.structs.asdict(self)))).hexdigest()[:16]
+
+
+class Group(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A configuration: one collective at one p, placement, size, operation, datatype and root.
+
+    A partitioned send's is one at one p, placement, size and number of partitions. ``bytes`` is the message
+    size, 0 for barrier; ``nodes`` and ``ppn`` are 0 where the launcher places the processes; ``op`` and
+    ``datatype`` are empty and ``root`` is 0 if the collective has none. ``algorithms`` are those of the study
+    file: ``["all"]``, or names.
+    """
+
+    collective: str
+    bytes: int
+    p: int
+    nodes: int
+    ppn: int
+    op: str
+    datatype: str
+    root: int
+    algorithms: list[str]
+    partitions: int = 1
 
 
 def columns_of(row: dict[str, object]) -> dict[str, object]:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from offbeat.pattern import SHAPE_NAMES
 from offbeat.toml.quantities import PositiveSeconds, Seconds, Section, Size, choice
 
 INT32_MAX = 2**31 - 1
@@ -72,15 +73,7 @@ class ProcessesSection(Section, frozen=True, kw_only=True):
     ppn: Annotated[list[Count], Meta(description="processes per node")] = field(default_factory=list)
 
 
-DEFAULT_SHAPES = (
-    "no_delay",
-    "ascending",
-    "descending",
-    "first_delayed",
-    "last_delayed",
-    "mid_delayed",
-    "random",
-)
+DEFAULT_SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("half_delayed", "bell", "node_delayed"))
 """The shapes that are measured when a study names none."""
 
 
