@@ -56,13 +56,11 @@ NEW_LAUNCHES = 3
 
 
 class MpiEngine:
-    """See :class:`offbeat.engines.base.Engine`.
+    """See :class:`offbeat.engines.base.MeasuringEngine`.
 
     ``hang_after_s`` is how long the driver may take for an answer. Raises :class:`RunFailed` if the library
     cannot list its algorithms.
     """
-
-    deterministic = False
 
     def __init__(
         self,

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from offbeat.engines import smpi_platform
-from offbeat.engines.base import Batch, Exits, ProofResult, measure_single_case
+from offbeat.engines.base import Batch, Exits
 from offbeat.engines.session import MOST_LOSSES, NOT_TRIED
-from offbeat.engines.sim import Placements
+from offbeat.engines.simulator import Simulator, failed_exits
 from offbeat.engines.smpi_program import SimGridProcess, build_program
 from offbeat.errors import BadInput, RunFailed
 from offbeat.mpi.cores import available
@@ -29,14 +25,13 @@ from offbeat.mpi.protocol import SmpiCall
 from offbeat.platform.machine import Platform
 from offbeat.platform.network import Nodes
 from offbeat.results import layout
-from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.study.case import Case
-from offbeat.study.cases import Group, group_of
+from offbeat.study.cases import group_of
 from offbeat.study.collectives import PROPERTIES
 from offbeat.study.evidence import FUNCTIONS
 from offbeat.study.load import LoadedStudy
-from offbeat.study.schema import EXTENTS, RepetitionsSection
+from offbeat.study.schema import EXTENTS
 
 CHECKED_BLOCKS = 3
 """Elements of a block in the call that checks an algorithm; reductions are checked with p + 1 elements,
@@ -50,14 +45,12 @@ END_PATIENCE_S = 1.0
 Answer = TypeVar("Answer")
 
 
-class SmpiEngine:
+class SmpiEngine(Simulator):
     """See :class:`offbeat.engines.base.BatchEngine`.
 
     Each of ``workers`` threads has a program of its own, which is restarted after a crash. ``logs`` is the
     folder for SimGrid's output, and ``scratch`` for its temporary platform files.
     """
-
-    deterministic = True
 
     def __init__(
         self,
@@ -69,14 +62,13 @@ class SmpiEngine:
         logs: Path,
         scratch: Path,
     ) -> None:
-        self.platform = platform
+        super().__init__(platform)
         self.batches_ahead = 2 * workers
         self._program = program
         self._hang_after_s = hang_after_s
         self._logs = logs
         self._scratch = scratch
         self._settings = smpi_platform.settings(platform)
-        self._placements = Placements(platform)
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="smpi")
         self._of_thread = threading.local()
         self._lock = threading.Lock()
@@ -88,22 +80,17 @@ class SmpiEngine:
         self._version = ""
 
     def describe(self) -> dict[str, object]:
-        """Facts for the provenance; the identity is a digest of SimGrid's version and the platform."""
+        """Facts for the provenance."""
         if not self._version:
             self._version = self._query(lambda program: program.version)
-        platform = msgspec.to_builtins(self.platform.file)
-        digest = hashlib.sha256(msgspec.json.encode([self._version, platform], order="deterministic"))
-        library = {
-            "name": f"smpi on {self.platform.name}",
-            "library": f"SimGrid {self._version}",
-            "identity": digest.hexdigest()[:16],
-            "family": "simgrid",
-            "version": self._version,
-            "simulated": True,
-            "platform": platform,
-            "settings": self._settings,
-        }
-        return {"library": library, "deterministic": True}
+        return self._facts(
+            f"smpi on {self.platform.name}",
+            f"SimGrid {self._version}",
+            "simgrid",
+            self._version,
+            self._version,
+            settings=self._settings,
+        )
 
     def algorithms(self, collective: str) -> list[Algorithm]:
         """SMPI's algorithms; ``default`` is SMPI's own choice."""
@@ -118,43 +105,6 @@ class SmpiEngine:
         """The algorithm with a name; SMPI's algorithms have no parameters."""
         return next((one for one in self.algorithms(collective) if one.name == name), None)
 
-    def place(self, group: Group) -> Group:
-        """Nodes and ppn according to the platform's mapping."""
-        return self._placements.place(group)
-
-    def restore_names(self, algorithms: Iterable[Algorithm]) -> None:
-        """Nothing to do: names never change."""
-
-    def prove(
-        self, requests: Iterable[tuple[Algorithm, Case]], report: Callable[[str], None] = lambda _: None
-    ) -> Iterator[ProofResult]:
-        """Execute each algorithm once with data: SimGrid's implementations are not always correct."""
-        for (collective, p), chunk in groupby(requests, key=lambda entry: (entry[1].collective, entry[1].p)):
-            report(f"checking {collective}, p = {p}")
-            entries = list(chunk)
-            keys = [_check_key(algorithm, case) for algorithm, case in entries]
-            checks = {
-                key: self._executor.submit(self._check, key, case)
-                for key, (_, case) in zip(keys, entries, strict=True)
-            }
-            algorithms = {algorithm.name: algorithm for algorithm, _ in entries}
-            yield ProofResult(
-                algorithms=list(algorithms.values()),
-                verdicts=[
-                    _verdict(algorithm, case, *checks[key].result())
-                    for key, (algorithm, case) in zip(keys, entries, strict=True)
-                ],
-            )
-
-    def measure(
-        self, algorithm: Algorithm, case: Case, delays_s: NDArray[np.float64], rule: RepetitionsSection
-    ) -> Samples:
-        """Simulate one case: one repetition, or one per call of a replay."""
-        return measure_single_case(self.submit, algorithm, case, delays_s)
-
-    def begin_round(self, number: int) -> None:
-        """Nothing to do: a simulated study has one round."""
-
     def patterns_at_once(self, case: Case) -> int:
         """One, because patterns are simulated one by one: so a crash loses one case."""
         return 1
@@ -162,10 +112,6 @@ class SmpiEngine:
     def submit(self, batch: Batch) -> Future[Exits]:
         """Begin a batch on one of the workers."""
         return self._executor.submit(self._simulate, batch)
-
-    def launch_line(self, algorithm: Algorithm, case: Case) -> str:
-        """Empty: no command line describes a case."""
-        return ""
 
     def warnings(self, case: Case) -> list[str]:
         """How SimGrid's model differs, and where it is slow."""
@@ -179,14 +125,6 @@ class SmpiEngine:
             )
         return sentences
 
-    def inspect(self, case: Case) -> dict[str, object]:
-        """The placement of the ranks."""
-        return {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
-
-    def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-        """The placement: a program has only one."""
-        return (case.p, case.nodes, case.ppn)
-
     def close(self) -> None:
         """End the programs."""
         self._executor.shutdown(wait=False, cancel_futures=True)
@@ -197,11 +135,26 @@ class SmpiEngine:
         with contextlib.suppress(OSError):
             self._scratch.rmdir()
 
+    def _proof_step(self, case: Case) -> str:
+        return f"checking {case.collective}, p = {case.p}"
+
+    def _verdicts(self, requests: Sequence[tuple[Algorithm, Case]]) -> list[Verdict]:
+        """Execute each algorithm once with data: SimGrid's implementations are not always correct."""
+        keys = [_check_key(algorithm, case) for algorithm, case in requests]
+        checks = {
+            key: self._executor.submit(self._check, key, case)
+            for key, (_, case) in zip(keys, requests, strict=True)
+        }
+        return [
+            _verdict(algorithm, case, *checks[key].result())
+            for key, (algorithm, case) in zip(keys, requests, strict=True)
+        ]
+
     def _simulate(self, batch: Batch) -> Exits:
         case = batch.cases[0]
         losses = self._losses.setdefault((batch.algorithm.name, repr(group_of(case))), [])
         if len(losses) >= MOST_LOSSES:
-            return _failed(case, f"{NOT_TRIED}{losses[-1]}")
+            return failed_exits(case.p, f"{NOT_TRIED}{losses[-1]}")
         call = SmpiCall(
             collective=case.collective,
             algorithm=batch.algorithm.name,
@@ -215,9 +168,9 @@ class SmpiEngine:
         except DriverLost as lost:
             self._drop_thread_program()
             losses.append(_reason(lost))
-            return _failed(case, losses[-1])
+            return failed_exits(case.p, losses[-1])
         except Refused as refusal:
-            return _failed(case, str(refusal))
+            return failed_exits(case.p, str(refusal))
         return Exits(exits_s=np.stack(exits))
 
     def _check(self, key: tuple[object, ...], case: Case) -> tuple[str, str]:
@@ -245,7 +198,7 @@ class SmpiEngine:
         if getattr(self._of_thread, "placement", None) != placement:
             if getattr(self._of_thread, "program", None) is not None:
                 self._end(self._of_thread.program)
-            self._of_thread.program = self._start(self._placements.node_of_rank(case))
+            self._of_thread.program = self._start(self._nodes(case))
             self._of_thread.placement = placement
         program: SimGridProcess = self._of_thread.program
         return program
@@ -332,7 +285,3 @@ def _verdict(algorithm: Algorithm, case: Case, status: str, reason: str) -> Verd
 def _reason(lost: DriverLost) -> str:
     hung = str(lost).startswith(HUNG)
     return f"{lost}; repetitions.hang_after sets the limit" if hung else str(lost)
-
-
-def _failed(case: Case, reason: str) -> Exits:
-    return Exits(exits_s=np.zeros((0, case.p)), failure=reason)
