@@ -24,7 +24,7 @@ from offbeat.mpi.allocation import current
 from offbeat.mpi.driver import DriverLost, Refused
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.libraries import library_of
-from offbeat.mpi.library import Steering, Variable, default_algorithm
+from offbeat.mpi.library import Steering, Variable
 from offbeat.mpi.protocol import Hello, Measure
 from offbeat.results.blocks import Samples
 from offbeat.study.algorithm import DEFAULT, Algorithm, Verdict, split_name
@@ -91,7 +91,7 @@ class MpiEngine:
         """Every algorithm, ``default`` first."""
         if collective not in self._algorithms:
             algorithms = self.steering.algorithms(collective, self.variables(), self.installation)
-            self._algorithms[collective] = [default_algorithm(collective), *algorithms]
+            self._algorithms[collective] = [Algorithm(collective=collective, name=DEFAULT), *algorithms]
         return self._algorithms[collective]
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
@@ -222,7 +222,7 @@ class MpiEngine:
 
     def inspect(self, case: Case) -> dict[str, object]:
         """How the processes of a case's launch run: the command, the cores of each, and the start errors."""
-        spec = self._spec(default_algorithm(case.collective), case)
+        spec = self._spec(Algorithm(collective=case.collective, name=DEFAULT), case)
         facts: dict[str, object] = {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
         facts["command"] = launch.shell_line(self.launches.command(spec))
         try:

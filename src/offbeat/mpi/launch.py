@@ -158,7 +158,7 @@ def _process_variables(installation: Installation, placement: Placement, steerab
     """The variables that the processes get beside the user's."""
     variables: dict[str, str] = {}
     if steerable:
-        variables |= library_of(installation).steering_environment(installation, placement)
+        variables |= library_of(installation).steering_environment
     if placement.load == "oversubscribed":
         variables["OFFBEAT_YIELD"] = "1"
     return variables

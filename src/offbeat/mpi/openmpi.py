@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from offbeat.mpi.installation import Installation
-from offbeat.mpi.library import Library, Variable, by_name
+from offbeat.mpi.library import Library, Steering, Variable, by_name
 from offbeat.mpi.placement import Placement
 from offbeat.study.algorithm import Algorithm
 from offbeat.study.collectives import COLLECTIVES
@@ -77,7 +77,7 @@ FUNCTION_NAMES = {
 """Algorithm names in the enumeration whose functions are named differently, both without ``_`` and ``-``."""
 
 
-class OpenMpiSteering:
+class OpenMpiSteering(Steering):
     """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = (
@@ -89,15 +89,10 @@ class OpenMpiSteering:
         "|han_(use_dynamic_file_rules|dynamic_rules_filename|use_.*_algorithm"
         "|.*_dynamic_global_communicator_module))$"
     )
-    same_functions_are_duplicates = True
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
-
-    def fallback_environment(self) -> dict[str, str]:
-        """None needed: forced algorithms fall back silently in any case."""
-        return {}
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
@@ -186,10 +181,6 @@ class OpenMpiSteering:
         part = _own_part(algorithm.collective, function)
         name = _without_punctuation(algorithm.name.removeprefix(HAN).split("(")[0])
         return part is not None and _without_punctuation(part) in (name, *FUNCTION_NAMES.get(name, ()))
-
-    def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
-        """Unchanged: Open MPI names its algorithms itself."""
-        return algorithm
 
 
 def _variable(collective: str) -> str:
@@ -305,18 +296,6 @@ def _binding_options(placement: Placement) -> list[str]:
     return options
 
 
-def steering_environment(installation: Installation, placement: Placement) -> dict[str, str]:
-    """None needed: on several nodes, an algorithm's own settings give it the whole collective."""
-    return {}
-
-
-def environment(
-    installation: Installation, placement: Placement, inherited: Mapping[str, str]
-) -> dict[str, str]:
-    """None needed."""
-    return {}
-
-
 def forwarding_options(environment: Mapping[str, str]) -> list[str]:
     """``-x NAME=VALUE`` for each variable."""
     return [option for name, value in environment.items() for option in ("-x", f"{name}={value}")]
@@ -355,8 +334,6 @@ LIBRARY = Library(
     module_pattern=r"openmpi|(^|[/_-])ompi|open-mpi|hpcx",
     srun_plugin="pmix",
     arguments=arguments,
-    environment=environment,
-    steering_environment=steering_environment,
     forwarding_options=forwarding_options,
     forwards_per_program=True,
     unbound_options=("--bind-to", "none"),
