@@ -63,7 +63,7 @@ def test_an_algorithm_can_be_named_with_parameters_or_given_as_one():
 
 def test_all_sizes_of_an_algorithm_that_scales_agree_with_its_own_schedule():
     known = catalogue.find("alltoall", "openmpi", "linear")
-    assert known is not None and known.algorithm.scales
+    assert known is not None and known.scales
     arrivals = patterns()
     times = [simulate("paper", "alltoall/linear", P, size, arrivals).max() for size in (8, 1024, 65536)]
     assert times == sorted(times)

@@ -145,7 +145,7 @@ def _add(outcome: Outcome, task: CheckTask, result: BatchResult) -> None:
     outcome.refused += result.refused
     outcome.commutative_only += result.commutative_only
     outcome.p = sorted({*outcome.p, task.batch.p})
-    parameters = dict(task.algorithm.parameters)
+    parameters = task.algorithm.parameters
     for reported, new in ((outcome.refusals, result.refusals), (outcome.findings, result.findings)):
         reported.extend(ReportedCall(parameters=parameters, call=call) for call in new)
         reported.sort(key=lambda entry: (entry.call.p, entry.call.count, entry.call.root))

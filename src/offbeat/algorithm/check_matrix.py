@@ -150,17 +150,16 @@ def variants(algorithm: InspectedAlgorithm, combined: int = 0) -> Iterator[Inspe
     """The algorithm with other parameter values: each alone, then ``combined`` combinations of all."""
     if not isinstance(algorithm, CatalogueAlgorithm) or algorithm.explicit:
         return
-    defaults = dict(algorithm.parameters)
+    defaults = algorithm.parameters
     values = {
         name: SIZE_PARAMETERS.get(name) or tuple(smallest + step for step in (0, 1, 2, 3, 7))
-        for name, smallest in zip(defaults, algorithm.smallest, strict=True)
+        for name, smallest in algorithm.smallest.items()
     }
     selected = [{name: value} for name in values for value in values[name]]
     if len(values) > 1:
         combinations = list(product(*(of_one[:3] for of_one in values.values())))
         step = max(1, len(combinations) // combined) if combined else len(combinations)
         selected += [dict(zip(values, combination, strict=True)) for combination in combinations[1::step]]
-    for given in selected:
-        if given.items() - defaults.items():
-            parameters = tuple((defaults | given).items())
-            yield replace(algorithm, parameters=parameters, explicit=tuple(given))
+    for values_set in selected:
+        if values_set.items() - defaults.items():
+            yield replace(algorithm, parameters=defaults | values_set, explicit=tuple(values_set))

@@ -139,7 +139,7 @@ def encoded(shown: ShownCall) -> str:
     plain = {
         "algorithm": shown.algorithm.title,
         "collective": shown.algorithm.collective,
-        "parameters": dict(shown.algorithm.parameters),
+        "parameters": shown.algorithm.parameters,
         "call": shown.call,
         "rounds": shown.messages.rounds,
         "messages": shown.messages.messages,

@@ -22,7 +22,7 @@ def catalogue_table(entries: Sequence[CatalogueAlgorithm]) -> FittedTable:
     for (collective, family), group in groupby(entries, key=lambda entry: (entry.collective, entry.family)):
         for index, entry in enumerate(group):
             first = (collective, family) if index == 0 else ("", "")
-            values = ", ".join(f"{name}={value}" for name, value in entry.parameters)
+            values = ", ".join(f"{name}={value}" for name, value in entry.parameters.items())
             table.add_row(*first, entry.name, "rank order" if entry.ordered else "", values)
     return table
 
@@ -35,8 +35,8 @@ def catalogue_json(entries: Sequence[CatalogueAlgorithm]) -> str:
             "family": entry.family,
             "name": entry.name,
             "parameters": {
-                name: {"default": value, "smallest": smallest}
-                for (name, value), smallest in zip(entry.parameters, entry.smallest, strict=True)
+                name: {"default": value, "smallest": entry.smallest[name]}
+                for name, value in entry.parameters.items()
             },
             "ordered": entry.ordered,
             "scales": entry.scales,
