@@ -104,16 +104,6 @@ class CallArguments(TypedDict, total=False):
     root: int
 
 
-class CheckOptions(TypedDict, total=False):
-    """Keys of ``check`` that make another legal call of a collective."""
-
-    datatype: str
-    op: str
-    in_place: int
-    null_ignored: int
-    counts: str
-
-
 # --- answers ---------------------------------------------------------------------------------------------
 
 

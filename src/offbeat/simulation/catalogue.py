@@ -17,9 +17,9 @@ class SimulatedAlgorithm(Struct, frozen=True, kw_only=True):
     """An algorithm of the simulator, with a value for each of its integer parameters.
 
     ``family`` is the library whose algorithm and name it is (``openmpi``, ``mpich``, ``simgrid``);
-    ``smallest`` has the smallest value of each parameter, and ``explicit`` names the parameters whose value is
-    not the default. ``ordered`` says that it combines in rank order whatever the operation, ``scales`` that its
-    schedule for n elements is the schedule for one element with every length multiplied by n.
+    ``smallest`` has the smallest value of each parameter, ``explicit`` the names of those that were set.
+    ``ordered`` says that it combines in rank order whatever the operation, ``scales`` that its schedule for n
+    elements is the schedule for one element with every length multiplied by n.
     """
 
     collective: str
