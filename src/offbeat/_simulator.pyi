@@ -78,46 +78,14 @@ def evaluate(
     engine: str = "best",
     tolerance: float = ...,
 ) -> tuple[NDArray[np.float64], list[str]]: ...
-def preview(
-    collective: str,
-    family: str,
-    name: str,
-    parameters: Mapping[str, int],
-    p: int,
-    root: int,
-    count: int,
-    element_bytes: int,
-    node_of_rank: Sequence[int],
-    commutative: bool = True,
-) -> tuple[str, int]: ...
+
+# The arguments of preview and messages are those of a Schedule.
+def preview(*call: Any) -> tuple[str, int]: ...
 
 Messages = dict[str, NDArray[Any]]
 """source, target, elements, tag and depth of every message."""
 
-def check(
-    collective: str,
-    family: str,
-    name: str,
-    parameters: Mapping[str, int],
-    p: int,
-    root: int = 0,
-    count: int = 1,
-    element_bytes: int = 1,
-    node_of_rank: Sequence[int] = (),
-    commutative: bool = True,
-) -> str: ...
-def messages(
-    collective: str,
-    family: str,
-    name: str,
-    parameters: Mapping[str, int],
-    p: int,
-    root: int = 0,
-    count: int = 1,
-    element_bytes: int = 1,
-    node_of_rank: Sequence[int] = (),
-    commutative: bool = True,
-) -> Messages: ...
+def messages(*call: Any) -> Messages: ...
 def check_range(
     collective: str,
     family: str,
@@ -131,19 +99,9 @@ def check_range(
     by_node: bool = False,
     commutative: Sequence[bool] = (True,),
 ) -> dict[str, Any]: ...
-def check_written(
-    collective: str,
-    write: Callable[[Rank], object],
-    p: Sequence[int],
-    roots: Sequence[int] = (),
-    counts: Sequence[int] = (1,),
-    element_bytes: int = 1,
-    ranks_per_node: int = 0,
-    by_node: bool = False,
-    commutative: Sequence[bool] = (True,),
-    ordered: bool = False,
-    scales: bool = False,
-) -> dict[str, Any]: ...
+
+# The ranges of check_written are those of check_range.
+def check_written(collective: str, write: Callable[[Rank], object], *ranges: Any) -> dict[str, Any]: ...
 
 class Span:
     @property

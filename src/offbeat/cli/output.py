@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from offbeat.atomic_write import write_atomically, write_error
+from offbeat.atomic_write import write_atomically, write_error, write_new
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,6 +51,15 @@ def write_json(json: str, document: Callable[[], bytes]) -> None:
             write_atomically(Path(json), document())
         except OSError as error:
             raise write_error(Path(json), error) from error
+
+
+def write_or_print(path: Path | None, text: str, description: str, *, force: bool) -> bool:
+    """Write a text by :func:`~offbeat.atomic_write.write_new`, or print it without a path; true if written."""
+    if path is None:
+        sys.stdout.write(text)
+        return False
+    write_new(path, text, description, force=force)
+    return True
 
 
 def encoded(value: Any) -> bytes:

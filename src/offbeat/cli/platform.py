@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from offbeat.cli.output import stdout, write_or_print
 from offbeat.platform import presets
 from offbeat.units import format_time
 
@@ -34,8 +34,7 @@ def list_platforms() -> None:
 
     table = FittedTable(["name", "nodes × cores", "joined by", "source"], texts=range(4))
     for name in presets.names():
-        line = show.summary(machine.load(name))
-        table.add_row(line.name, line.machine, line.joined, line.source)
+        table.add_row(*show.summary(machine.load(name)))
     Console(highlight=False).print(table)
 
 
@@ -51,13 +50,11 @@ def show_platform(
     ] = None,
 ) -> None:
     """Show the properties of a platform, and the time of a single message by size and distance."""
-    from rich.console import Console
-
     from offbeat.platform import machine, show
     from offbeat.table import FittedTable
 
     loaded = machine.load(platform)
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     console.print(f"{loaded.name}", style="bold", markup=False)
     console.print(FittedTable(["", ""], show.facts(loaded), texts=(0, 1), show_header=False))
     headings, rows = show.by_size(loaded)
@@ -101,13 +98,9 @@ def platform_schema(
     ] = None,
 ) -> None:
     """Print the JSON Schema of platform files, for editors and other programs."""
-    from offbeat.atomic_write import write_new
     from offbeat.platform.template import schema_text
 
-    if output is None:
-        sys.stdout.write(schema_text())
-    else:
-        write_new(output, schema_text(), "the schema", force=True)
+    if write_or_print(output, schema_text(), "the schema", force=True):
         print(f"wrote {output}")
 
 
@@ -185,7 +178,7 @@ def calibrate_platform(
     if measurements is not None:
         write_measurements(measured, measurements)
     found = calibrate(measured, like)
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     console.print(FittedTable(*found.table()))
     for line in found.words():
         console.print(line, markup=False)

@@ -7,14 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 from offbeat.errors import BadInput
 from offbeat.platform.machine import Platform
-from offbeat.platform.network import (
-    Nodes,
-    Steps,
-    bandwidth_factors,
-    inside_factors,
-    latency_factors,
-    topology,
-)
+from offbeat.platform.network import Nodes, Steps, factor_steps, inside_factors, topology
 from offbeat.toml.text import Key
 
 HEADER_BYTES = 16
@@ -47,8 +40,8 @@ def settings(platform: Platform) -> list[str]:
     return [
         f"network/crosstraffic:{int(platform.file.reverse_share > 0)}",
         "network/TCP-gamma:0",  # no limit on the bandwidth of a message on a long route
-        f"smpi/lat-factor:{_steps(latency_factors(messages))}",
-        f"smpi/bw-factor:{_steps(bandwidth_factors(messages))}",
+        f"smpi/lat-factor:{_steps(factor_steps(messages, messages.latency_factors))}",
+        f"smpi/bw-factor:{_steps(factor_steps(messages, messages.bandwidth_factors))}",
         f"smpi/send-is-detached-thresh:{messages.detached_below}",
         f"smpi/async-small-thresh:{messages.eager_below}",
         f"smpi/os:{sending}",
@@ -116,10 +109,9 @@ def _inexpressible(platform: Platform) -> Iterable[tuple[Key, str]]:
             ("messages", "flow_bandwidth"),
             f"SimGrid cannot limit the bandwidth of one message; leave it out, or {alternative}",
         )
-    inside = inside_factors(platform.file)
-    if latency_factors(inside) != latency_factors(messages) or bandwidth_factors(inside) != bandwidth_factors(
-        messages
-    ):
+    inside = inside_factors(file)
+    factors = ("from_sizes", "latency_factors", "bandwidth_factors")
+    if any(getattr(inside, key) != getattr(messages, key) for key in factors):
         yield (
             ("inside", "from_sizes"),
             f"SimGrid has the same factors inside nodes as between them; leave them out, or {alternative}",

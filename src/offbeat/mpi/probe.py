@@ -156,17 +156,24 @@ def _version(family: str, short: str, full_text: str = "") -> Version:
 def _output(command: list[str], program: Path, environ: Mapping[str, str]) -> str:
     """A program's output; its folder comes first on PATH, where Intel's mpirun looks for mpiexec.hydra."""
     path = f"{program.parent}{os.pathsep}{environ.get('PATH', os.defpath)}"
+    answer = run_quietly(command, {**environ, "PATH": path}, timeout_s=30)
+    return answer.stdout if answer else ""
+
+
+def run_quietly(
+    command: list[str], environ: Mapping[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[str] | None:
+    """The outputs and the status of a program; None if it cannot be started or does not end in time."""
     try:
-        answer = subprocess.run(
+        return subprocess.run(
             command,
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=30,
-            env={**environ, "PATH": path},
+            timeout=timeout_s,
+            env=dict(environ),
             stdin=subprocess.DEVNULL,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout
+        return None
