@@ -81,9 +81,8 @@ def summary(simulated: SimulatedExits) -> str:
     """One line with pattern, skew, platform, last and total delay."""
     skew = format_time(float(simulated.arrivals_s.max()))
     return (
-        f"{simulated.pattern} with a skew of {skew} on the platform {simulated.platform}:"
-        f" last delay {format_time(simulated.last_delay_s)},"
-        f" total delay {format_time(simulated.total_delay_s)}"
+        f"{simulated.pattern} with a skew of {skew} on the platform {simulated.platform}: last delay"
+        f" {format_time(simulated.last_delay_s)}, total delay {format_time(simulated.total_delay_s)}"
     )
 
 

@@ -97,7 +97,6 @@ def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> No
 
 
 def _show(diagnosis: Diagnosis) -> None:
-
     console = stdout()
     _show_survey(console, diagnosis.survey, [entry.installation for entry in diagnosis.examined])
     _show_node(console, diagnosis.node)

@@ -54,7 +54,7 @@ def write_json(json: str, document: Callable[[], bytes]) -> None:
 
 
 def write_or_print(path: Path | None, text: str, description: str, *, force: bool) -> bool:
-    """Write a text by :func:`~offbeat.atomic_write.write_new`, or print it without a path; true if written."""
+    """Write text by :func:`~offbeat.atomic_write.write_new`, or print it without a path; true if written."""
     if path is None:
         sys.stdout.write(text)
         return False

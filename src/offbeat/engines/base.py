@@ -33,8 +33,7 @@ class CommonEngine(Protocol):
     """A source of arrival and exit times: what a run asks of every engine."""
 
     def describe(self) -> dict[str, object]:
-        """Facts about the machine, the library and its settings for ``provenance.json``, among them the key
-        'library'."""
+        """Facts about machine, library and settings for ``provenance.json``, with the key 'library'."""
         ...
 
     def algorithms(self, collective: str) -> list[Algorithm]:
@@ -42,8 +41,7 @@ class CommonEngine(Protocol):
         ...
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
-        """The algorithm with a name, which may have parameters (``chain(fanout=4)``); None if there is
-        none."""
+        """The algorithm with a name, which may have parameters (``chain(fanout=4)``), or None."""
         ...
 
     def place(self, group: Group) -> Group:
@@ -93,8 +91,7 @@ class MeasuringEngine(CommonEngine, Protocol):
         ...
 
     def begin_round(self, number: int) -> None:
-        """Begin a round through the study, counted from 0: blocks of a case in different rounds must not
-        share a launch."""
+        """Begin a round through the study, counted from 0: its blocks share no launch with those before."""
         ...
 
     def launch_line(self, algorithm: Algorithm, case: Case) -> str:
@@ -102,8 +99,7 @@ class MeasuringEngine(CommonEngine, Protocol):
         ...
 
     def group_key(self, algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-        """Cases with the same key can be measured in one launch; the order of the study follows from the
-        key."""
+        """Cases with the same key can share a launch; the order of the study follows from the key."""
         ...
 
 

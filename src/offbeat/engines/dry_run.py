@@ -66,8 +66,7 @@ def _describe(loaded: LoadedStudy, engine: Engine, console: Console) -> None:
         return
     console.print(
         f"{total} cases at most: duplicate algorithms, and algorithms with wrong results, are left out once"
-        " they"
-        f" are detected.\n"
+        " they are detected.\n"
     )
     console.print(f"{len(commands)} launch command{'s' if len(commands) > 1 else ''}:")
     for line in list(commands)[:COMMANDS_SHOWN]:

@@ -46,8 +46,7 @@ def open_workers(kind: str) -> Workers:
 
 
 def check(kind: str) -> None:
-    """Raise :class:`BadInput` if an executor's package is missing, or offbeat was not started under
-    mpirun."""
+    """Raise :class:`BadInput` if an executor's package or mpirun is missing."""
     if kind == "dask":
         _import("distributed", "dask")
     if kind == "mpi4py":

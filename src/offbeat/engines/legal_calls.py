@@ -235,8 +235,7 @@ def communicators(p: int, more: Sequence[int] = ()) -> list[Communicator]:
 
 
 def smaller_sizes(p: int) -> list[int]:
-    """Every size below a small p; for a larger p the small sizes, powers of two, powers of two plus 1, and
-    p - 1."""
+    """Every size below a small p; for a larger p small sizes, powers of two, these plus 1, and p - 1."""
     powers = [2**i for i in range(3, p.bit_length())]
     sizes = {*range(1, SMALL_COMMUNICATORS + 1), *powers, *(power + 1 for power in powers), p - 1}
     return sorted(size for size in sizes if 0 < size < p)

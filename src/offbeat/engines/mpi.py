@@ -309,8 +309,7 @@ class MpiEngine:
         return second
 
     def _with_fallback(self, algorithm: Algorithm, case: Case) -> tuple[LaunchSpec, list[str]]:
-        """The launch in which a forced algorithm falls back as one from a tuning file does, and the arguments
-        of ``force`` in it."""
+        """The launch in which a forced algorithm may fall back, and the arguments of ``force`` in it."""
         return self._spec(algorithm, case, self.steering.fallback_environment()), self._force_arguments(
             algorithm
         )
@@ -383,8 +382,7 @@ class MpiEngine:
                 self._renamed[algorithm.collective, algorithm.name] = named.name
 
     def _force_arguments(self, algorithm: Algorithm) -> list[str]:
-        """The arguments of ``force`` in the running launch; empty if the launch itself forces the
-        algorithm."""
+        """The arguments of ``force`` in the running launch; none if the launch forces the algorithm."""
         return self.steering.force_arguments(algorithm, self.variables()) or []
 
     def _spec(self, algorithm: Algorithm, case: Case, more: Mapping[str, str] | None = None) -> LaunchSpec:
@@ -400,8 +398,7 @@ class MpiEngine:
         return self._as_shipped(spec) if algorithm.name == DEFAULT else spec
 
     def _as_shipped(self, spec: LaunchSpec) -> LaunchSpec:
-        """For the library's own choice: the launch as its users start it, if that differs from the steerable
-        one."""
+        """For the library's own choice: the launch as users start it, if the steerable one differs."""
         free = msgspec.structs.replace(spec, steerable=False)
         same = self.launches.command(free).changes == self.launches.command(spec).changes
         return spec if same and self.launches.command(free).argv == self.launches.command(spec).argv else free
@@ -411,7 +408,6 @@ class MpiEngine:
 
 
 def _has_evidence(observation: Observation) -> bool:
-    """Whether functions or messages were observed."""
     return bool(observation.evidence) and not is_fingerprint(observation.evidence)
 
 
@@ -426,7 +422,6 @@ def open_engine(
     logs: Path,
     scratch: Path,
 ) -> MpiEngine:
-    """An engine for an installation and its driver; ``base`` is the folder that the study's relative paths
-    refer to."""
+    """An engine for an installation and its driver; the study's relative paths refer to ``base``."""
     launches = Launches(installation, driver, section, base, logs=logs, scratch=scratch, allocation=current())
     return MpiEngine(installation, launches, section, start, hang_after_s)

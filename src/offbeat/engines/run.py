@@ -146,7 +146,6 @@ def _warn(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressL
 
 
 def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
-    """How the processes of each placement are launched and bound, and their start errors."""
     placements = {(group.p, group.nodes, group.ppn): group for group in placed_groups(loaded, engine)}
     return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
 
@@ -315,8 +314,7 @@ def time_limit(
 
 
 def _end_s(environ: Mapping[str, str], now_s: Callable[[], float]) -> float | None:
-    """When the job ends: according to the scheduler, or, if it does not report it (PBS), to the job
-    script."""
+    """When the job ends: by the scheduler, or by the job script if the scheduler does not say (PBS)."""
     job = current(environ)
     if job and job.time_left_s is not None:
         return now_s() + job.time_left_s

@@ -181,7 +181,6 @@ def _runtimes_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> list[tuple[Ca
 
 
 def _losses_of(before: Iterable[tuple[Case, dict[str, Any]]]) -> dict[tuple[str, str], list[str]]:
-    """The crashes and hangs of each algorithm of each group."""
     losses: dict[tuple[str, str], list[str]] = {}
     for case, row in before:
         if row["status"] == "quarantined" and not row["reason"].startswith((NOT_TRIED, NO_SKEW)):

@@ -119,9 +119,8 @@ class SmpiEngine(Simulator):
         if case.p > SLOW_FROM_RANKS and case.collective in ("allreduce", "alltoall"):
             sentences.append(
                 f"SimGrid may take minutes to hours for each case of {case.collective} with p = {case.p} if"
-                " all"
-                " ranks send to all others at once (alltoall: basic_linear, mvapich2_scatter_dest; allreduce:"
-                " rab1, rab2); cases that take longer than repetitions.hang_after are quarantined"
+                " all ranks send to all others at once (alltoall: basic_linear, mvapich2_scatter_dest;"
+                " allreduce: rab1, rab2); cases that take longer than repetitions.hang_after are quarantined"
             )
         return sentences
 
@@ -174,7 +173,6 @@ class SmpiEngine(Simulator):
         return Exits(exits_s=np.stack(exits))
 
     def _check(self, key: tuple[object, ...], case: Case) -> tuple[str, str]:
-        """A status and its reason."""
         algorithm, elements = str(key[0]), int(str(key[-1]))
         call = SmpiCall(
             collective=case.collective,
@@ -204,7 +202,6 @@ class SmpiEngine(Simulator):
         return program
 
     def _drop_thread_program(self) -> None:
-        """Clean up after this thread's program died."""
         self._end(self._of_thread.program)
         self._of_thread.program = self._of_thread.placement = None
 
@@ -246,8 +243,7 @@ def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
     if section.executor != "local":
         raise BadInput(
             f"{loaded.where(('simulator', 'executor'))} the engine smpi runs only on this machine's cores,"
-            " not"
-            f" with {section.executor}: write executor = 'local'"
+            f" not with {section.executor}: write executor = 'local'"
         )
     platform = loaded.platform()
     smpi_platform.refuse(platform)

@@ -51,8 +51,7 @@ def settings(platform: Platform) -> list[str]:
 
 
 def xml(platform: Platform, node_of_rank: Nodes) -> str:
-    """SimGrid's platform file with at least the nodes that have ranks. Raises BadInput if they are too
-    many."""
+    """SimGrid's platform file with at least the nodes of ranks. Raises BadInput for too many nodes."""
     if platform.file.topology == "single_switch":
         return f"{_HEAD}{_cluster(platform)}</platform>\n"
     used = sorted({int(node) for node in node_of_rank})
@@ -77,16 +76,14 @@ def warnings(platform: Platform) -> list[str]:
     if platform.file.topology != "single_switch":
         sentences.append(
             "where messages with routes of different lengths share a link, SimGrid gives more bandwidth to"
-            " those"
-            " on shorter routes, while the engine sim shares it equally"
+            " those on shorter routes, while the engine sim shares it equally"
         )
     messages = platform.file.messages
     if messages.send_overhead or messages.receive_overhead:
         sentences.append(
-            "SimGrid charges overheads only for detached messages: a receiver is charged after it has"
-            " waited for"
-            " its message, and a process that sends and receives at once before its receive is ready; in the"
-            " engine sim every message costs its sender and its receiver"
+            "SimGrid charges overheads only for detached messages: a receiver is charged after it has waited"
+            " for its message, and a process that sends and receives at once before its receive is ready; in"
+            " the engine sim every message costs its sender and its receiver"
         )
     return sentences
 

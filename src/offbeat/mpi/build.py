@@ -123,8 +123,7 @@ def harmonize_library(folder: Path) -> Path | None:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """``$OFFBEAT_CACHE``, or ``offbeat`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; compute nodes must see
-    it."""
+    """``$OFFBEAT_CACHE``, else ``offbeat`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; all nodes must see it."""
     if environ.get("OFFBEAT_CACHE"):
         return Path(environ["OFFBEAT_CACHE"]).absolute()
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or Path.home()) / ".cache"
@@ -157,8 +156,7 @@ def source_digest(
 
 
 def configure_options(installation: Installation) -> list[str]:
-    """The arguments that make CMake build for exactly this installation, with or without a compiler
-    wrapper."""
+    """The arguments that make CMake build for exactly this installation, even without a compiler wrapper."""
     return [
         f"-DOFFBEAT_MPI_INCLUDE={installation.include}",
         f"-DOFFBEAT_MPI_LIBRARY={installation.library}",

@@ -155,7 +155,6 @@ def _srun_options(placement: Placement, plugin: str, inherited: Mapping[str, str
 
 
 def _process_variables(installation: Installation, placement: Placement, steerable: bool) -> dict[str, str]:
-    """The variables that the processes get beside the user's."""
     variables: dict[str, str] = {}
     if steerable:
         variables |= library_of(installation).steering_environment

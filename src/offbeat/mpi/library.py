@@ -138,8 +138,7 @@ class Steering:
         return {}
 
     def fallback_environment(self) -> dict[str, str]:
-        """Further variables under which a forced algorithm that cannot run falls back to another one, as an
-        algorithm from a tuning file does; none if forced algorithms fall back silently in any case."""
+        """Further variables under which a forced algorithm may fall back, as one in a tuning file does."""
         return {}
 
     def algorithms(
@@ -151,8 +150,7 @@ class Steering:
     def with_parameters(
         self, plain: Algorithm, parameters: Mapping[str, str], variables: Sequence[Variable]
     ) -> Algorithm | None:
-        """The algorithm with parameters such as fanout and segment set; None where it has no such
-        parameter."""
+        """The algorithm with parameters such as fanout and segment; None if it has no such parameter."""
         return None
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:

@@ -44,8 +44,7 @@ def available(environ: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def mpi_modules(listing: str) -> list[str]:
-    """The MPI modules in a terse listing: one name per line, headings end with a colon, defaults are
-    marked."""
+    """The MPI modules in a terse listing: a name per line, headings end with a colon, defaults are marked."""
     names = []
     for line in listing.splitlines():
         name = re.sub(r"\((default|D|L|@)[^)]*\)$|<[^>]*>$", "", line.strip()).strip()

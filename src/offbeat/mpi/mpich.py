@@ -67,8 +67,7 @@ class MpichSteering(Steering):
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
-        """The algorithms in the variable's description; ``nb`` once with each algorithm of the nonblocking
-        collective."""
+        """The algorithms in the variable's description; ``nb`` once with each nonblocking algorithm."""
         blocking, nonblocking = _variable(collective), _variable("i" + collective)
         algorithms: list[Algorithm] = []
         for name in _algorithm_names(blocking, collective, variables, installation):

@@ -30,8 +30,7 @@ class UnknownLibrary(Exception):
 
 
 class Version(Struct, frozen=True):
-    """A family with a version: numbers, the short text (``5.0.3rc1``), and the library's full version
-    text."""
+    """A family with a version: numbers, short text (``5.0.3rc1``), and the library's full version text."""
 
     family: str
     numbers: tuple[int, ...]
@@ -44,8 +43,7 @@ class Version(Struct, frozen=True):
         return f"{title_of(self.family)} {self.short}"
 
     def agrees_with(self, other: Version) -> bool:
-        """Whether both can belong to one installation: same family, and equal numbers where both have
-        them."""
+        """Whether both can belong to one installation: one family, and equal numbers where both have some."""
         return self.family == other.family and all(
             a == b for a, b in zip(self.numbers, other.numbers, strict=False)
         )
@@ -98,8 +96,7 @@ def read_header_version(header: Path) -> Version | None:
 
 
 def ask_launcher(launcher: Path, environ: Mapping[str, str] = os.environ) -> Version | None:
-    """The library that an ``mpirun`` belongs to, from its ``--version``; ``None`` if the output does not
-    say."""
+    """The library of an ``mpirun``, from its ``--version``; ``None`` if the output does not say."""
     output = _output([str(launcher), "--version"], launcher, environ)
     for family, library in LIBRARIES.items():
         match = re.search(library.launcher_pattern, output)

@@ -170,8 +170,7 @@ class Checked(Answer, frozen=True, kw_only=True):
 
 
 class Observed(Answer, frozen=True, kw_only=True):
-    """What was observed of one call: function names separated by blanks, and messages as sender, receiver and
-    size."""
+    """An observed call: function names separated by blanks; messages as sender, receiver and size."""
 
     sees_functions: bool
     sees_messages: bool

@@ -135,7 +135,6 @@ def check(tree: Tree, nodes: Any, faults: Faults) -> None:
 
 
 def _check_taper(tree: Tree, faults: Faults) -> None:
-    """Check that a taper results in a whole number of cables."""
     taper, nodes, cables = tree["taper"], tree["nodes_per_leaf"], tree["cables"]
     if not taper or not nodes or cables is INVALID:
         return

@@ -39,8 +39,7 @@ class SimulatedAlgorithm(Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=1)
 def catalogue() -> dict[tuple[str, str], dict[str, SimulatedAlgorithm]]:
-    """(collective, family) → name → algorithm with its defaults, in the order in which the simulator lists
-    them."""
+    """(collective, family) → name → algorithm with its defaults, in the order of the simulator."""
     by_family: dict[tuple[str, str], dict[str, SimulatedAlgorithm]] = {}
     for entry in _simulator.algorithms():
         own = entry.pop("parameters")

@@ -41,7 +41,6 @@ def _expand(node: Any, form: Form) -> Any:
 
 
 def _quantity(node: dict[str, Any], unit: str) -> dict[str, Any]:
-    """A number, or text with a unit."""
     outer: dict[str, Any] = {key: node[key] for key in ("description", "default") if key in node}
     number = {key: value for key, value in node.items() if key not in outer}
     units = list(UNITS[unit].units)

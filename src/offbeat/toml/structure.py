@@ -65,8 +65,6 @@ def heading(key: Key) -> str:
 
 
 class _Reader:
-    """Reads a file according to its schema."""
-
     def __init__(self, form: Form, faults: Faults) -> None:
         self._form = form
         self._faults = faults
@@ -224,7 +222,6 @@ def _purpose(field: inspect.Field) -> str:
 
 
 def _kind(value: Any) -> str:
-    """The type of a TOML value in words."""
     names: dict[type, str] = {
         bool: "true or false",
         int: "a whole number",

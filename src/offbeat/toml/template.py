@@ -35,7 +35,6 @@ class Template(Struct, frozen=True, kw_only=True):
         return "\n\n".join(blocks) + "\n"
 
     def _section_text(self, field: inspect.Field, section: inspect.StructType) -> str:
-        """A table with its purpose, its header and its keys."""
         header = heading_of(field)
         more = " There may be several of these sections." if header.startswith("[[") else ""
         purpose = comment((section.cls.__doc__ or "").replace("``", "") + more)
