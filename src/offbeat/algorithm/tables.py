@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -27,9 +26,9 @@ def catalogue_table(entries: Sequence[CatalogueAlgorithm]) -> FittedTable:
     return table
 
 
-def catalogue_json(entries: Sequence[CatalogueAlgorithm]) -> str:
-    """The catalogue as JSON: a list of objects."""
-    objects = [
+def catalogue_objects(entries: Sequence[CatalogueAlgorithm]) -> list[dict[str, object]]:
+    """The catalogue for JSON: an object for each algorithm."""
+    return [
         {
             "collective": entry.collective,
             "family": entry.family,
@@ -43,7 +42,6 @@ def catalogue_json(entries: Sequence[CatalogueAlgorithm]) -> str:
         }
         for entry in entries
     ]
-    return msgspec.json.format(msgspec.json.encode(objects), indent=2).decode()
 
 
 PROVED = (
@@ -89,11 +87,6 @@ def summary(outcomes: Sequence[Outcome]) -> str:
         if wrong_count
         else f"{text}."
     )
-
-
-def outcomes_json(outcomes: Sequence[Outcome]) -> str:
-    """All outcomes as JSON."""
-    return msgspec.json.format(msgspec.json.encode(outcomes), indent=2).decode()
 
 
 def _order(outcome: Outcome) -> str:

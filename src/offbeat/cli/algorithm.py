@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from offbeat.cli.completion import algorithms, collectives
-from offbeat.cli.output import Json, prints_text, stdout, write_json
+from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput, RunFailed
 from offbeat.platform import presets
 from offbeat.units import parse_size, parse_time
@@ -51,7 +51,7 @@ def list_algorithms(
     entries = find.listed(collective, family)
     if prints_text(json):
         stdout().print(tables.catalogue_table(entries))
-    write_json(json, lambda: f"{tables.catalogue_json(entries)}\n".encode())
+    write_json(json, lambda: encoded(tables.catalogue_objects(entries)))
 
 
 @app.command("show")
@@ -169,7 +169,7 @@ def check_algorithms(
         jobs=jobs,
         console=Console(stderr=True),
     )
-    write_json(json, lambda: f"{tables.outcomes_json(outcomes)}\n".encode())
+    write_json(json, lambda: encoded(outcomes))
     if prints_text(json):
         stdout().print(tables.outcomes_table(outcomes))
     if check.wrong(outcomes):

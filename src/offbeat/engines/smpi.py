@@ -139,15 +139,15 @@ class SmpiEngine(Simulator):
 
     def _verdicts(self, requests: Sequence[tuple[Algorithm, Case]]) -> list[Verdict]:
         """Execute each algorithm once with data: SimGrid's implementations are not always correct."""
-        keys = [_check_key(algorithm, case) for algorithm, case in requests]
-        checks = {
-            key: self._executor.submit(self._check, key, case)
-            for key, (_, case) in zip(keys, requests, strict=True)
-        }
-        return [
-            _verdict(algorithm, case, *checks[key].result())
-            for key, (algorithm, case) in zip(keys, requests, strict=True)
-        ]
+        checks: dict[object, Future[tuple[str, str]]] = {}
+        outcomes = []
+        for algorithm, case in requests:
+            call = _checked_call(algorithm, case)
+            key = (call, case.p, case.nodes, case.ppn)
+            if key not in checks:
+                checks[key] = self._executor.submit(self._check, call, case)
+            outcomes.append((algorithm, case, checks[key]))
+        return [_verdict(algorithm, case, *check.result()) for algorithm, case, check in outcomes]
 
     def _simulate(self, batch: Batch) -> Exits:
         case = batch.cases[0]
@@ -172,15 +172,7 @@ class SmpiEngine(Simulator):
             return failed_exits(case.p, str(refusal))
         return Exits(exits_s=np.stack(exits))
 
-    def _check(self, key: tuple[object, ...], case: Case) -> tuple[str, str]:
-        algorithm, elements = str(key[0]), int(str(key[-1]))
-        call = SmpiCall(
-            collective=case.collective,
-            algorithm=algorithm,
-            bytes=elements * EXTENTS["int"],
-            datatype="int",
-            root=case.root,
-        )
+    def _check(self, call: SmpiCall, case: Case) -> tuple[str, str]:
         try:
             wrong = self._thread_program(case).wrong(call)
         except DriverLost as lost:
@@ -257,12 +249,18 @@ def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
     )
 
 
-def _check_key(algorithm: Algorithm, case: Case) -> tuple[object, ...]:
-    """Everything that a check depends on; the last entry is the number of elements."""
+def _checked_call(algorithm: Algorithm, case: Case) -> SmpiCall:
+    """The call that checks an algorithm, with fewer elements than the case if it has many."""
     has_blocks = PROPERTIES[case.collective].buffers("BLOCK_PER_RANK") > 0
     most = CHECKED_BLOCKS if has_blocks else case.p + 1
     elements = min(case.bytes // EXTENTS.get(case.datatype, 1), most)
-    return algorithm.name, case.p, case.nodes, case.ppn, case.root, elements
+    return SmpiCall(
+        collective=case.collective,
+        algorithm=algorithm.name,
+        bytes=elements * EXTENTS["int"],
+        datatype="int",
+        root=case.root,
+    )
 
 
 def _verdict(algorithm: Algorithm, case: Case, status: str, reason: str) -> Verdict:

