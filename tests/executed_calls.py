@@ -6,10 +6,24 @@ from msgspec import Struct
 
 from offbeat.engines.prove import call_arguments
 from offbeat.mpi.driver import Driver
+from offbeat.mpi.intelmpi import IntelMpiSteering
 from offbeat.mpi.library import Steering
+from offbeat.mpi.mpich import MpichSteering
+from offbeat.mpi.openmpi import OpenMpiSteering
 from offbeat.mpi.protocol import ListVariables, Observe
 from offbeat.study import evidence
 from offbeat.study.case import Case
+
+SELECTION_VARIABLES: dict[type[Steering], str] = {
+    OpenMpiSteering: (
+        "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority"
+        "|han_(use_dynamic_file_rules|dynamic_rules_filename|use_.*_algorithm"
+        "|.*_dynamic_global_communicator_module))$"
+    ),
+    MpichSteering: "^MPIR_CVAR_(.*_ALGORITHM|.*DEVICE_COLLECTIVES?|.*TUNING_JSON_FILE|NOLOCAL|ENABLE_SMP.*)$",
+    IntelMpiSteering: "^MPIR_CVAR_(USE_[A-Z_]+|.*DEVICE_COLLECTIVES?|NOLOCAL)$",
+}
+"""Which control variables influence the choice of the algorithm, beside the call itself."""
 
 
 class ExecutedCall(Struct, frozen=True, kw_only=True):
@@ -31,7 +45,9 @@ class ExecutedCall(Struct, frozen=True, kw_only=True):
 def observe_executed(driver: Driver, case: Case, steering: Steering, timeout_s: float) -> ExecutedCall:
     """Execute one call in a launch and observe it. Raises what :meth:`Driver.ask` raises."""
     observed = driver.ask(Observe(**call_arguments(case)), timeout_s=timeout_s).evidence
-    listed = driver.ask(ListVariables(regex=steering.selection_regex), timeout_s=timeout_s).variables
+    listed = driver.ask(
+        ListVariables(regex=SELECTION_VARIABLES[type(steering)]), timeout_s=timeout_s
+    ).variables
     return ExecutedCall(
         functions=evidence.functions(observed),
         messages=evidence.identity(evidence.part(observed, evidence.MESSAGES)),

@@ -94,8 +94,6 @@ def show_algorithm(
     json: Json = "",
 ) -> None:
     """Draw the messages of an algorithm round by round and, with --pattern, when each rank leaves."""
-    from rich.console import Console
-
     from offbeat.algorithm import draw, exits, show
 
     if skew and not pattern:
@@ -114,7 +112,7 @@ def show_algorithm(
         skew_s=parse_time(skew) if skew else None,
         seed=seed,
     )
-    console = Console(highlight=False, soft_wrap=True)
+    console = stdout()
     write_json(json, lambda: f"{show.encoded(shown)}\n".encode())
     if prints_text(json):
         unicode = console.encoding.lower().startswith("utf")

@@ -34,6 +34,11 @@ def stdout() -> Console:
     return Console(highlight=False, soft_wrap=True)
 
 
+def echo(line: str) -> None:
+    """Print a line to standard error."""
+    print(line, file=sys.stderr)
+
+
 def prints_text(json: str) -> bool:
     """Whether the text is printed: unless JSON is printed instead."""
     return json != "-"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from offbeat.cli.output import stdout, write_or_print
+from offbeat.cli.output import echo, stdout, write_or_print
 from offbeat.platform import presets
 from offbeat.units import format_time
 
@@ -155,7 +155,6 @@ def calibrate_platform(
 
     Shows for each size how far the fitted model is from what was measured.
     """
-    from rich.console import Console
 
     from offbeat.atomic_write import check_new, write_new
     from offbeat.calibrate.calibration import CalibrationSettings, calibrate, measure_here, parse_largest
@@ -168,24 +167,24 @@ def calibrate_platform(
     check_new(output, force=force)
     if measurements is not None:
         check_new(measurements, force=True)
-    told = Console(stderr=True, highlight=False, soft_wrap=True)
     like = machine.load(base) if base else None
     if refit is None:
-        wanted = CalibrationSettings(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=parse_largest(largest))
-        measured = measure_here(choose(mpi), wanted, lambda line: told.print(line, markup=False))
+        largest_bytes = parse_largest(largest)
+        settings = CalibrationSettings(nodes=nodes, ppn=ppn, hostfile=hostfile, largest=largest_bytes)
+        measured = measure_here(choose(mpi), settings, echo)
     else:
         measured = read_measurements(refit)
     if measurements is not None:
         write_measurements(measured, measurements)
-    found = calibrate(measured, like)
+    fitted = calibrate(measured, like)
     console = stdout()
-    console.print(FittedTable(*found.table()))
-    for line in found.words():
+    console.print(FittedTable(*fitted.table()))
+    for line in fitted.words():
         console.print(line, markup=False)
-    write_new(output, found.text, "the platform file", force=force)
+    write_new(output, fitted.text, "the platform file", force=force)
     console.print(f"wrote {output}", markup=False)
     if picture is not None:
         from offbeat.calibrate.picture import picture as draw_picture
 
-        draw_picture(measured, found.residuals, picture)
+        draw_picture(measured, fitted.residuals, picture)
         console.print(f"wrote {picture}", markup=False)

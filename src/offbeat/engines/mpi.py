@@ -218,7 +218,7 @@ class MpiEngine:
 
     def warnings(self, case: Case) -> list[str]:
         """The warnings of the launch command, for instance that processes share cores."""
-        return self.launches.command(LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn)).warnings
+        return self.launches.command(_launch_of(case, {})).warnings
 
     def inspect(self, case: Case) -> dict[str, object]:
         """How the processes of a case's launch run: the command, the cores of each, and the start errors."""
@@ -226,14 +226,11 @@ class MpiEngine:
         facts: dict[str, object] = {"p": case.p, "nodes": case.nodes, "ppn": case.ppn}
         facts["command"] = launch.shell_line(self.launches.command(spec))
         try:
-            answer = self.launches.get(spec).ask(Hello(), timeout_s=self._hang_after_s)
-        except DriverLost as lost:
-            self.launches.drop()
-            return facts | {"failure": str(lost)}
-        except Refused as refusal:
-            return facts | {"failure": str(refusal)}
-        said = msgspec.structs.asdict(answer)
-        return facts | {name: value for name, value in said.items() if name not in ("p", "protocol")}
+            with self.launches.running(spec) as driver:
+                answer = msgspec.structs.asdict(driver.ask(Hello(), timeout_s=self._hang_after_s))
+        except (DriverLost, Refused) as error:
+            return facts | {"failure": str(error)}
+        return facts | {name: value for name, value in answer.items() if name not in ("p", "protocol")}
 
     def close(self) -> None:
         """End the running launch and remove its scratch folder."""
@@ -279,13 +276,10 @@ class MpiEngine:
                 continue
             report(f"telling {case.collective} {name}, {case.bytes} B, from {', '.join(alike[name])}")
             try:
-                driver = self.launches.get(self._spec(one.algorithm, case))
-                self.launches.force(driver, self._force_arguments(one.algorithm), self._hang_after_s)
-                delayed_exits = fingerprint(driver, call_arguments(case), case.p, self._hang_after_s)
-            except DriverLost:
-                self.launches.drop()
-                continue
-            except Refused:
+                with self.launches.running(self._spec(one.algorithm, case)) as driver:
+                    self.launches.force(driver, self._force_arguments(one.algorithm), self._hang_after_s)
+                    delayed_exits = fingerprint(driver, call_arguments(case), case.p, self._hang_after_s)
+            except (DriverLost, Refused):
                 continue
             one.evidence = with_fingerprint(one.evidence, delayed_exits)
 
@@ -336,8 +330,7 @@ class MpiEngine:
 
     def _require_launches(self, case: Case) -> None:
         """Raise RunFailed if a launch that forces nothing fails too, so that no algorithm is the cause."""
-        environment = tuple(sorted(self._environment().items()))
-        spec = LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=environment)
+        spec = _launch_of(case, self._environment())
         why = self.launches.failure(spec, self._hang_after_s)
         if why:
             raise RunFailed(
@@ -392,9 +385,7 @@ class MpiEngine:
         elif self._section.isolate:
             # MPI ignores the variable; it only gives the algorithm a launch of its own
             environment |= {"OFFBEAT_ALGORITHM": f"{algorithm.collective}:{algorithm.name}".replace(" ", "")}
-        spec = LaunchSpec(
-            p=case.p, nodes=case.nodes, ppn=case.ppn, environment=tuple(sorted(environment.items()))
-        )
+        spec = _launch_of(case, environment)
         return self._as_shipped(spec) if algorithm.name == DEFAULT else spec
 
     def _as_shipped(self, spec: LaunchSpec) -> LaunchSpec:
@@ -405,6 +396,11 @@ class MpiEngine:
 
     def _environment(self) -> dict[str, str]:
         return self.steering.environment(self.installation)
+
+
+def _launch_of(case: Case, environment: Mapping[str, str]) -> LaunchSpec:
+    variables = tuple(sorted(environment.items()))
+    return LaunchSpec(p=case.p, nodes=case.nodes, ppn=case.ppn, environment=variables)
 
 
 def _has_evidence(observation: Observation) -> bool:

@@ -24,7 +24,6 @@ class IntelMpiSteering(Steering):
     """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = "^MPIR_CVAR_USE_[A-Z_]+$"
-    selection_regex = "^MPIR_CVAR_(USE_[A-Z_]+|.*DEVICE_COLLECTIVES?|NOLOCAL)$"
 
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation

@@ -125,9 +125,6 @@ class Steering:
     variables_regex: str
     """Which control variables to request from the library."""
 
-    selection_regex: str
-    """Which control variables influence the choice of the algorithm, beside the call itself."""
-
     same_functions_are_duplicates = True
     """Whether algorithms that enter the same functions are the same: true where the library merely numbers
     its settings, or where each name is a function of its own; false where a function takes further parameters

@@ -51,9 +51,6 @@ class MpichSteering(Steering):
     """See :class:`offbeat.mpi.library.Steering`."""
 
     variables_regex = f"^(MPIR_CVAR_[A-Z_]+_INTRA_ALGORITHM|{FALLBACK_VARIABLE})$"
-    selection_regex = (
-        "^MPIR_CVAR_(.*_ALGORITHM|.*DEVICE_COLLECTIVES?|.*TUNING_JSON_FILE|NOLOCAL|ENABLE_SMP.*)$"
-    )
     same_functions_are_duplicates = False
 
     def environment(self, installation: Installation) -> dict[str, str]:

@@ -84,11 +84,6 @@ class OpenMpiSteering(Steering):
         "^coll_(tuned_.*_algorithm(_.*)?"
         "|han_(use_.*_algorithm|[a-z]+_segsize|.*_dynamic_global_communicator_module))$"
     )
-    selection_regex = (
-        "^coll_(tuned_(use_dynamic_rules|dynamic_rules_filename|.*_algorithm)|[a-z]+_priority"
-        "|han_(use_dynamic_file_rules|dynamic_rules_filename|use_.*_algorithm"
-        "|.*_dynamic_global_communicator_module))$"
-    )
 
     def environment(self, installation: Installation) -> dict[str, str]:
         """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""

@@ -52,11 +52,6 @@ def catalogue() -> dict[tuple[str, str], dict[str, SimulatedAlgorithm]]:
     return by_family
 
 
-def families() -> list[str]:
-    """Every family that has an algorithm."""
-    return sorted({family for _, family in catalogue()})
-
-
 def algorithms(collective: str, family: str) -> list[SimulatedAlgorithm]:
     """The algorithms of a collective in a family; empty if the simulator has none."""
     return list(catalogue().get((collective, family), {}).values())
