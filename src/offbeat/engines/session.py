@@ -25,7 +25,7 @@ from offbeat.results.read import read_cases
 from offbeat.results.store import Store
 from offbeat.study.algorithm import DEFAULT, Algorithm
 from offbeat.study.case import Case
-from offbeat.study.cases import REPLAY, Group, delays_s, group_of
+from offbeat.study.cases import REPLAY, delays_s, group_of
 from offbeat.study.load import LoadedStudy
 from offbeat.units import counted
 
@@ -211,7 +211,7 @@ class NoDelayRuntimes:
     def note(self, case: Case, median_s: float) -> None:
         """Record the runtime of a no-delay case; cases with delays are ignored."""
         if case.skew_policy == "none":
-            self._runtimes.setdefault(_key(group_of(case)), {})[case.algorithm] = median_s
+            self._runtimes.setdefault(repr(group_of(case)), {})[case.algorithm] = median_s
 
     def skew_s(self, case: Case) -> float:
         """The skew of a case, in seconds (paper, section III.B). Raises :class:`UnknownSkew`.
@@ -222,7 +222,7 @@ class NoDelayRuntimes:
             return 0.0
         if case.skew_policy == "fixed":
             return case.skew_factor
-        runtimes = self._runtimes.get(_key(group_of(case)), {})
+        runtimes = self._runtimes.get(repr(group_of(case)), {})
         if case.skew_policy == "own":
             return case.skew_factor * _own(case, runtimes)
         return case.skew_factor * _over_algorithms(case, runtimes)
@@ -252,7 +252,3 @@ def _over_algorithms(case: Case, runtimes: Mapping[str, float]) -> float:
     if case.skew_policy == "fastest":
         own = sorted(own)[:FASTEST]
     return math.fsum(own) / len(own)
-
-
-def _key(group: Group) -> str:
-    return repr(group)

@@ -210,7 +210,9 @@ def _build(sources: Path, options: Sequence[str], folder: Path, environ: Mapping
         with log.open("w", encoding="utf-8") as output:
             for step in steps:
                 _run(step, output.fileno(), log, environ)
-        _move(install, folder)
+        if folder.exists():  # an older build without a driver
+            shutil.rmtree(folder)
+        install.replace(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -234,13 +236,6 @@ def _run(command: list[str], output: int, log: Path, environ: Mapping[str, str])
         raise
     if status != 0:
         raise BuildFailed(log)
-
-
-def _move(install: Path, folder: Path) -> None:
-    """Move a finished build to its folder; an older build without a driver is deleted."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    install.replace(folder)
 
 
 @contextlib.contextmanager

@@ -62,6 +62,9 @@ HAN = "han_"
 
 HAN_FUNCTION = "mca_coll_han_"
 
+FUNCTION = re.compile(r"(?:ompi_coll_base|mca_coll_(?:basic|sm|han|adapt))_(?P<rest>.+)")
+"""A component, and the function's name in it."""
+
 FUNCTION_NAMES = {
     "segmentedring": ("ringsegmented",),
     "rabenseifner": ("redscatallgather", "redscatgather"),
@@ -232,25 +235,12 @@ def _without_punctuation(name: str) -> str:
 
 def _own_part(collective: str, function: str) -> str | None:
     """A function's name without component and collective; None for another collective's function."""
-    for component in (
-        "ompi_coll_base_",
-        "mca_coll_basic_",
-        "mca_coll_sm_",
-        "mca_coll_han_",
-        "mca_coll_adapt_",
-    ):
-        rest = function.removeprefix(component)
-        if rest == function:
-            continue
-        if _collective_of(rest) != collective:
-            return None
-        return rest.removeprefix(collective + "_").removeprefix("intra_")
-    return None
-
-
-def _collective_of(rest: str) -> str:
-    """The longest collective that a name begins with: ``reduce_scatter_block`` before ``reduce``."""
-    return max((name for name in COLLECTIVES if rest.startswith(name + "_")), key=len, default="")
+    match = FUNCTION.fullmatch(function)
+    rest = match["rest"] if match else ""
+    collectives = [name for name in COLLECTIVES if rest.startswith(f"{name}_")]
+    if max(collectives, key=len, default="") != collective:  # reduce_scatter_block before reduce
+        return None
+    return rest.removeprefix(f"{collective}_").removeprefix("intra_")
 
 
 def arguments(placement: Placement, environment: Mapping[str, str]) -> list[str]:
