@@ -175,7 +175,7 @@ def _network(platform: bytes, node_of_rank: bytes) -> _simulator.Network:
     return Platform(file=file, path=file.name, text="").network(len(placed), node_of_rank=placed)
 
 
-_schedules: LruCache[_simulator.Schedule] = LruCache()
+_schedules = LruCache()
 _memory = MemoryBudget(psutil.virtual_memory().total / 2)
 
 
