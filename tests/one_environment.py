@@ -15,11 +15,11 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from executed_calls import ExecutedCall, execution_differences, observe_executed, variable_differences
 from msgspec import Struct
 
 from offbeat.engines.launches import Launches, LaunchSpec
 from offbeat.engines.mpi import MpiEngine
-from offbeat.engines.prove import ExecutedCall, execution_differences, observe_executed, variable_differences
 from offbeat.mpi.build import build_native
 from offbeat.mpi.driver import Driver
 from offbeat.mpi.find import choose

@@ -22,9 +22,9 @@ def ask_raw(driver: Driver, verb: str, *words: str, timeout_s: float, **values: 
 def made_answer(command: Command[AnswerType], fields: Mapping[str, object]) -> AnswerType:
     """The answer to a command with these fields. Others are 0, false or empty; fields of other answers are
     left out."""
-    known = {field.name: field.type for field in msgspec.structs.fields(command.answer)}
+    known = {field.name: field.type for field in msgspec.structs.fields(command.answer())}
     blank = {name: (get_origin(kind) or kind)() for name, kind in known.items()}
     own = {name: value for name, value in fields.items() if name in known}
-    answer: Any = msgspec.convert(blank | own, command.answer)
+    answer: Any = msgspec.convert(blank | own, command.answer())
     result: AnswerType = answer
     return result

@@ -34,7 +34,7 @@ accepts its name. `offbeat platform init --from NAME` writes a copy that you can
 def page() -> str:
     """The whole page."""
     lines = [show.summary(machine.load(name)) for name in presets.names()]
-    rows = [(code(line.name), line.machine, line.joined, line.source) for line in lines]
+    rows = [(code(name), *others) for name, *others in lines]
     listed = table(("name", "nodes × cores", "joined by", "source"), rows)
     units = {"sizes": words(SIZE_UNITS), "times": words(TIME_UNITS), "bandwidths": words(BANDWIDTH_UNITS)}
     return page_of(HEAD.format(presets=listed, **units), machine.FORM)

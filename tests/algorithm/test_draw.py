@@ -18,7 +18,7 @@ from offbeat.errors import BadInput
 
 def drawn(name: str, p: int, count: int = 1024, *, width: int = 100, unicode: bool = True) -> list[str]:
     algorithm = find.find_algorithm(name)
-    made = call_messages(algorithm, Call(p=p, count=count), rooted=True)
+    made = call_messages(algorithm, Call(p=p, count=count))
     return draw.draw_messages(made, width=width, unicode=unicode)
 
 
@@ -133,16 +133,16 @@ def test_a_picture_is_written(tmp_path: Path, name: str, suffix: str) -> None:
     path = tmp_path / f"out{suffix}"
     algorithm = find.find_algorithm(name)
     count = 0 if name.startswith("barrier") else 100
-    picture(call_messages(algorithm, Call(p=11, count=count), rooted=True), None, path)
+    picture(call_messages(algorithm, Call(p=11, count=count)), None, path)
     assert path.stat().st_size > 3000
 
 
 def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    made = call_messages(find.find_algorithm("reduce/binomial"), Call(p=4), rooted=True)
+    made = call_messages(find.find_algorithm("reduce/binomial"), Call(p=4))
     with pytest.raises(BadInput, match=r"name the picture with one of .png, .pdf, .svg"):
         picture(made, None, tmp_path / "out.gif")
     with pytest.raises(BadInput, match="cannot write the picture"):
         picture(made, None, tmp_path / "nowhere" / "out.png")
-    many = call_messages(find.find_algorithm("alltoall/linear"), Call(p=200), rooted=False)
+    many = call_messages(find.find_algorithm("alltoall/linear"), Call(p=200))
     with pytest.raises(BadInput, match="39800 messages are too many for a picture"):
         picture(many, None, tmp_path / "out.png")

@@ -22,8 +22,6 @@ class DebugBatchEngine(DebugEngine):
     ``simulated`` holds the ids of all cases that were.
     """
 
-    deterministic = True
-
     def __init__(
         self,
         script: Script | None = None,

@@ -46,12 +46,10 @@ class Script(msgspec.Struct, kw_only=True):
 
 
 class DebugEngine:
-    """See :class:`offbeat.engines.base.Engine`; ``events`` notes what was asked for, in order.
+    """See :class:`offbeat.engines.base.MeasuringEngine`; ``events`` notes what was asked for, in order.
 
     ``before`` is called with each event before it happens; it may raise to interrupt the study there.
     """
-
-    deterministic = False
 
     def __init__(self, script: Script | None = None, before: Callable[[tuple], None] = lambda event: None):
         self.script = script or Script()

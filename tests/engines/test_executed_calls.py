@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from executed_calls import ExecutedCall, execution_differences, observe_executed, variable_differences
 from fake_launches import SOUND
 from raw_commands import made_answer
 from scripted_library import case, observed
 
-from offbeat.engines.prove import ExecutedCall, execution_differences, observe_executed, variable_differences
 from offbeat.mpi.mpich import MpichSteering
 
 FLAT = ExecutedCall(

@@ -287,16 +287,17 @@ def case(p):
 def test_one_case_alone_is_measured_too(tmp_path):
     loaded = study(tmp_path)
     engine = sim_engine_of(loaded)
+    from offbeat.engines.base import Batch
     from offbeat.engines.run import placed_groups
     from offbeat.study.cases import cases
 
     group = placed_groups(loaded, engine)[0]
     (algorithm,) = [one for one in engine.algorithms("reduce") if one.name == "binomial"]
     one = cases(group, ["binomial"], loaded.study)[0]
-    samples = engine.measure(algorithm, one, np.zeros(8), loaded.study.repetitions)
+    exits = engine.submit(Batch(algorithm=algorithm, cases=[one], delays_s=np.zeros((1, 8)))).result()
     engine.close()
-    assert samples.exits_s.shape == samples.arrivals_s.shape == (1, 8)
-    assert samples.valid.tolist() == [True]
+    assert exits.exits_s.shape == (1, 8)
+    assert not exits.failure
 
 
 def test_algorithms_whose_schedule_mixes_the_order_of_ranks_up_are_marked() -> None:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offbeat.mpi.library import default_algorithm
 from offbeat.study.algorithm import split_name
 
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
@@ -40,8 +39,3 @@ def test_a_name_with_parameters_is_taken_apart_whatever_the_blanks(name, paramet
 )
 def test_any_other_name_is_left_whole(name):
     assert split_name(name) == (name, {})
-
-
-def test_the_default_sets_nothing():
-    assert default_algorithm("reduce").name == "default"
-    assert default_algorithm("reduce").settings == {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from offbeat.cli.output import Json, encoded, prints_text, stdout, write_json
+from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
 from offbeat.units import counted
 
@@ -42,8 +42,6 @@ def command(
     ] = False,
 ) -> None:
     """Find MPI installations, build the native parts, run two processes, and list limitations."""
-    from rich.console import Console
-
     from offbeat.engines.open import list_algorithms
     from offbeat.mpi import find
     from offbeat.mpi.diagnose import Diagnosis, inspect_node, try_installation
@@ -57,14 +55,10 @@ def command(
         return
     survey = find.survey()
     tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
-    echo = Console(stderr=True, highlight=False, soft_wrap=True)
     diagnosis = Diagnosis(
         survey=survey,
         node=inspect_node(),
-        examined=[
-            try_installation(entry, lambda line: echo.print(line, markup=False), hostfile=hostfile)
-            for entry in tried
-        ],
+        examined=[try_installation(entry, echo, hostfile=hostfile) for entry in tried],
     )
     if prints_text(json):
         _show(diagnosis)
@@ -97,7 +91,6 @@ def _show_algorithms(by_collective: dict[str, list[Algorithm]], json: str) -> No
 
 
 def _show(diagnosis: Diagnosis) -> None:
-
     console = stdout()
     _show_survey(console, diagnosis.survey, [entry.installation for entry in diagnosis.examined])
     _show_node(console, diagnosis.node)

@@ -22,8 +22,7 @@ class ProgressListener(CampaignListener, Protocol):
         """``messages`` further messages were simulated."""
 
     def finished(self, case: Case, status: str, left: int | None = None) -> None:
-        """A case, or a block of it, is on disk; ``left`` is the number of remaining blocks, as far as
-        known."""
+        """A case, or a block of it, is on disk; ``left`` is the number of remaining blocks, if known."""
 
 
 class RunProgress(CampaignProgress):

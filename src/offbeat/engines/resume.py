@@ -114,15 +114,13 @@ def check_library(store: Store, engine: Engine) -> None:
     now = facts["library"]
     if isinstance(before, dict) and isinstance(now, dict) and before.get("identity") != now.get("identity"):
         raise BadInput(
-            f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this"
-            f" is {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined."
-            " Choose"
+            f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this is"
+            f" {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined. Choose"
             " the same library with --mpi, or another directory with --output."
         )
 
 
 def _changes(loaded: LoadedStudy, store: Store) -> list[str]:
-    """Keys and files of the study that have changed."""
     if loaded.study.seed == AUTO:
         loaded = with_seed(loaded, seed_of(store))
     before, digests = store.provenance.get("files"), loaded.file_digests()
