@@ -74,19 +74,15 @@ class Rounds:
 
     def __init__(self, loaded: LoadedStudy, store: Store, engine: MeasuringEngine) -> None:
         self.engine = engine
-        self._store = store
+        self.store = store
         self._seed = seed_of(store)
         self.planned = loaded.study.repetitions.planned_blocks
 
     def blocks_left(self, case: Case) -> int:
         """How many further blocks a case needs, as far as known before they are measured."""
-        if case.id in self._store.done:
+        if case.id in self.store.done:
             return 0
-        return max(self.planned - self._store.block_count(case), 1)
-
-    def blocks_done(self, planned: Iterable[Case]) -> int:
-        """How many blocks of some cases have been measured."""
-        return sum(map(self._store.block_count, planned))
+        return max(self.planned - self.store.block_count(case), 1)
 
     def due(self, planned: Sequence[Case], number: int) -> list[Case]:
         """The cases that need a block in round ``number``, counted from 0, in their order.
@@ -97,7 +93,7 @@ class Rounds:
         return [
             case
             for case in ordered
-            if case.id not in self._store.done and self._store.block_count(case) <= number
+            if case.id not in self.store.done and self.store.block_count(case) <= number
         ]
 
     def _launch_of(self, case: Case) -> tuple[object, ...]:
@@ -113,7 +109,7 @@ def _measure_in_rounds(
 ) -> None:
     """Measure the remaining blocks, round after round, until time runs out."""
     left = sum(map(rounds.blocks_left, planned))
-    done = rounds.blocks_done(planned)
+    done = sum(map(rounds.store.block_count, planned))
     listener.begin(done, done + left, "cases" if rounds.planned == 1 else "blocks")
     longest_s = 0.0
     for number in count():
