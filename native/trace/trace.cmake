@@ -75,7 +75,13 @@ set(trace_wrappers "    MPI_*;\n    mpi_*_;\n")
 set(trace_internal "    offbeat_tracer_next_symbol;\n    offbeat_tracer_this_thread;\n")
 trace_library(trace offbeat-trace "${trace_wrappers}    PMPI_*;\n    pmpi_*_;\n${trace_internal}" "${trace_hidden}"
     trace/loaded_objects.c trace/preload_shim.c trace/symbol_resolver.c)
-target_compile_definitions(trace PRIVATE "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
+# Only this file depends on the MPI library: the trampolines are the same for all of them, so that a compiler cache has them.
+set_source_files_properties(trace/symbol_resolver.c PROPERTIES
+    COMPILE_DEFINITIONS "OFFBEAT_TRACE_MPI=\"${trace_mpi_library}\"")
+# Thousands of generated functions: half of the time of their compilation went into debug information about variables and
+# into optimisations that find nothing in a jump. They need optimised tail calls (preload_shim.c).
+set_source_files_properties(trace/preload_shim.c PROPERTIES COMPILE_OPTIONS "-g1;-O1;-foptimize-sibling-calls")
+set_source_files_properties(trace/wrappers_c.c trace/wrappers_fortran.c PROPERTIES COMPILE_OPTIONS "-g1")
 target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
 
 set(trace_without_mpi

