@@ -29,13 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before tests run side by side: build the native parts, so that no two tests compile the same sources at once."""
+    """Build the native parts before tests run side by side, so that no two tests compile the same sources."""
     kept = os.environ.get("OFFBEAT_TEST_CACHE")
-    if not (kept and session.config.getoption("numprocesses", None)) or hasattr(
-        session.config, "workerinput"
-    ):
+    config = session.config
+    if not kept or not config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
         return
-    only = session.config.getoption("library")
+    only = config.getoption("library")
     for mpi in filter(None, map(installed, [only] if only else LIBRARIES)):
         with contextlib.suppress(RunFailed):  # the tests say so
             build.build_native(mpi, Path(kept).absolute())

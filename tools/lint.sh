@@ -42,7 +42,7 @@ clang_tidy() {
             -DCMAKE_UNITY_BUILD_BATCH_SIZE=20 || return 1
     {
         find build/lint-simulator -name 'unity_*.cxx' -printf "-p build/lint-simulator ${words[*]} %p\n"
-        printf '%s\n' "${c_files[@]}" | grep '\.c$' | xargs -n 4 echo -p build/lint
+        printf '%s\n' "${c_files[@]}" | sed -n 's,.*\.c$,-p build/lint &,p'
     } | xargs -P "$(nproc)" -L 1 timeout 600 clang-tidy --quiet 2>&1 |
         { grep -vE 'Processing file|warnings? generated|^\.?$' || true; }
 }

@@ -21,6 +21,8 @@ from offbeat.pattern.replay import Replay
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import choose
 
+pytestmark = pytest.mark.slow
+
 CALLS_S = np.array([[0.0, 2e-3], [4e-3, 0.0], [0.0, 0.0], [0.0, 6e-3], [1e-3, 0.0]])
 SITE = {"calls": "MPI_Reduce of 64 B at app.c:7", "trace": "/traces/app"}
 STUDY = TINY.replace(

@@ -13,6 +13,8 @@ from offbeat.mpi import build, check
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 #include <offbeat/harmonize.h>
 #include <stdio.h>

@@ -11,6 +11,8 @@ import pytest
 from real_libraries import lacking, real_installation
 from traced_program import RankTrace, Traced, built_for, read
 
+pytestmark = pytest.mark.slow
+
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 
 LU_INPUT = """'ScaLAPACK, LU factorization input file'

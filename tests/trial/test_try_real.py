@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from offbeat.mpi.build import driver_path
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
+
+pytestmark = pytest.mark.slow
 
 STUDY = """\
 name = "ft"
