@@ -20,6 +20,9 @@ GROUPS = sorted({(entry.collective, entry.family) for entry in find.listed()})
 PROCESSES = (*range(1, 36), 47, 48, 57, 63, 64, 65, 70)
 """All of the smaller ones; of the larger ones those beside powers of two, even, odd and prime."""
 
+ONE_BLOCK = ("barrier", "bcast", "reduce", "gather", "scatter", "scan", "exscan")
+"""Collectives of which a process handles few blocks: the check of the others grows with the square of p."""
+
 
 def sample(algorithm: CatalogueAlgorithm) -> Iterator[check_matrix.CheckTask]:
     """Some p with a few roots and counts each, which vary with p; one large p."""
@@ -38,7 +41,8 @@ def sample(algorithm: CatalogueAlgorithm) -> Iterator[check_matrix.CheckTask]:
                 commutative=(True, False) if reduces and p % 3 else (True,),
             ),
         )
-    large = 150 if check_matrix.is_all_to_all(algorithm) else 1100
+    is_light = algorithm.collective in ONE_BLOCK
+    large = 150 if check_matrix.is_all_to_all(algorithm) else 1100 if is_light else 300
     counts = (0,) if algorithm.collective == "barrier" else (large + 1,)
     yield check_matrix.CheckTask(algorithm=algorithm, batch=CheckBatch(p=large, roots=(1,), counts=counts))
 
