@@ -6,8 +6,8 @@
  * The first call, which is MPI_Init, determines where all trampolines jump to (loaded_objects.h): to the
  * tracer's wrappers, or directly to the program's MPI library. So no MPI library is loaded into a process
  * that did not load it itself. Trampolines must not depend on the handle types of an MPI library: they pass
- * on machine words, as many as the longest of these functions has arguments. At -O2 they are jumps, which
- * leave registers, stack and return address as they are.
+ * on machine words, as many as the longest of these functions has arguments. With optimised tail calls they
+ * are jumps, which leave registers, stack and return address as they are.
  */
 #include "trace/loaded_objects.h"
 #include "trace/thread_state.h"

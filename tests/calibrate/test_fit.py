@@ -75,7 +75,7 @@ copy_bandwidth = 2e10
 
 
 @given(truth=platforms())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_a_platform_is_found_from_exact_measurements(truth: machine.Platform) -> None:
     taken = measured(truth)
     found = fit(taken)
@@ -93,7 +93,7 @@ def test_a_platform_is_found_from_exact_measurements(truth: machine.Platform) ->
 
 
 @given(truth=platforms())
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=4)
 def test_a_platform_is_found_from_noisy_measurements(truth: machine.Platform) -> None:
     found = fit(measured(truth, noise=0.03))
     for name, error in errors(truth, found).items():
@@ -102,7 +102,7 @@ def test_a_platform_is_found_from_noisy_measurements(truth: machine.Platform) ->
 
 
 @given(truth=platforms())
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=4)
 def test_the_file_that_is_written_is_as_good_as_the_fit(truth: machine.Platform) -> None:
     taken = measured(truth)
     written = calibrate(taken)

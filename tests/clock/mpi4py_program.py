@@ -1,6 +1,6 @@
 """A program with mpi4py that uses the shared clock and the harmonised start; fails where a promise is broken.
 
-Usage: launched with the name of one of the functions below.
+Usage: launched with the names of functions below.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def structures_are_as_large_as_the_library_s() -> None:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
-    COMM.Barrier()
-    if COMM.rank == 0:
-        print("held")
+    for promise in sys.argv[1:]:
+        globals()[promise]()
+        COMM.Barrier()
+        if COMM.rank == 0:
+            print("held:", promise, flush=True)

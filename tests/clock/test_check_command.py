@@ -24,7 +24,7 @@ def run(*words: str) -> Result:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("library", ["openmpi4", "openmpi5", "mpich4"])
+@pytest.mark.parametrize("library", ["openmpi5", "mpich4"])
 def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
     library: str, own_cache: Path, tmp_path: Path
 ) -> None:

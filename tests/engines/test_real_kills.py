@@ -9,10 +9,13 @@ import sys
 import time
 
 import polars as pl
+import pytest
 import real_studies
 from real_studies import TINY
 
 from offbeat.results.read import read_study
+
+pytestmark = pytest.mark.slow
 
 STUDY = (
     TINY.replace("sizes = [64]", 'sizes = [64, 1024]\nalgorithms = ["default"]')

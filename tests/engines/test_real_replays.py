@@ -21,6 +21,8 @@ from offbeat.pattern.replay import Replay
 from offbeat.results.read import Results, read_study
 from offbeat.select.choose import choose
 
+pytestmark = pytest.mark.slow
+
 CALLS_S = np.array([[0.0, 2e-3], [4e-3, 0.0], [0.0, 0.0], [0.0, 6e-3], [1e-3, 0.0]])
 SITE = {"calls": "MPI_Reduce of 64 B at app.c:7", "trace": "/traces/app"}
 STUDY = TINY.replace(
@@ -61,7 +63,8 @@ def test_a_study_with_a_scenario_and_a_replay_runs_through(some_mpi_installation
     times, calls = arrivals_of(results)
     assert calls.tolist() == list(range(5)) * 3
     assert (times >= CALLS_S[calls] - 1e-9).all()
-    assert np.median(np.abs(times - CALLS_S[calls])) < 1e-3
+    # A busy machine makes processes late, but hardly each one in each repetition.
+    assert ((times - CALLS_S[calls]).min(axis=0) < 1e-3).all()
 
     for rule in ("no_delay", "average", "scenario:app-mean", "scenario:app calls"):
         assert len(choose(results, rule, bootstrap=50)) == 1

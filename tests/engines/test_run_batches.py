@@ -67,7 +67,7 @@ def test_the_debug_engine_is_one_that_takes_batches():
     assert isinstance(DebugBatchEngine(), BatchEngine)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_interrupted_anywhere_and_resumed_it_equals_one_left_alone(whole, tmp_path_factory, data):
     loaded, cases, steps = whole

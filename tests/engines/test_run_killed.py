@@ -10,9 +10,12 @@ import time
 from pathlib import Path
 
 import debug_run
+import pytest
 from debug_run import LARGE
 
 from offbeat.results.read import read_study
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = str(Path(debug_run.__file__))
 KILLS = 10

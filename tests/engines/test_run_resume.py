@@ -77,7 +77,7 @@ def assert_equals(directory, whole_cases):
     }
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_interrupted_anywhere_and_resumed_it_equals_one_left_alone(whole, tmp_path_factory, data):
     loaded, cases, steps = whole

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 NATIVE = HERE.parents[1] / "native"
 SEEDS = (1, 764844)

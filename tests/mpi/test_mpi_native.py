@@ -13,6 +13,8 @@ from offbeat.mpi import build, check
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 #include <offbeat/harmonize.h>
 #include <stdio.h>
@@ -42,19 +44,30 @@ def launcher_with_a_blank(launch: LaunchCommand, p: int) -> str:
     return ";".join(words)
 
 
-@pytest.mark.alone
-def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation, tmp_path: Path) -> None:
+def native_tests(mpi: Installation, folder: Path, *selection: str) -> None:
+    """Build the C tests for a library, and run those that ctest's words select."""
     p = len(os.sched_getaffinity(0)) + 3
-    launch = command(mpi_installation, Path("program"), p)
+    launch = command(mpi, Path("program"), p)
     configure = [
-        *build.configure_options(mpi_installation),
+        *build.configure_options(mpi),
         "-DOFFBEAT_BUILD_TESTING=ON",
         f"-DOFFBEAT_TEST_LAUNCHER={launcher_with_a_blank(launch, p)}",
     ]
-    succeed(["cmake", "-S", SOURCES, "-B", tmp_path, *configure])
-    compile_without_warnings(tmp_path)
-    output = succeed(["ctest", "--test-dir", tmp_path, "--output-on-failure"], launch.environment)
+    succeed(["cmake", "-S", SOURCES, "-B", folder, *configure])
+    compile_without_warnings(folder)
+    output = succeed(["ctest", "--test-dir", folder, "--output-on-failure", *selection], launch.environment)
     assert "100% tests passed" in output
+
+
+def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installation, tmp_path: Path) -> None:
+    native_tests(mpi_installation, tmp_path, "--label-exclude", "clocks")
+
+
+@pytest.mark.alone
+def test_the_native_tests_of_clocks_hold_on_each_real_library(
+    mpi_installation: Installation, tmp_path: Path
+) -> None:
+    native_tests(mpi_installation, tmp_path, "--label-regex", "clocks")
 
 
 def test_plain_cmake_finds_an_mpi_by_itself(some_mpi_installation: Installation, tmp_path: Path) -> None:

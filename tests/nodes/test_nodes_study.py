@@ -28,6 +28,8 @@ from offbeat.results.read import read_study
 from offbeat.tuning.proofs import read_proofs
 from offbeat.tuning.verify import OBEYED
 
+pytestmark = pytest.mark.slow
+
 STUDY = """\
 [processes]
 nodes = [2]

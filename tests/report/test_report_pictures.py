@@ -37,7 +37,7 @@ def png_size(path: Path) -> tuple[int, int]:
     return width, height
 
 
-@pytest.mark.parametrize(("algorithms", "patterns"), [(4, factory.SHAPES), (40, factory.TWELVE)])
+@pytest.mark.parametrize(("algorithms", "patterns"), [(4, factory.SHAPES), (16, factory.TWELVE)])
 def test_every_picture_is_a_png_of_its_size_a_pdf_page_and_an_svg(
     tmp_path: Path, algorithms: int, patterns: list[str]
 ) -> None:

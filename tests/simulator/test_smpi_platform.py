@@ -11,6 +11,8 @@ from offbeat.errors import BadInput
 from offbeat.mpi.protocol import SmpiCall
 from offbeat.simulation.exits import Job, run_job
 
+pytestmark = pytest.mark.slow
+
 SIZES = (8, 1024, 8192, 131072)
 
 DRAGONFLY = {

@@ -80,13 +80,15 @@ def test_the_status_of_the_program_is_ours(traced: Traced) -> None:
 
 def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
     path = some_traced.folder / "mine.txt"
-    file.write(path, shape_pattern("last_delayed", 2, 0.05))
+    file.write(path, shape_pattern("last_delayed", 2, 0.2))
     done = run_traced(some_traced, 2, ft(some_traced, "--imbalance", str(path), "--delay-by", "sleep"))
     assert done.returncode == 0, done.stderr
     summary = summarise(open_trace(some_traced.folder / "t"))
     found = mean_pattern(summary, choose_row(summary, collective="alltoall"))
     assert found.delays_s[0] == 0
-    assert found.delays_s[1] == pytest.approx(0.05, rel=0.5)  # what the program itself does comes on top
+    assert found.delays_s[1] == pytest.approx(
+        0.2, rel=0.5
+    )  # what the program does, and the machine, come on top
 
 
 def test_a_wish_that_cannot_be_read_starts_nothing(some_traced: Traced) -> None:

@@ -11,6 +11,8 @@ import pytest
 from real_libraries import lacking, real_installation
 from traced_program import RankTrace, Traced, built_for, read
 
+pytestmark = pytest.mark.slow
+
 SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 
 LU_INPUT = """'ScaLAPACK, LU factorization input file'
@@ -120,7 +122,7 @@ def test_hpcc_says_the_same_and_makes_its_calls(on_openmpi: Traced) -> None:
         assert line in steady
     # One rank, drawn anew in each run, does some things alone.
     calls = sorted(trace.names.count("MPI_Allreduce") for trace in ranks)
-    assert calls[0] == calls[2] == pytest.approx(616, abs=10)  # some of its tests go by time
+    assert calls[0] == calls[2] == pytest.approx(616, abs=60)  # some of its tests go by time
     assert_ranks_agree(ranks)
 
 

@@ -124,7 +124,7 @@ def test_killed_half_way_nothing_is_lost_and_nothing_runs_twice(world: World, nu
     assert "Traceback" not in said
     kept = world.runs()
     begun = len(fake_mpirun.started(world.folder))
-    assert len(kept) == begun - 1
+    assert len(kept) in (begun - 1, begun)  # on a busy machine the run may end before the signal
     assert not [path for path in Path("/proc").glob("[0-9]*/cwd") if _is_app(path, world.folder)]
 
     done = subprocess.run([*words, *slow], cwd=world.folder, capture_output=True, text=True, timeout=100)

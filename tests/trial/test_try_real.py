@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from offbeat.mpi.build import driver_path
 from offbeat.mpi.installation import Installation
 from offbeat.mpi.launch import LaunchCommand, command
+
+pytestmark = pytest.mark.slow
 
 STUDY = """\
 name = "ft"
@@ -51,7 +55,7 @@ def test_ft_runs_right_with_every_choice_and_every_rank_gets_its_variables(
     assert done.returncode == 0, done.stderr
 
     time = r"processes: ([\d.]+) s"
-    done = offbeat(launch, tmp_path, "try", "--rounds", 2, "--time", time, *where, "--", *launch.argv)
+    done = offbeat(launch, tmp_path, "try", "--rounds", 1, "--time", time, *where, "--", *launch.argv)
     assert done.returncode == 0, done.stderr
     runs = [json.loads(line) for line in (tmp_path / "offbeat-try" / "runs.jsonl").read_text().splitlines()]
     assert {run["status"] for run in runs} == {0}

@@ -16,6 +16,8 @@ from real_libraries import real_installation
 from offbeat.mpi.installation import Installation
 from offbeat.results.read import read_study
 
+pytestmark = pytest.mark.slow
+
 STUDY = """\
 [processes]
 p = [4]

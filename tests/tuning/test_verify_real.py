@@ -12,6 +12,8 @@ from offbeat.tuning.plan import Rule, TuningPlan
 from offbeat.tuning.proofs import Proofs, read_proofs
 from offbeat.tuning.verify import DIFFERS, DISOBEYED, OBEYED, Proof
 
+pytestmark = pytest.mark.slow
+
 
 def proofs_of(tuned: Tuned) -> Proofs:
     proofs = read_proofs(tuned.folder)
