@@ -8,11 +8,6 @@
 
 namespace offbeat::algorithms::allgather {
 
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-using schedule::Vertex;
-
 namespace {
 
 void copy_own_block(Rank &rank) {
@@ -21,7 +16,7 @@ void copy_own_block(Rank &rank) {
 
 } // namespace
 
-void pair(Rank &rank, const Parameters & /*parameters*/) {
+void pair(Rank &rank) {
     if (!is_power_of_two(rank.p))
         throw std::invalid_argument("allgather by pairs needs a power of two of ranks; " +
                                     std::to_string(rank.p) + " is not one");
@@ -32,7 +27,7 @@ void pair(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void direct_stepwise(Rank &rank, const Parameters & /*parameters*/) {
+void direct_stepwise(Rank &rank) {
     copy_own_block(rank);
     for (int step = 1; step < rank.p; ++step) {
         const int from = neighbour(rank, -step);
@@ -40,7 +35,7 @@ void direct_stepwise(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void direct_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
+void direct_nonblocking(Rank &rank) {
     copy_own_block(rank);
     for (int step = 1; step < rank.p; ++step) {
         const int from = neighbour(rank, step);
@@ -50,7 +45,7 @@ void direct_nonblocking(Rank &rank, const Parameters & /*parameters*/) {
         rank.isend(neighbour(rank, step), rank.input());
 }
 
-void two_proc(Rank &rank, const Parameters & /*parameters*/) {
+void two_proc(Rank &rank) {
     if (rank.p != 2)
         throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
     const int other = 1 - rank.id;
@@ -87,7 +82,7 @@ void neighbor_exchange(Rank &rank) {
 
 } // namespace
 
-void ring(Rank &rank, const Parameters & /*parameters*/) {
+void ring(Rank &rank) {
     const int next = neighbour(rank, 1);
     const int previous = neighbour(rank, -1);
     rank.copy(block_of_neighbour(rank, 0), rank.input());
@@ -95,7 +90,7 @@ void ring(Rank &rank, const Parameters & /*parameters*/) {
         rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
 }
 
-void ring_preposted(Rank &rank, const Parameters & /*parameters*/) {
+void ring_preposted(Rank &rank) {
     rank.copy(block_of_neighbour(rank, 0), rank.input());
     std::vector<Request> receives;
     for (int step = 1; step < rank.p; ++step)
@@ -106,7 +101,7 @@ void ring_preposted(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void ring_tasks(Rank &rank, const Parameters & /*parameters*/) {
+void ring_tasks(Rank &rank) {
     const int64_t n = rank.call.count;
     Span sending = rank.scratch(n);
     Span receiving = rank.scratch(n);
@@ -125,75 +120,64 @@ void ring_tasks(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void openmpi_neighbor_exchange(Rank &rank, const Parameters &parameters) {
+void openmpi_neighbor_exchange(Rank &rank) {
     if (rank.p % 2 == 0)
         neighbor_exchange(rank);
     else
-        ring(rank, parameters);
+        ring(rank);
 }
 
-void simgrid_neighbor_exchange(Rank &rank, const Parameters &parameters) {
+void simgrid_neighbor_exchange(Rank &rank) {
     if (rank.p % 2 == 0)
         neighbor_exchange(rank);
     else
-        direct_stepwise(rank, parameters);
+        direct_stepwise(rank);
 }
 
 } // namespace offbeat::algorithms::allgather
 
 namespace offbeat::algorithms {
 
-using schedule::Collective;
-
 std::vector<Algorithm> allgather_algorithms() {
     using namespace allgather;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::allgather, "openmpi",
-               {
-                   {"linear", openmpi_gather_bcast},
-                   {"bruck", bruck, scales},
-                   {"recursive_doubling", openmpi_recursive_doubling, scales},
-                   {"ring", ring, scales},
-                   {"neighbor", openmpi_neighbor_exchange, scales},
-                   {"two_proc", two_proc, scales},
-                   {"sparbit", sparbit, scales},
-               });
-    add_family(list, Collective::allgather, "mpich",
-               {
-                   {"brucks", bruck, scales},
-                   {"k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
-                   {"recursive_doubling", mpich_recursive_doubling, scales},
-                   {"ring", ring, scales},
-                   {"recexch_doubling", exchange_doubling, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
-                   {"recexch_halving", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
-                   {"nb(sched_ring)", ring, scales},
-                   {"nb(sched_brucks)", bruck, scales},
-                   {"nb(sched_recursive_doubling)", mpich_recursive_doubling, scales},
-                   {"nb(tsp_ring)", ring_tasks, scales},
-                   {"nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}}, scales},
-                   {"nb(tsp_recexch_doubling)", exchange_doubling_tasks, {{"k", 2, 2}}, scales},
-                   {"nb(tsp_recexch_halving)", exchange_halving_tasks, {{"k", 2, 2}}, scales},
-               });
-    add_family(list, Collective::allgather, "simgrid",
-               {
-                   {"2dmesh", mesh_2d, scales},
-                   {"3dmesh", mesh_3d, scales},
-                   {"bruck", bruck, scales},
-                   {"GB", simgrid_gather_bcast, scales},
-                   {"loosely_lr", nodes_loose_ring, scales},
-                   {"NTSLR", ring, scales},
-                   {"NTSLR_NB", ring_preposted, scales},
-                   {"pair", pair, scales},
-                   {"rdb", recursive_doubling, scales},
-                   {"rhv", recursive_halving, scales},
-                   {"ring", direct_stepwise, scales},
-                   {"SMP_NTS", nodes_ring, scales},
-                   {"smp_simple", nodes_simple, scales},
-                   {"spreading_simple", direct_nonblocking, scales},
-                   {"ompi_neighborexchange", simgrid_neighbor_exchange, scales},
-                   {"mvapich2_smp", nodes_mvapich},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", openmpi_gather_bcast},
+        {"openmpi", "bruck", bruck, scales},
+        {"openmpi", "recursive_doubling", openmpi_recursive_doubling, scales},
+        {"openmpi", "ring", ring, scales},
+        {"openmpi", "neighbor", openmpi_neighbor_exchange, scales},
+        {"openmpi", "two_proc", two_proc, scales},
+        {"openmpi", "sparbit", sparbit, scales},
+        {"mpich", "brucks", bruck, scales},
+        {"mpich", "k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
+        {"mpich", "recursive_doubling", mpich_recursive_doubling, scales},
+        {"mpich", "ring", ring, scales},
+        {"mpich", "recexch_doubling", exchange_doubling, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
+        {"mpich", "recexch_halving", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
+        {"mpich", "nb(sched_ring)", ring, scales},
+        {"mpich", "nb(sched_brucks)", bruck, scales},
+        {"mpich", "nb(sched_recursive_doubling)", mpich_recursive_doubling, scales},
+        {"mpich", "nb(tsp_ring)", ring_tasks, scales},
+        {"mpich", "nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}}, scales},
+        {"mpich", "nb(tsp_recexch_doubling)", exchange_doubling_tasks, {{"k", 2, 2}}, scales},
+        {"mpich", "nb(tsp_recexch_halving)", exchange_halving_tasks, {{"k", 2, 2}}, scales},
+        {"simgrid", "2dmesh", mesh_2d, scales},
+        {"simgrid", "3dmesh", mesh_3d, scales},
+        {"simgrid", "bruck", bruck, scales},
+        {"simgrid", "GB", simgrid_gather_bcast, scales},
+        {"simgrid", "loosely_lr", nodes_loose_ring, scales},
+        {"simgrid", "NTSLR", ring, scales},
+        {"simgrid", "NTSLR_NB", ring_preposted, scales},
+        {"simgrid", "pair", pair, scales},
+        {"simgrid", "rdb", recursive_doubling, scales},
+        {"simgrid", "rhv", recursive_halving, scales},
+        {"simgrid", "ring", direct_stepwise, scales},
+        {"simgrid", "SMP_NTS", nodes_ring, scales},
+        {"simgrid", "smp_simple", nodes_simple, scales},
+        {"simgrid", "spreading_simple", direct_nonblocking, scales},
+        {"simgrid", "ompi_neighborexchange", simgrid_neighbor_exchange, scales},
+        {"simgrid", "mvapich2_smp", nodes_mvapich},
+    };
 }
 
 } // namespace offbeat::algorithms

@@ -29,8 +29,8 @@ AlgorithmFunction openmpi_neighbor_exchange, simgrid_neighbor_exchange;
 /** @name A logarithmic number of steps: allgather_logarithmic.cpp */
 ///@{
 AlgorithmFunction bruck; /**< step k: to the rank 2^k before, from the rank 2^k after; rotates at the end */
-AlgorithmFunction bruck_radix; /**< k - 1 messages per step, to and from the multiples of `k`^step */
-AlgorithmFunction bruck_tasks; /**< bruck_radix() as a task graph: all receives are posted at the start */
+ParameterisedFunction bruck_radix; /**< k - 1 messages per step, to and from the multiples of `k`^step */
+ParameterisedFunction bruck_tasks; /**< bruck_radix() as a task graph: all receives are posted at the start */
 AlgorithmFunction recursive_doubling; /**< partners differ in one bit, the lowest bit first; any p */
 /** recursive_doubling() for powers of two. For other p MPICH refuses the call, Open MPI runs bruck(). */
 AlgorithmFunction mpich_recursive_doubling, openmpi_recursive_doubling;
@@ -42,9 +42,9 @@ AlgorithmFunction
 /** MPICH's recursive exchange among `k` ranks. The receives of two phases are posted together unless
  * `single_phase_recv`. Doubling starts with the nearest ranks; halving starts with the farthest ranks, after
  * blocks moved to the rank with the reversed digits. */
-AlgorithmFunction exchange_doubling, exchange_halving;
+ParameterisedFunction exchange_doubling, exchange_halving;
 /** The same as task graphs: all receives of the main part are posted at its start. */
-AlgorithmFunction exchange_doubling_tasks, exchange_halving_tasks;
+ParameterisedFunction exchange_doubling_tasks, exchange_halving_tasks;
 ///@}
 
 /** @name Composed of other collectives, along a mesh, or per node: allgather_composed.cpp
@@ -68,7 +68,7 @@ AlgorithmFunction nodes_loose_ring;
  * nodes that differ in size or hold ranks that are not consecutive. */
 AlgorithmFunction nodes_mvapich;
 /** SMPI's default gather: the root posts all receives at once. */
-void simgrid_gather(schedule::Rank &rank);
+void simgrid_gather(Rank &rank);
 ///@}
 
 } // namespace offbeat::algorithms::allgather

@@ -7,11 +7,6 @@
 
 namespace offbeat::algorithms::allgather {
 
-using schedule::Collective;
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-
 namespace {
 
 Subcall gather_to_first(const Rank &rank) {
@@ -24,7 +19,7 @@ Subcall bcast_from_first(const Rank &rank) {
 
 } // namespace
 
-void openmpi_gather_bcast(Rank &rank, const Parameters & /*parameters*/) {
+void openmpi_gather_bcast(Rank &rank) {
     run_openmpi_choice(rank, everyone(rank), gather_to_first(rank));
     run_openmpi_choice(rank, everyone(rank), bcast_from_first(rank));
 }
@@ -41,12 +36,12 @@ void simgrid_gather(Rank &rank) {
     }
 }
 
-void simgrid_gather_bcast(Rank &rank, const Parameters & /*parameters*/) {
+void simgrid_gather_bcast(Rank &rank) {
     run(rank, everyone(rank), gather_to_first(rank), simgrid_gather);
     run(rank, everyone(rank), bcast_from_first(rank), "simgrid", "binomial_tree");
 }
 
-void mesh_2d(Rank &rank, const Parameters & /*parameters*/) {
+void mesh_2d(Rank &rank) {
     const auto [rows, columns] = mesh_2d_shape(rank.p);
     const int row_length = columns;
     const int64_t n = rank.call.count;
@@ -63,7 +58,7 @@ void mesh_2d(Rank &rank, const Parameters & /*parameters*/) {
         row_of);
 }
 
-void mesh_3d(Rank &rank, const Parameters & /*parameters*/) {
+void mesh_3d(Rank &rank) {
     const auto [side, layers] = mesh_3d_shape(rank.p);
     const int row_length = side;
     const int layer_size = side * side;
@@ -157,19 +152,19 @@ void forward_down_chain(Rank &rank, const Nodes &nodes) {
 }
 
 /** What MPICH in SimGrid chooses. */
-void mpich_choice(Rank &rank, const Parameters &parameters) {
+void mpich_choice(Rank &rank) {
     const int64_t bytes = rank.p * rank.call.bytes();
     if (is_power_of_two(rank.p) && bytes < 524288)
-        recursive_doubling(rank, parameters);
+        recursive_doubling(rank);
     else if (bytes <= 81920)
-        bruck(rank, parameters);
+        bruck(rank);
     else
-        direct_stepwise(rank, parameters);
+        direct_stepwise(rank);
 }
 
 } // namespace
 
-void nodes_simple(Rank &rank, const Parameters & /*parameters*/) {
+void nodes_simple(Rank &rank) {
     const Nodes nodes(rank);
     exchange_in_node(rank, nodes);
     const int leader = nodes.rank_at(nodes.mine, 0);
@@ -184,10 +179,10 @@ void nodes_simple(Rank &rank, const Parameters & /*parameters*/) {
         rank.send(leader + place, rank.output());
 }
 
-void nodes_ring(Rank &rank, const Parameters &parameters) {
+void nodes_ring(Rank &rank) {
     const Nodes nodes(rank);
     if (nodes.number <= 1)
-        return direct_nonblocking(rank, parameters);
+        return direct_nonblocking(rank);
     exchange_in_node(rank, nodes);
     if (nodes.place == 0)
         forward_among_leaders(rank, nodes);
@@ -195,7 +190,7 @@ void nodes_ring(Rank &rank, const Parameters &parameters) {
         forward_down_chain(rank, nodes);
 }
 
-void nodes_loose_ring(Rank &rank, const Parameters & /*parameters*/) {
+void nodes_loose_ring(Rank &rank) {
     const Nodes nodes(rank);
     const int64_t n = rank.call.count;
     const auto block_at = [&](int node, int place) {
@@ -204,7 +199,7 @@ void nodes_loose_ring(Rank &rank, const Parameters & /*parameters*/) {
     rank.copy(block(rank.output(), rank.id, n), rank.input());
     for (int step = 0; step < nodes.number; ++step) {
         const Span received = block_at(nodes.before(step), nodes.place);
-        Request next_receive = schedule::none;
+        Request next_receive = none;
         for (int place = 0; place < nodes.length; ++place) {
             const int peer = nodes.rank_at(nodes.mine, place);
             if (place != nodes.place) {
@@ -216,12 +211,12 @@ void nodes_loose_ring(Rank &rank, const Parameters & /*parameters*/) {
                 rank.isend(nodes.rank_at(nodes.before(-1), nodes.place), received);
             }
         }
-        if (next_receive != schedule::none)
+        if (next_receive != none)
             rank.wait(next_receive);
     }
 }
 
-void nodes_mvapich(Rank &rank, const Parameters &parameters) {
+void nodes_mvapich(Rank &rank) {
     const int length = ranks_on_every_node(rank.call);
     if (length == 0 || !nodes_are_consecutive(rank.call))
         throw std::invalid_argument(
@@ -233,7 +228,7 @@ void nodes_mvapich(Rank &rank, const Parameters &parameters) {
     run(rank, node, {Collective::gather, 0, n, rank.input(), node_blocks}, simgrid_gather);
     if (leaders.contains_me() && leaders.p > 1)
         run(rank, leaders, {Collective::allgather, 0, length * n, node_blocks, rank.output()},
-            [&](Rank &inner) { mpich_choice(inner, parameters); });
+            [&](Rank &inner) { mpich_choice(inner); });
     else if (leaders.contains_me())
         rank.copy(rank.output(), node_blocks);
     run(rank, node, {Collective::bcast, 0, rank.p * n, {}, rank.output()}, "simgrid", "binomial_tree");

@@ -10,11 +10,6 @@
 
 namespace offbeat::algorithms::allgather {
 
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-using schedule::Vertex;
-
 namespace {
 
 void require_power_of_two(const Rank &rank, const std::string &algorithm) {
@@ -47,7 +42,7 @@ std::vector<Exchange> exchanges_of_round(int p, int64_t weight, int64_t k) {
 
 } // namespace
 
-void bruck(Rank &rank, const Parameters & /*parameters*/) {
+void bruck(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span rotated = rank.scratch(rank.p * n);
     copy_some(rank, block(rotated, 0, n), rank.input());
@@ -103,24 +98,24 @@ void bruck_tasks(Rank &rank, const Parameters &parameters) {
         rotate_back(rank, rotated);
 }
 
-void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+void recursive_doubling(Rank &rank) {
     rank.copy(block(rank.output(), rank.id, rank.call.count), rank.input());
     exchange_blocks_by_doubling(rank, rank.output(), rank.call.count);
 }
 
-void mpich_recursive_doubling(Rank &rank, const Parameters &parameters) {
+void mpich_recursive_doubling(Rank &rank) {
     require_power_of_two(rank, "MPICH's allgather by recursive doubling");
-    recursive_doubling(rank, parameters);
+    recursive_doubling(rank);
 }
 
-void openmpi_recursive_doubling(Rank &rank, const Parameters &parameters) {
+void openmpi_recursive_doubling(Rank &rank) {
     if (is_power_of_two(rank.p))
-        recursive_doubling(rank, parameters);
+        recursive_doubling(rank);
     else
-        bruck(rank, parameters);
+        bruck(rank);
 }
 
-void recursive_halving(Rank &rank, const Parameters & /*parameters*/) {
+void recursive_halving(Rank &rank) {
     require_power_of_two(rank, "allgather by recursive halving");
     const int64_t n = rank.call.count;
     const Span output = rank.output();
@@ -135,7 +130,7 @@ void recursive_halving(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void sparbit(Rank &rank, const Parameters & /*parameters*/) {
+void sparbit(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span output = rank.output();
     const auto p = static_cast<uint32_t>(rank.p);
@@ -165,8 +160,8 @@ enum class Distances { doubling, halving };
 class ExchangePlan {
   public:
     ExchangePlan(const Rank &rank, int64_t k, Distances distances)
-        : exchange(rank.p, rank.id, static_cast<int>(k)), output_(rank.output()), n_(rank.call.count),
-          rank_(rank.id), distances_(distances) {
+        : exchange(rank.p, rank.id, k), output_(rank.output()), n_(rank.call.count), rank_(rank.id),
+          distances_(distances) {
     }
 
     RecursiveExchange exchange;

@@ -9,8 +9,6 @@
 
 namespace offbeat::algorithms::allreduce {
 
-using namespace schedule;
-
 namespace {
 
 /** An allgather in which rank r starts with block r + 1. */
@@ -138,9 +136,9 @@ void gather_as_tasks(Rank &rank, Tasks &tasks, const Blocks &blocks) {
 
 } // namespace
 
-void openmpi_ring(Rank &rank, const Parameters &parameters) {
+void openmpi_ring(Rank &rank) {
     if (rank.call.count < rank.p)
-        recursive_doubling(rank, parameters);
+        recursive_doubling(rank);
     else
         ring_in_phases(rank, 1);
 }
@@ -148,15 +146,15 @@ void openmpi_ring(Rank &rank, const Parameters &parameters) {
 void openmpi_segmented_ring(Rank &rank, const Parameters &parameters) {
     const int64_t phases = phases_of_ring(rank.call, parameters["segment"]);
     if (phases == 0)
-        openmpi_ring(rank, parameters);
+        openmpi_ring(rank);
     else
         ring_in_phases(rank, phases);
 }
 
-void simgrid_segmented_ring(Rank &rank, const Parameters &parameters) {
+void simgrid_segmented_ring(Rank &rank) {
     const int64_t phases = phases_of_ring(rank.call, int64_t{1} << 20);
     if (phases == 0 && rank.p > 1)
-        simgrid_ring(rank, parameters);
+        simgrid_ring(rank);
     else
         ring_in_phases(rank, std::max<int64_t>(phases, 1));
 }
@@ -166,12 +164,10 @@ void ring_in_place(Rank &rank, const Blocks &blocks) {
     gather_in_steps(rank, blocks);
 }
 
-void simgrid_ring(Rank &rank, const Parameters &parameters) {
+void simgrid_ring(Rank &rank) {
     const int64_t length = rank.call.count / rank.p;
-    if (length == 0) {
-        reduce_then_bcast(rank, parameters);
-        return;
-    }
+    if (length == 0)
+        return reduce_then_bcast(rank);
     copy_some(rank, rank.output().part(0, length * rank.p), rank.input().part(0, length * rank.p));
     ring_in_place(rank, Blocks::equal(length, rank.p));
     const int64_t in_blocks = length * rank.p;
@@ -180,22 +176,18 @@ void simgrid_ring(Rank &rank, const Parameters &parameters) {
                                rank.output().part(in_blocks, rank.call.count - in_blocks));
 }
 
-void mpich_ring(Rank &rank, const Parameters & /*parameters*/) {
-    if (!rank.call.commutative) {
-        mpich_choice(rank, false);
-        return;
-    }
+void mpich_ring(Rank &rank) {
+    if (!rank.call.commutative)
+        return mpich_choice(rank, false);
     copy_input_to_output(rank);
     const Blocks blocks = Blocks::rounded_up(rank.call.count, rank.p);
     reduce_in_steps(rank, blocks);
     gather_in_chunks(rank, blocks);
 }
 
-void mpich_task_ring(Rank &rank, const Parameters & /*parameters*/) {
-    if (!rank.call.commutative) {
-        mpich_choice(rank, true);
-        return;
-    }
+void mpich_task_ring(Rank &rank) {
+    if (!rank.call.commutative)
+        return mpich_choice(rank, true);
     copy_input_to_output(rank);
     const Blocks blocks = Blocks::rounded_up(rank.call.count, rank.p);
     const Span incoming = rank.scratch(rank.call.count);

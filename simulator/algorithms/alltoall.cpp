@@ -1,6 +1,5 @@
 #include "algorithms/alltoall.hpp"
 
-#include "algorithms/barrier.hpp"
 #include "algorithms/exchange.hpp"
 
 #include <algorithm>
@@ -8,10 +7,6 @@
 #include <string>
 
 namespace offbeat::algorithms::alltoall {
-
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
 
 namespace {
 
@@ -35,7 +30,7 @@ void scattered_in_batches(Rank &rank, int batch) {
 
 } // namespace
 
-void linear(Rank &rank, const Parameters & /*parameters*/) {
+void linear(Rank &rank) {
     const int64_t n = rank.call.count;
     rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
     for (int step = 1; step < rank.p; ++step) {
@@ -54,10 +49,10 @@ void linear_sync(Rank &rank, const Parameters &parameters) {
     const int64_t limit = parameters["requests"];
     const int window = limit == 0 || limit > others ? others : static_cast<int>(limit);
     if (window == others)
-        return linear(rank, parameters);
+        return linear(rank);
     rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
-    const schedule::CompletionQueue receives = rank.completion_queue();
-    const schedule::CompletionQueue sends = rank.completion_queue();
+    const CompletionQueue receives = rank.completion_queue();
+    const CompletionQueue sends = rank.completion_queue();
     const auto receive = [&](int step) {
         const int from = neighbour(rank, step);
         rank.enqueue(receives, rank.irecv(from, block(rank.output(), from, n)));
@@ -70,7 +65,7 @@ void linear_sync(Rank &rank, const Parameters &parameters) {
         receive(step);
     for (int step = 1; step <= window; ++step)
         send(step);
-    const schedule::Vertex start = rank.current_vertex();
+    const Vertex start = rank.current_vertex();
     for (int step = window + 1; step <= window + others; ++step) {
         rank.pop(receives);
         if (step <= others)
@@ -84,7 +79,7 @@ void linear_sync(Rank &rank, const Parameters &parameters) {
     }
 }
 
-void two_proc(Rank &rank, const Parameters & /*parameters*/) {
+void two_proc(Rank &rank) {
     if (rank.p != 2)
         throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
     const int64_t n = rank.call.count;
@@ -99,7 +94,7 @@ void scattered(Rank &rank, const Parameters &parameters) {
                          throttle == 0 ? rank.p : static_cast<int>(std::min<int64_t>(throttle, rank.p)));
 }
 
-void scattered_by_four(Rank &rank, const Parameters & /*parameters*/) {
+void scattered_by_four(Rank &rank) {
     scattered_in_batches(rank, 4);
 }
 
@@ -162,10 +157,10 @@ template <Partners partners, Barriers barriers> void stepwise(Rank &rank) {
     const Span input = rank.input();
     const Span output = rank.output();
     if (barriers == Barriers::one)
-        barrier::linear(rank, barrier_tag);
+        linear_barrier(rank);
     for (int step = 0; step < rank.p; ++step) {
         if (barriers == Barriers::every_step)
-            barrier::linear(rank, barrier_tag);
+            linear_barrier(rank);
         one_step<partners>(rank, input, output, step);
     }
 }
@@ -190,49 +185,49 @@ template <Partners partners> void stepwise_with_light_barriers(Rank &rank) {
 
 } // namespace
 
-void pair(Rank &rank, const Parameters & /*parameters*/) {
+void pair(Rank &rank) {
     stepwise<Partners::pair, Barriers::none>(rank);
 }
 
-void pair_one_barrier(Rank &rank, const Parameters & /*parameters*/) {
+void pair_one_barrier(Rank &rank) {
     stepwise<Partners::pair, Barriers::one>(rank);
 }
 
-void pair_every_barrier(Rank &rank, const Parameters & /*parameters*/) {
+void pair_every_barrier(Rank &rank) {
     stepwise<Partners::pair, Barriers::every_step>(rank);
 }
 
-void pair_light_barrier(Rank &rank, const Parameters & /*parameters*/) {
+void pair_light_barrier(Rank &rank) {
     stepwise_with_light_barriers<Partners::pair>(rank);
 }
 
-void pair_or_ring(Rank &rank, const Parameters & /*parameters*/) {
+void pair_or_ring(Rank &rank) {
     if (is_power_of_two(rank.p))
         stepwise<Partners::pair, Barriers::none>(rank);
     else
         stepwise<Partners::ring, Barriers::none>(rank);
 }
 
-void pairwise_openmpi(Rank &rank, const Parameters & /*parameters*/) {
+void pairwise_openmpi(Rank &rank) {
     const Span input = rank.input();
     const Span output = rank.output();
     for (int step = 1; step <= rank.p; ++step)
         one_step<Partners::ring>(rank, input, output, step);
 }
 
-void ring(Rank &rank, const Parameters & /*parameters*/) {
+void ring(Rank &rank) {
     stepwise<Partners::ring, Barriers::none>(rank);
 }
 
-void ring_one_barrier(Rank &rank, const Parameters & /*parameters*/) {
+void ring_one_barrier(Rank &rank) {
     stepwise<Partners::ring, Barriers::one>(rank);
 }
 
-void ring_every_barrier(Rank &rank, const Parameters & /*parameters*/) {
+void ring_every_barrier(Rank &rank) {
     stepwise<Partners::ring, Barriers::every_step>(rank);
 }
 
-void ring_light_barrier(Rank &rank, const Parameters & /*parameters*/) {
+void ring_light_barrier(Rank &rank) {
     stepwise_with_light_barriers<Partners::ring>(rank);
 }
 
@@ -240,55 +235,45 @@ void ring_light_barrier(Rank &rank, const Parameters & /*parameters*/) {
 
 namespace offbeat::algorithms {
 
-using schedule::Collective;
-
 /** MPICH's pairwise_sendrecv_replace and nb(sched_inplace) are missing: MPICH refuses them unless the call
  * passes MPI_IN_PLACE. */
 std::vector<Algorithm> alltoall_algorithms() {
     using namespace alltoall;
-    std::vector<Algorithm> list;
-    add_family(list, Collective::alltoall, "openmpi",
-               {
-                   {"linear", linear, scales},
-                   {"pairwise", pairwise_openmpi, scales},
-                   {"modified_bruck", bruck_openmpi, scales},
-                   {"linear_sync", linear_sync, {{"requests", 0}}, scales},
-                   {"two_proc", two_proc, scales},
-               });
-    add_family(list, Collective::alltoall, "mpich",
-               {
-                   {"brucks", bruck_simgrid, scales},
-                   {"k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
-                   {"pairwise", pair_or_ring, scales},
-                   {"scattered", scattered, {{"throttle", 32}}, scales},
-                   {"nb(sched_brucks)", bruck_simgrid, scales},
-                   {"nb(sched_pairwise)", pair_or_ring, scales},
-                   {"nb(sched_permuted_sendrecv)", scattered, {{"throttle", 32}}, scales},
-                   {"nb(tsp_ring)", ring_of_whole_inputs, scales},
-                   {"nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}, {"buffer_per_nbr", 0}}, scales},
-                   {"nb(tsp_scattered)",
-                    scattered_tasks,
-                    {{"batch_size", 4, 1}, {"outstanding_tasks", 64, 1}},
-                    scales},
-               });
-    add_family(list, Collective::alltoall, "simgrid",
-               {
-                   {"basic_linear", linear, scales},
-                   {"pair", pair, scales},
-                   {"ring", ring, scales},
-                   {"bruck", bruck_simgrid, scales},
-                   {"2dmesh", mesh_2d, scales},
-                   {"3dmesh", mesh_3d, scales},
-                   {"rdb", recursive_doubling, scales},
-                   {"mvapich2_scatter_dest", scattered_by_four, scales},
-                   {"pair_light_barrier", pair_light_barrier},
-                   {"pair_mpi_barrier", pair_every_barrier, scales},
-                   {"pair_one_barrier", pair_one_barrier, scales},
-                   {"ring_light_barrier", ring_light_barrier},
-                   {"ring_mpi_barrier", ring_every_barrier, scales},
-                   {"ring_one_barrier", ring_one_barrier, scales},
-               });
-    return list;
+    return {
+        {"openmpi", "linear", linear, scales},
+        {"openmpi", "pairwise", pairwise_openmpi, scales},
+        {"openmpi", "modified_bruck", bruck_openmpi, scales},
+        {"openmpi", "linear_sync", linear_sync, {{"requests", 0}}, scales},
+        {"openmpi", "two_proc", two_proc, scales},
+        {"mpich", "brucks", bruck_simgrid, scales},
+        {"mpich", "k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
+        {"mpich", "pairwise", pair_or_ring, scales},
+        {"mpich", "scattered", scattered, {{"throttle", 32}}, scales},
+        {"mpich", "nb(sched_brucks)", bruck_simgrid, scales},
+        {"mpich", "nb(sched_pairwise)", pair_or_ring, scales},
+        {"mpich", "nb(sched_permuted_sendrecv)", scattered, {{"throttle", 32}}, scales},
+        {"mpich", "nb(tsp_ring)", ring_of_whole_inputs, scales},
+        {"mpich", "nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}, {"buffer_per_nbr", 0}}, scales},
+        {"mpich",
+         "nb(tsp_scattered)",
+         scattered_tasks,
+         {{"batch_size", 4, 1}, {"outstanding_tasks", 64, 1}},
+         scales},
+        {"simgrid", "basic_linear", linear, scales},
+        {"simgrid", "pair", pair, scales},
+        {"simgrid", "ring", ring, scales},
+        {"simgrid", "bruck", bruck_simgrid, scales},
+        {"simgrid", "2dmesh", mesh_2d, scales},
+        {"simgrid", "3dmesh", mesh_3d, scales},
+        {"simgrid", "rdb", recursive_doubling, scales},
+        {"simgrid", "mvapich2_scatter_dest", scattered_by_four, scales},
+        {"simgrid", "pair_light_barrier", pair_light_barrier},
+        {"simgrid", "pair_mpi_barrier", pair_every_barrier, scales},
+        {"simgrid", "pair_one_barrier", pair_one_barrier, scales},
+        {"simgrid", "ring_light_barrier", ring_light_barrier},
+        {"simgrid", "ring_mpi_barrier", ring_every_barrier, scales},
+        {"simgrid", "ring_one_barrier", ring_one_barrier, scales},
+    };
 }
 
 } // namespace offbeat::algorithms

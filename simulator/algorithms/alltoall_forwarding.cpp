@@ -6,11 +6,6 @@
 
 namespace offbeat::algorithms::alltoall {
 
-using schedule::Rank;
-using schedule::Request;
-using schedule::Span;
-using schedule::Vertex;
-
 namespace {
 
 /** Of p blocks, those whose number in base `k` has `digit` at the position with the value `weight`;
@@ -77,7 +72,7 @@ std::vector<Span> buffers_for_digits(Rank &rank, int64_t k) {
 
 } // namespace
 
-void bruck_simgrid(Rank &rank, const Parameters & /*parameters*/) {
+void bruck_simgrid(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span packed = rank.scratch(rank.p * n);
     rotate_input(rank, rank.output());
@@ -91,7 +86,7 @@ void bruck_simgrid(Rank &rank, const Parameters & /*parameters*/) {
     reverse_output(rank, packed);
 }
 
-void bruck_openmpi(Rank &rank, const Parameters & /*parameters*/) {
+void bruck_openmpi(Rank &rank) {
     const int64_t n = rank.call.count;
     const Span moving = rank.scratch(rank.p * n);
     rotate_input(rank, moving);
@@ -193,7 +188,7 @@ Span copy_blocks_for(Rank &rank, int receiver, const Span &into, int ranks, Inpu
 
 } // namespace
 
-void mesh_2d(Rank &rank, const Parameters & /*parameters*/) {
+void mesh_2d(Rank &rank) {
     const auto [rows, columns] = mesh_2d_shape(rank.p);
     const int64_t n = rank.call.count;
     const int row = rank.id / columns * columns; // the row's first rank
@@ -213,7 +208,7 @@ void mesh_2d(Rank &rank, const Parameters & /*parameters*/) {
         [&](int peer) { return copy_blocks_for(rank, peer, packed, columns, input_of); }, output_of);
 }
 
-void mesh_3d(Rank &rank, const Parameters & /*parameters*/) {
+void mesh_3d(Rank &rank) {
     const auto [side, layers] = mesh_3d_shape(rank.p);
     const int64_t n = rank.call.count;
     const int64_t input_length = rank.p * n;
@@ -243,7 +238,7 @@ void mesh_3d(Rank &rank, const Parameters & /*parameters*/) {
         [&](int peer) { return copy_blocks_for(rank, peer, packed, layer_size, input_of); }, output_of);
 }
 
-void ring_of_whole_inputs(Rank &rank, const Parameters & /*parameters*/) {
+void ring_of_whole_inputs(Rank &rank) {
     const int64_t n = rank.call.count;
     const int next = neighbour(rank, 1);
     const int previous = neighbour(rank, -1);
@@ -251,12 +246,11 @@ void ring_of_whole_inputs(Rank &rank, const Parameters & /*parameters*/) {
     Span receiving = rank.scratch(rank.p * n);
     rank.copy(sending, rank.input());
     rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
-    schedule::Vertex copied =
-        rank.current_vertex(); // the block has left the buffer that the next receive overwrites
+    Vertex copied = rank.current_vertex(); // the block has left the buffer that the next receive overwrites
     for (int step = 1; step < rank.p; ++step) {
-        const schedule::Request sent = rank.isend(next, sending);
-        const schedule::Request received = rank.irecv(previous, receiving);
-        const schedule::Vertex both = rank.vertex_after({sent, received}, {copied});
+        const Request sent = rank.isend(next, sending);
+        const Request received = rank.irecv(previous, receiving);
+        const Vertex both = rank.vertex_after({sent, received}, {copied});
         copied = rank.vertex_after({received});
         rank.continue_at(copied);
         rank.copy(block(rank.output(), neighbour(rank, -step), n), block(receiving, rank.id, n));
@@ -265,7 +259,7 @@ void ring_of_whole_inputs(Rank &rank, const Parameters & /*parameters*/) {
     }
 }
 
-void recursive_doubling(Rank &rank, const Parameters & /*parameters*/) {
+void recursive_doubling(Rank &rank) {
     const int64_t input_length = rank.p * rank.call.count;
     const Span inputs = rank.scratch(rank.p * input_length);
     copy_some(rank, block(inputs, rank.id, input_length), rank.input());

@@ -7,7 +7,27 @@
 
 namespace offbeat::algorithms {
 
-using namespace schedule;
+void send_to_all(Rank &rank, const std::vector<int> &ranks, Span data, int tag) {
+    std::vector<Request> sends;
+    for (const int to : ranks)
+        sends.push_back(rank.isend(to, data, tag));
+    rank.wait(sends);
+}
+
+void report_to_rank_zero(Rank &rank) {
+    if (rank.id > 0)
+        return rank.send(0, no_data, barrier_tag);
+    for (int other = 1; other < rank.p; ++other)
+        rank.irecv(other, no_data, barrier_tag);
+    rank.wait_all();
+}
+
+void linear_barrier(Rank &rank) {
+    report_to_rank_zero(rank);
+    if (rank.id > 0)
+        return rank.recv(0, no_data, barrier_tag);
+    send_to_all(rank, peers_on_line(0, 1, rank.p, 0), no_data, barrier_tag);
+}
 
 void reduce_along_ring(Rank &rank, const std::function<Span(int)> &piece,
                        const std::array<Span, 2> &incoming) {

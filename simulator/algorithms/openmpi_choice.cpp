@@ -8,8 +8,6 @@
 
 namespace offbeat::algorithms {
 
-using namespace schedule;
-
 namespace {
 
 constexpr int64_t any = std::numeric_limits<int64_t>::max();
