@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace offbeat::algorithms::allgather {
 
@@ -15,17 +14,6 @@ void copy_own_block(Rank &rank) {
 }
 
 } // namespace
-
-void pair(Rank &rank) {
-    if (!is_power_of_two(rank.p))
-        throw std::invalid_argument("allgather by pairs needs a power of two of ranks; " +
-                                    std::to_string(rank.p) + " is not one");
-    copy_own_block(rank);
-    for (int step = 1; step < rank.p; ++step) {
-        const int peer = rank.id ^ step;
-        rank.sendrecv(peer, rank.input(), peer, block(rank.output(), peer, rank.call.count));
-    }
-}
 
 void direct_stepwise(Rank &rank) {
     copy_own_block(rank);
@@ -45,29 +33,72 @@ void direct_nonblocking(Rank &rank) {
         rank.isend(neighbour(rank, step), rank.input());
 }
 
+namespace {
+
+/** In step k with rank xor k; powers of two only. */
+void pair(Rank &rank) {
+    if (!is_power_of_two(rank.p))
+        throw std::invalid_argument("allgather by pairs needs a power of two of ranks; " +
+                                    std::to_string(rank.p) + " is not one");
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step) {
+        const int peer = rank.id ^ step;
+        rank.sendrecv(peer, rank.input(), peer, block(rank.output(), peer, rank.call.count));
+    }
+}
+
 void two_proc(Rank &rank) {
-    if (rank.p != 2)
-        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+    require_two_ranks(rank);
     const int other = 1 - rank.id;
     rank.sendrecv(other, rank.input(), other, block(rank.output(), other, rank.call.count));
     copy_own_block(rank);
 }
-
-namespace {
 
 /** The block of the rank at a distance from this one. */
 Span block_of_neighbour(const Rank &rank, int distance) {
     return block(rank.output(), neighbour(rank, distance), rank.call.count);
 }
 
+/** Each rank forwards to the next rank what the previous rank sent. */
+void ring(Rank &rank) {
+    const int next = neighbour(rank, 1);
+    const int previous = neighbour(rank, -1);
+    copy_own_block(rank);
+    for (int step = 1; step < rank.p; ++step)
+        rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
+}
+
+/** The same with all receives posted at the start. */
+void ring_preposted(Rank &rank) {
+    copy_own_block(rank);
+    std::vector<Request> receives;
+    for (int step = 1; step < rank.p; ++step)
+        receives.push_back(rank.irecv(neighbour(rank, -1), block_of_neighbour(rank, -step)));
+    for (int step = 1; step < rank.p; ++step) {
+        const Request sent = rank.isend(neighbour(rank, 1), block_of_neighbour(rank, 1 - step));
+        rank.wait({receives[static_cast<size_t>(step - 1)], sent});
+    }
+}
+
+/** The same as a task graph that receives into two buffers in turn. */
+void ring_tasks(Rank &rank) {
+    copy_own_block(rank);
+    pass_around_ring(rank, rank.input(), [&](int from, const Span &received) {
+        rank.copy(block(rank.output(), from, rank.call.count), received);
+    });
+}
+
 /** Pairs (even rank, next rank) exchange their own blocks. Then each rank exchanges the two blocks that it
- * received last, with its other neighbour and with this one in turn. */
-void neighbor_exchange(Rank &rank) {
+ * received last, with its other neighbour and with this one in turn.
+ * @param for_odd_p  another algorithm */
+void neighbor_exchange(Rank &rank, void (*for_odd_p)(Rank &rank)) {
+    if (rank.p % 2 != 0)
+        return for_odd_p(rank);
     const int64_t n = rank.call.count;
     const Span output = rank.output();
     const int forward = rank.id % 2 == 0 ? 1 : -1;
     const int neighbors[] = {neighbour(rank, forward), neighbour(rank, -forward)};
-    rank.copy(block(output, rank.id, n), rank.input());
+    copy_own_block(rank);
     rank.sendrecv(neighbors[0], block(output, rank.id, n), neighbors[0], block(output, neighbors[0], n));
     const int own_pair = rank.id / 2 * 2;
     int last = own_pair; // the pair of blocks to send next
@@ -82,58 +113,6 @@ void neighbor_exchange(Rank &rank) {
 
 } // namespace
 
-void ring(Rank &rank) {
-    const int next = neighbour(rank, 1);
-    const int previous = neighbour(rank, -1);
-    rank.copy(block_of_neighbour(rank, 0), rank.input());
-    for (int step = 1; step < rank.p; ++step)
-        rank.sendrecv(next, block_of_neighbour(rank, 1 - step), previous, block_of_neighbour(rank, -step));
-}
-
-void ring_preposted(Rank &rank) {
-    rank.copy(block_of_neighbour(rank, 0), rank.input());
-    std::vector<Request> receives;
-    for (int step = 1; step < rank.p; ++step)
-        receives.push_back(rank.irecv(neighbour(rank, -1), block_of_neighbour(rank, -step)));
-    for (int step = 1; step < rank.p; ++step) {
-        const Request sent = rank.isend(neighbour(rank, 1), block_of_neighbour(rank, 1 - step));
-        rank.wait({receives[static_cast<size_t>(step - 1)], sent});
-    }
-}
-
-void ring_tasks(Rank &rank) {
-    const int64_t n = rank.call.count;
-    Span sending = rank.scratch(n);
-    Span receiving = rank.scratch(n);
-    rank.copy(block_of_neighbour(rank, 0), rank.input());
-    rank.copy(sending, rank.input());
-    Vertex copied = rank.current_vertex(); // after this, the last received block has left its buffer
-    for (int step = 1; step < rank.p; ++step) {
-        const Request sent = rank.isend(neighbour(rank, 1), sending);
-        const Request received = rank.irecv(neighbour(rank, -1), receiving);
-        const Vertex both = rank.vertex_after({sent, received}, {copied});
-        copied = rank.vertex_after({received});
-        rank.continue_at(copied);
-        rank.copy(block_of_neighbour(rank, -step), receiving);
-        rank.continue_at(both);
-        std::swap(sending, receiving);
-    }
-}
-
-void openmpi_neighbor_exchange(Rank &rank) {
-    if (rank.p % 2 == 0)
-        neighbor_exchange(rank);
-    else
-        ring(rank);
-}
-
-void simgrid_neighbor_exchange(Rank &rank) {
-    if (rank.p % 2 == 0)
-        neighbor_exchange(rank);
-    else
-        direct_stepwise(rank);
-}
-
 } // namespace offbeat::algorithms::allgather
 
 namespace offbeat::algorithms {
@@ -145,22 +124,38 @@ std::vector<Algorithm> allgather_algorithms() {
         {"openmpi", "bruck", bruck, scales},
         {"openmpi", "recursive_doubling", openmpi_recursive_doubling, scales},
         {"openmpi", "ring", ring, scales},
-        {"openmpi", "neighbor", openmpi_neighbor_exchange, scales},
+        {"openmpi", "neighbor", fixed(neighbor_exchange, ring), scales},
         {"openmpi", "two_proc", two_proc, scales},
         {"openmpi", "sparbit", sparbit, scales},
         {"mpich", "brucks", bruck, scales},
         {"mpich", "k_brucks", bruck_radix, {{"k", 2, 2}}, scales},
         {"mpich", "recursive_doubling", mpich_recursive_doubling, scales},
         {"mpich", "ring", ring, scales},
-        {"mpich", "recexch_doubling", exchange_doubling, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
-        {"mpich", "recexch_halving", exchange_halving, {{"k", 2, 2}, {"single_phase_recv", 0}}, scales},
+        {"mpich",
+         "recexch_doubling",
+         fixed(exchange_in_phases, Distances::doubling),
+         {{"k", 2, 2}, {"single_phase_recv", 0}},
+         scales},
+        {"mpich",
+         "recexch_halving",
+         fixed(exchange_in_phases, Distances::halving),
+         {{"k", 2, 2}, {"single_phase_recv", 0}},
+         scales},
         {"mpich", "nb(sched_ring)", ring, scales},
         {"mpich", "nb(sched_brucks)", bruck, scales},
         {"mpich", "nb(sched_recursive_doubling)", mpich_recursive_doubling, scales},
         {"mpich", "nb(tsp_ring)", ring_tasks, scales},
         {"mpich", "nb(tsp_brucks)", bruck_tasks, {{"k", 2, 2}}, scales},
-        {"mpich", "nb(tsp_recexch_doubling)", exchange_doubling_tasks, {{"k", 2, 2}}, scales},
-        {"mpich", "nb(tsp_recexch_halving)", exchange_halving_tasks, {{"k", 2, 2}}, scales},
+        {"mpich",
+         "nb(tsp_recexch_doubling)",
+         fixed(exchange_as_tasks, Distances::doubling),
+         {{"k", 2, 2}},
+         scales},
+        {"mpich",
+         "nb(tsp_recexch_halving)",
+         fixed(exchange_as_tasks, Distances::halving),
+         {{"k", 2, 2}},
+         scales},
         {"simgrid", "2dmesh", mesh_2d, scales},
         {"simgrid", "3dmesh", mesh_3d, scales},
         {"simgrid", "bruck", bruck, scales},
@@ -175,7 +170,7 @@ std::vector<Algorithm> allgather_algorithms() {
         {"simgrid", "SMP_NTS", nodes_ring, scales},
         {"simgrid", "smp_simple", nodes_simple, scales},
         {"simgrid", "spreading_simple", direct_nonblocking, scales},
-        {"simgrid", "ompi_neighborexchange", simgrid_neighbor_exchange, scales},
+        {"simgrid", "ompi_neighborexchange", fixed(neighbor_exchange, direct_stepwise), scales},
         {"simgrid", "mvapich2_smp", nodes_mvapich},
     };
 }

@@ -9,21 +9,8 @@ namespace offbeat::algorithms::allgather {
 
 /** @name Every rank sends its own block to every other rank: allgather.cpp */
 ///@{
-AlgorithmFunction pair;               /**< in step k with rank xor k; powers of two only */
 AlgorithmFunction direct_stepwise;    /**< in step k to the rank k after, from the rank k before */
 AlgorithmFunction direct_nonblocking; /**< all receives, then all sends, from the next rank on; one wait */
-AlgorithmFunction two_proc;           /**< for two ranks only */
-///@}
-
-/** @name Rings: allgather.cpp */
-///@{
-AlgorithmFunction ring;           /**< each rank forwards to the next rank what the previous rank sent */
-AlgorithmFunction ring_preposted; /**< the same with all receives posted at the start */
-AlgorithmFunction ring_tasks;     /**< a task graph that receives into two buffers in turn */
-/** Two blocks per step, with both neighbours in turn. For odd p Open MPI runs ring(), SimGrid
- * direct_stepwise().
- */
-AlgorithmFunction openmpi_neighbor_exchange, simgrid_neighbor_exchange;
 ///@}
 
 /** @name A logarithmic number of steps: allgather_logarithmic.cpp */
@@ -39,12 +26,13 @@ AlgorithmFunction mpich_recursive_doubling, openmpi_recursive_doubling;
 AlgorithmFunction recursive_halving;
 AlgorithmFunction
     sparbit; /**< Loch and Koslovski, 2021: distances halve, each block is a message of its own */
-/** MPICH's recursive exchange among `k` ranks. The receives of two phases are posted together unless
- * `single_phase_recv`. Doubling starts with the nearest ranks; halving starts with the farthest ranks, after
- * blocks moved to the rank with the reversed digits. */
-ParameterisedFunction exchange_doubling, exchange_halving;
-/** The same as task graphs: all receives of the main part are posted at its start. */
-ParameterisedFunction exchange_doubling_tasks, exchange_halving_tasks;
+/** MPICH's recursive exchange among `k` ranks. Doubling starts with the nearest ranks; halving starts with
+ * the farthest ranks, after blocks moved to the rank with the reversed digits. */
+enum class Distances { doubling, halving };
+/** The receives of two phases are posted together unless `single_phase_recv`. */
+void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances distances);
+/** As a task graph: all receives of the main part are posted at its start. */
+void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances distances);
 ///@}
 
 /** @name Composed of other collectives, along a mesh, or per node: allgather_composed.cpp

@@ -154,8 +154,6 @@ void sparbit(Rank &rank) {
 
 namespace {
 
-enum class Distances { doubling, halving };
-
 /** Which ranks exchange which blocks in which phase. */
 class ExchangePlan {
   public:
@@ -222,6 +220,8 @@ void run_phases(Rank &rank, const ExchangePlan &plan, int first, int end) {
     rank.wait_all();
 }
 
+} // namespace
+
 void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances distances) {
     const ExchangePlan plan(rank, parameters["k"], distances);
     const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
@@ -271,24 +271,6 @@ void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances dista
     }
     for (const int other : plan.exchange.receives_from)
         tasks.isend(other, plan.all(), receives);
-}
-
-} // namespace
-
-void exchange_doubling(Rank &rank, const Parameters &parameters) {
-    exchange_in_phases(rank, parameters, Distances::doubling);
-}
-
-void exchange_halving(Rank &rank, const Parameters &parameters) {
-    exchange_in_phases(rank, parameters, Distances::halving);
-}
-
-void exchange_doubling_tasks(Rank &rank, const Parameters &parameters) {
-    exchange_as_tasks(rank, parameters, Distances::doubling);
-}
-
-void exchange_halving_tasks(Rank &rank, const Parameters &parameters) {
-    exchange_as_tasks(rank, parameters, Distances::halving);
 }
 
 } // namespace offbeat::algorithms::allgather

@@ -2,7 +2,6 @@
 #include "algorithms/exchange.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace offbeat::algorithms::alltoall {
 
@@ -240,23 +239,10 @@ void mesh_3d(Rank &rank) {
 
 void ring_of_whole_inputs(Rank &rank) {
     const int64_t n = rank.call.count;
-    const int next = neighbour(rank, 1);
-    const int previous = neighbour(rank, -1);
-    Span sending = rank.scratch(rank.p * n);
-    Span receiving = rank.scratch(rank.p * n);
-    rank.copy(sending, rank.input());
     rank.copy(block(rank.output(), rank.id, n), block(rank.input(), rank.id, n));
-    Vertex copied = rank.current_vertex(); // the block has left the buffer that the next receive overwrites
-    for (int step = 1; step < rank.p; ++step) {
-        const Request sent = rank.isend(next, sending);
-        const Request received = rank.irecv(previous, receiving);
-        const Vertex both = rank.vertex_after({sent, received}, {copied});
-        copied = rank.vertex_after({received});
-        rank.continue_at(copied);
-        rank.copy(block(rank.output(), neighbour(rank, -step), n), block(receiving, rank.id, n));
-        rank.continue_at(both);
-        std::swap(sending, receiving);
-    }
+    pass_around_ring(rank, rank.input(), [&](int from, const Span &received) {
+        rank.copy(block(rank.output(), from, n), block(received, rank.id, n));
+    });
 }
 
 void recursive_doubling(Rank &rank) {

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <stdexcept>
-#include <string>
 
 namespace offbeat::algorithms {
 
@@ -148,8 +146,7 @@ template <bool synchronous> void recursive_doubling(Rank &rank) {
 
 /** For two ranks only. */
 void two_proc(Rank &rank) {
-    if (rank.p != 2)
-        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+    require_two_ranks(rank);
     rank.sendrecv(1 - rank.id, no_data, 1 - rank.id, no_data);
 }
 

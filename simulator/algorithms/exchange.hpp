@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace offbeat::algorithms {
@@ -76,6 +79,11 @@ inline int neighbour(const Rank &rank, int64_t distance) {
     return static_cast<int>(remainder < 0 ? remainder + rank.p : remainder);
 }
 
+inline void require_two_ranks(const Rank &rank) {
+    if (rank.p != 2)
+        throw std::invalid_argument("two_proc is for 2 ranks, not for " + std::to_string(rank.p));
+}
+
 inline bool is_power_of_two(int64_t n) {
     return n > 0 && (n & (n - 1)) == 0;
 }
@@ -95,6 +103,25 @@ inline int reversed_bits(int number, int size) {
  * @param incoming  buffers as long as the longest piece */
 void reduce_along_ring(Rank &rank, const std::function<Span(int)> &piece,
                        const std::array<Span, 2> &incoming);
+
+/** A task graph that sends `data` around the ring with two buffers in turn.
+ * @param keep  called with each source and the buffer that has its data: copies them elsewhere */
+template <typename Keep> void pass_around_ring(Rank &rank, const Span &data, Keep keep) {
+    Span sending = rank.scratch(data.length);
+    Span receiving = rank.scratch(data.length);
+    rank.copy(sending, data);
+    Vertex copied = rank.current_vertex(); // the data have left the buffer that the next receive overwrites
+    for (int step = 1; step < rank.p; ++step) {
+        const Request sent = rank.isend(neighbour(rank, 1), sending);
+        const Request received = rank.irecv(neighbour(rank, -1), receiving);
+        const Vertex both = rank.vertex_after({sent, received}, {copied});
+        copied = rank.vertex_after({received});
+        rank.continue_at(copied);
+        keep(neighbour(rank, -step), receiving);
+        rank.continue_at(both);
+        std::swap(sending, receiving);
+    }
+}
 
 /** Recursive doubling where p is no power of two: after the exchange with the other half of 2 · `half`
  * numbers, only the first `paired` numbers of this rank's half have the other half's data. They forward it
