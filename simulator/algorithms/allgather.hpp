@@ -4,6 +4,7 @@
 #pragma once
 
 #include "algorithms/catalogue.hpp"
+#include "algorithms/exchange.hpp"
 
 namespace offbeat::algorithms::allgather {
 
@@ -33,6 +34,9 @@ enum class Distances { doubling, halving };
 void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances distances);
 /** As a task graph: all receives of the main part are posted at its start. */
 void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances distances);
+/** @param in_place  the output has the own block already; otherwise the input has it */
+void exchange_blocks_as_tasks(Rank &rank, Tasks &tasks, int64_t k, Distances distances, const Blocks &blocks,
+                              bool in_place);
 ///@}
 
 /** @name Composed of other collectives, along a mesh, or per node: allgather_composed.cpp
@@ -42,8 +46,8 @@ void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances dista
 ///@{
 AlgorithmFunction openmpi_gather_bcast; /**< the gather and the bcast that Open MPI chooses */
 AlgorithmFunction simgrid_gather_bcast; /**< SMPI's default gather and its binomial bcast */
-AlgorithmFunction mesh_2d;              /**< along the rows, then along the columns */
-AlgorithmFunction mesh_3d;
+/** Along the rows of a mesh, then along the columns, then across the layers. */
+void mesh(Rank &rank, Mesh (*shape)(int p));
 /** Stepwise in each node, all-to-all among the leaders, a flat bcast in each node. */
 AlgorithmFunction nodes_simple;
 /** Stepwise in each node; a ring of the leaders, who forward each message down a chain of the node's ranks.

@@ -41,41 +41,22 @@ void simgrid_gather_bcast(Rank &rank) {
     run(rank, everyone(rank), bcast_from_first(rank), "simgrid", "binomial_tree");
 }
 
-void mesh_2d(Rank &rank) {
-    const auto [rows, columns] = mesh_2d_shape(rank.p);
-    const int row_length = columns;
-    const int64_t n = rank.call.count;
+void mesh(Rank &rank, Mesh (*shape)(int p)) {
+    const auto [columns, rows, layers] = shape(rank.p);
+    const int layer_size = columns * rows;
     const int column = rank.id % columns;
-    const auto row_of = [&](int peer) {
-        return blocks(rank.output(), peer - peer % row_length, row_length, n);
-    };
-    rank.copy(block(rank.output(), rank.id, n), rank.input());
-    exchange_with_all(
-        rank, peers_on_line(rank.id - column, 1, columns, rank.id),
-        [&](int /*peer*/) { return rank.input(); }, [&](int peer) { return block(rank.output(), peer, n); });
-    exchange_with_all(
-        rank, peers_on_line(column, columns, rows, rank.id), [&](int /*peer*/) { return row_of(rank.id); },
-        row_of);
-}
-
-void mesh_3d(Rank &rank) {
-    const auto [side, layers] = mesh_3d_shape(rank.p);
-    const int row_length = side;
-    const int layer_size = side * side;
-    const int64_t n = rank.call.count;
-    const int column = rank.id % side;
     const int layer = rank.id / layer_size * layer_size; // the layer's first rank
     const auto run_of = [&](int peer, int length) {
-        return blocks(rank.output(), peer - peer % length, length, n);
+        return blocks(rank.output(), peer - peer % length, length, rank.call.count);
     };
-    rank.copy(block(rank.output(), rank.id, n), rank.input());
+    rank.copy(run_of(rank.id, 1), rank.input());
     exchange_with_all(
-        rank, peers_on_line(rank.id - column, 1, side, rank.id), [&](int /*peer*/) { return rank.input(); },
-        [&](int peer) { return block(rank.output(), peer, n); });
+        rank, peers_on_line(rank.id - column, 1, columns, rank.id),
+        [&](int /*peer*/) { return rank.input(); }, [&](int peer) { return run_of(peer, 1); });
     exchange_with_all(
-        rank, peers_on_line(layer + column, side, side, rank.id),
-        [&](int /*peer*/) { return run_of(rank.id, row_length); },
-        [&](int peer) { return run_of(peer, row_length); });
+        rank, peers_on_line(layer + column, columns, rows, rank.id),
+        [&](int /*peer*/) { return run_of(rank.id, columns); },
+        [&](int peer) { return run_of(peer, columns); });
     std::vector<int> across_layers;
     for (int i = 1; i < layers; ++i)
         across_layers.push_back((rank.id + i * layer_size) % rank.p);

@@ -157,8 +157,8 @@ namespace {
 /** Which ranks exchange which blocks in which phase. */
 class ExchangePlan {
   public:
-    ExchangePlan(const Rank &rank, int64_t k, Distances distances)
-        : exchange(rank.p, rank.id, k), output_(rank.output()), n_(rank.call.count), rank_(rank.id),
+    ExchangePlan(const Rank &rank, int64_t k, Distances distances, const Blocks &blocks)
+        : exchange(rank.p, rank.id, k), output_(rank.output()), blocks_(blocks), rank_(rank.id),
           distances_(distances) {
     }
 
@@ -168,7 +168,7 @@ class ExchangePlan {
         return output_;
     }
     [[nodiscard]] Span own(int rank) const {
-        return block(output_, rank, n_);
+        return blocks_.block(output_, rank);
     }
     [[nodiscard]] const std::vector<int> &partners(int phase) const {
         const int index = distances_ == Distances::halving ? exchange.phases - 1 - phase : phase;
@@ -195,11 +195,11 @@ class ExchangePlan {
 
   private:
     [[nodiscard]] Span span_of(const RankRange &range) const {
-        return blocks(output_, range.from, range.end - range.from, n_);
+        return blocks_.run(output_, range.from, range.end);
     }
 
     Span output_;
-    int64_t n_;
+    Blocks blocks_;
     int rank_;
     Distances distances_;
 };
@@ -223,7 +223,7 @@ void run_phases(Rank &rank, const ExchangePlan &plan, int first, int end) {
 } // namespace
 
 void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances distances) {
-    const ExchangePlan plan(rank, parameters["k"], distances);
+    const ExchangePlan plan(rank, parameters["k"], distances, Blocks::equal(rank.call.count, rank.p));
     const int phases_at_once = parameters["single_phase_recv"] != 0 ? 1 : 2;
     if (!plan.exchange.participates()) {
         rank.send(plan.exchange.sends_to, rank.input());
@@ -244,17 +244,25 @@ void exchange_in_phases(Rank &rank, const Parameters &parameters, Distances dist
 }
 
 void exchange_as_tasks(Rank &rank, const Parameters &parameters, Distances distances) {
-    const ExchangePlan plan(rank, parameters["k"], distances);
     Tasks tasks(rank);
+    exchange_blocks_as_tasks(rank, tasks, parameters["k"], distances, Blocks::equal(rank.call.count, rank.p),
+                             false);
+}
+
+void exchange_blocks_as_tasks(Rank &rank, Tasks &tasks, int64_t k, Distances distances, const Blocks &blocks,
+                              bool in_place) {
+    const ExchangePlan plan(rank, k, distances, blocks);
     if (!plan.exchange.participates()) {
-        tasks.isend(plan.exchange.sends_to, rank.input());
+        tasks.isend(plan.exchange.sends_to, in_place ? plan.own(rank.id) : rank.input());
         tasks.fence();
         tasks.irecv(plan.exchange.sends_to, plan.all());
         return;
     }
-    const Tasks::Task copied = tasks.copy(plan.own(rank.id), rank.input());
+    Tasks::After copied;
+    if (!in_place)
+        copied.push_back(tasks.copy(plan.own(rank.id), rank.input()));
     for (const int other : plan.exchange.receives_from)
-        tasks.irecv(other, plan.own(other), {copied});
+        tasks.irecv(other, plan.own(other), copied);
     tasks.fence();
     const int mirror = plan.mirror();
     if (mirror != rank.id) {

@@ -39,29 +39,23 @@ Runs runs_of(const Rank &rank, const std::string &name) {
 
 /** A binomial reduce to the first rank of a group, in place, the nearest partner first. */
 void reduce_to_first(Rank &rank, const Group &group, Span data) {
+    const Tree tree = in_order_binomial_tree({group.p, group.me, 0}, 2);
     const Span incoming = rank.scratch(data.length);
-    for (int distance = 1; distance < group.p; distance *= 2) {
-        if (group.me & distance) {
-            rank.send(group.rank(group.me - distance), data);
-            return;
-        }
-        if (group.me + distance >= group.p)
-            continue;
-        rank.recv(group.rank(group.me + distance), incoming);
+    for (const int child : tree.children) {
+        rank.recv(group.rank(child), incoming);
         reduce_some(rank, data, incoming);
     }
+    if (!tree.is_root())
+        rank.send(group.rank(tree.parent), data);
 }
 
 /** A binomial bcast from the first rank of a group, the farthest partner first. */
 void bcast_from_first(Rank &rank, const Group &group, Span data) {
-    int distance = 1;
-    while (distance < group.p && !(group.me & distance))
-        distance *= 2;
-    if (distance < group.p)
-        rank.recv(group.rank(group.me - distance), data);
-    for (distance /= 2; distance > 0; distance /= 2)
-        if (group.me + distance < group.p)
-            rank.send(group.rank(group.me + distance), data);
+    const Tree tree = knomial_tree({group.p, group.me, 0}, 2);
+    if (!tree.is_root())
+        rank.recv(group.rank(tree.parent), data);
+    for (const int child : tree.children)
+        rank.send(group.rank(child), data);
 }
 
 /** An allreduce of the leaders, in place. */

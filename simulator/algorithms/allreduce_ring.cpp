@@ -11,11 +11,11 @@ namespace offbeat::algorithms::allreduce {
 
 namespace {
 
-/** An allgather in which rank r starts with block r + 1. */
-void allgather_from_next_block(Rank &rank, const Blocks &blocks) {
+/** An allgather in which rank r starts with block r + first. */
+void gather_in_steps(Rank &rank, const Blocks &blocks, int first = 0) {
     for (int step = 0; step < rank.p - 1; ++step)
-        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, 1 - step)),
-                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, -step)));
+        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, first - step)),
+                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, first - step - 1)));
 }
 
 /** Open MPI's segmented ring: each phase reduces one segment of every block. */
@@ -34,7 +34,7 @@ void ring_in_phases(Rank &rank, int64_t phases) {
                 return Blocks::even(block.length, phases).block(block, phase);
             },
             incoming);
-    allgather_from_next_block(rank, blocks);
+    gather_in_steps(rank, blocks, 1);
 }
 
 /** The number of whole segments in a block, plus one for a remainder of more than half a segment; 0 if a
@@ -57,13 +57,6 @@ void reduce_in_steps(Rank &rank, const Blocks &blocks) {
                       neighbour(rank, -1), into);
         reduce_some(rank, own, into);
     }
-}
-
-/** An allgather in which rank r starts with block r. */
-void gather_in_steps(Rank &rank, const Blocks &blocks) {
-    for (int step = 0; step < rank.p - 1; ++step)
-        rank.sendrecv(neighbour(rank, 1), blocks.block(rank.output(), neighbour(rank, -step)),
-                      neighbour(rank, -1), blocks.block(rank.output(), neighbour(rank, -step - 1)));
 }
 
 /** The position of MPICH's chunked allgather on its way along the ring. */
@@ -109,29 +102,6 @@ void gather_in_chunks(Rank &rank, const Blocks &blocks) {
         else if (in > 0)
             rank.recv(left, into);
     }
-}
-
-/** gather_in_steps() as a task graph with two alternating buffers. */
-void gather_as_tasks(Rank &rank, Tasks &tasks, const Blocks &blocks) {
-    const std::array<Span, 2> buffers = {rank.scratch(blocks.length(0)), rank.scratch(blocks.length(0))};
-    const auto block_of_step = [&](int step) { return blocks.block(rank.output(), neighbour(rank, -step)); };
-    const auto buffer = [&](int step) {
-        return buffers[static_cast<size_t>(step % 2)].part(0, block_of_step(step).length);
-    };
-    Tasks::After send_after = {tasks.copy(buffer(0), block_of_step(0))};
-    Tasks::After receive_after;
-    std::vector<Tasks::Task> copies;
-    for (int step = 0; step < rank.p - 1; ++step) {
-        const int tag = rank.p + step;
-        const auto sent = tasks.isend(neighbour(rank, 1), buffer(step), send_after, tag);
-        const auto received = tasks.irecv(neighbour(rank, -1), buffer(step + 1), receive_after, tag);
-        copies.push_back(tasks.copy(block_of_step(step + 1), buffer(step + 1), {received}));
-        send_after = {received, sent};
-        receive_after = {sent, received};
-        if (step > 0)
-            receive_after.push_back(copies[static_cast<size_t>(step) - 1]);
-    }
-    tasks.fence();
 }
 
 } // namespace
@@ -201,7 +171,8 @@ void mpich_task_ring(Rank &rank) {
         before = {tasks.reduce(own, into, Order::from_first, {received})};
     }
     tasks.fence();
-    gather_as_tasks(rank, tasks, blocks);
+    gather_blocks_along_ring(rank, tasks, blocks, rank.p);
+    tasks.fence();
 }
 
 } // namespace offbeat::algorithms::allreduce

@@ -188,7 +188,7 @@ Span copy_blocks_for(Rank &rank, int receiver, const Span &into, int ranks, Inpu
 } // namespace
 
 void mesh_2d(Rank &rank) {
-    const auto [rows, columns] = mesh_2d_shape(rank.p);
+    const auto [columns, rows, layers] = mesh_2d_shape(rank.p);
     const int64_t n = rank.call.count;
     const int row = rank.id / columns * columns; // the row's first rank
     const int column = rank.id % columns;
@@ -208,10 +208,10 @@ void mesh_2d(Rank &rank) {
 }
 
 void mesh_3d(Rank &rank) {
-    const auto [side, layers] = mesh_3d_shape(rank.p);
+    const auto [side, rows, layers] = mesh_3d_shape(rank.p);
     const int64_t n = rank.call.count;
     const int64_t input_length = rank.p * n;
-    const int layer_size = side * side;
+    const int layer_size = side * rows;
     const int layer = rank.id / layer_size * layer_size; // the layer's first rank
     const int place = rank.id % layer_size;
     const Span inputs = rank.scratch(layer_size * input_length); // of this rank's layer
@@ -226,7 +226,7 @@ void mesh_3d(Rank &rank) {
         rank, peers_on_line(rank.id - rank.id % side, 1, side, rank.id),
         [&](int /*peer*/) { return rank.input(); }, [&](int peer) { return input_of(peer % layer_size); });
     exchange_with_all(
-        rank, peers_on_line(layer + rank.id % side, side, side, rank.id),
+        rank, peers_on_line(layer + rank.id % side, side, rows, rank.id),
         [&](int /*peer*/) { return row_of(place); }, [&](int peer) { return row_of(peer % layer_size); });
     copy_blocks_for(rank, rank.id, output_of(rank.id), layer_size, input_of);
     std::vector<int> across_layers;

@@ -46,27 +46,12 @@ template <bool synchronous> void double_ring(Rank &rank) {
 
 /** Up a binomial tree and down again. */
 void tree(Rank &rank) {
-    int top = 1;
-    while (top < rank.p)
-        top *= 2;
-    const auto partner_at = [&](int distance) {
-        const int partner = rank.id ^ distance;
-        return partner < rank.p && partner % distance == 0 ? partner : -1;
-    };
-    for (int distance = 1; distance < top; distance *= 2) {
-        const int partner = partner_at(distance);
-        if (partner > rank.id)
-            rank.recv(partner, no_data);
-        else if (partner >= 0)
-            rank.send(partner, no_data);
-    }
-    for (int distance = top / 2; distance > 0; distance /= 2) {
-        const int partner = partner_at(distance);
-        if (partner > rank.id)
-            rank.send(partner, no_data);
-        else if (partner >= 0)
-            rank.recv(partner, no_data);
-    }
+    const Tree tree = in_order_binomial_tree({rank.p, rank.id, 0}, 2);
+    for (const int child : tree.children)
+        rank.recv(child, no_data);
+    if (!tree.is_root())
+        rank.send(tree.parent, no_data);
+    release_along_tree(rank);
 }
 
 /** Posts a message for each of some ranks. */

@@ -3,7 +3,6 @@
 #include "algorithms/exchange.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 namespace offbeat::algorithms {
@@ -53,12 +52,19 @@ const Algorithm *find(Collective collective, std::string_view family, std::strin
 }
 
 bool needs_messages(Rank &rank) {
-    constexpr std::array reductions = {Collective::reduce, Collective::reduce_scatter,
-                                       Collective::reduce_scatter_block};
-    if (std::ranges::count(reductions, rank.call.collective) == 0 || (rank.p > 1 && rank.call.count > 0))
+    switch (rank.call.collective) {
+    case Collective::reduce:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+        if (rank.p == 1)
+            copy_some(rank, rank.output(), rank.input());
+        return rank.p > 1 && rank.call.count > 0;
+    case Collective::scan:
+    case Collective::exscan:
+        return rank.call.count > 0;
+    default:
         return true;
-    copy_some(rank, rank.output(), rank.input());
-    return false;
+    }
 }
 
 void write_program(const Algorithm &algorithm, const Parameters &parameters, const Call &call, int rank,

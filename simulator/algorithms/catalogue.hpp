@@ -112,8 +112,8 @@ auto fixed(void (*function)(Rank &, const Parameters &, Arguments...),
 /** The algorithm with a name without parameters; nullptr if there is none. */
 [[nodiscard]] const Algorithm *find(Collective collective, std::string_view family, std::string_view name);
 
-/** False for a reduce or a reduce_scatter that needs no message: there are no elements, or only one rank,
- * whose input this copies to its output. Algorithms are not called then. */
+/** False for a scan without elements, and for a reduce or reduce_scatter without elements or with only one
+ * rank, whose input this copies to its output. Algorithms are not called then. */
 bool needs_messages(Rank &rank);
 
 /** Writes the program of one rank, including its exit. std::invalid_argument if the algorithm refuses the

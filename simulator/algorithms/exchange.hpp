@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "algorithms/blocks.hpp"
+#include "algorithms/tasks.hpp"
 #include "schedule/program.hpp"
 
 #include <algorithm>
@@ -15,8 +17,6 @@
 #include <vector>
 
 namespace offbeat::algorithms {
-
-using namespace schedule;
 
 /** Separate tags for the data of a collective and for the barriers inside it. */
 inline constexpr int data_tag = 0;
@@ -123,6 +123,11 @@ template <typename Keep> void pass_around_ring(Rank &rank, const Span &data, Kee
     }
 }
 
+/** MPICH's allgather of blocks in place along the ring as a task graph with two alternating buffers: a step
+ * starts when both messages of the previous step are complete and the block that it overwrites was copied.
+ * @param first_tag  of the messages of the first step; each step has a tag of its own */
+void gather_blocks_along_ring(Rank &rank, Tasks &tasks, const Blocks &blocks, int first_tag);
+
 /** Recursive doubling where p is no power of two: after the exchange with the other half of 2 · `half`
  * numbers, only the first `paired` numbers of this rank's half have the other half's data. They forward it
  * along a binomial tree.
@@ -146,21 +151,17 @@ void forward_to_unpaired(Rank &rank, int number, RankOf rank_of, const Span &oth
  * have. */
 void exchange_blocks_by_doubling(Rank &rank, const Span &all, int64_t length);
 
-/** Ranks as a mesh, numbered along its rows: p = rows · columns, rows <= columns. */
-struct Mesh2d {
-    int rows;
+/** Ranks as a mesh, numbered along its rows: p = columns · rows · layers. */
+struct Mesh {
     int columns;
-};
-
-/** p = side · side · layers. */
-struct Mesh3d {
-    int side;
+    int rows; /**< of a layer */
     int layers;
 };
 
-/** As SimGrid divides p. std::invalid_argument if it finds no mesh (p prime, for instance). */
-Mesh2d mesh_2d_shape(int p);
-Mesh3d mesh_3d_shape(int p);
+/** As SimGrid divides p: two dimensions with rows <= columns, or three with rows = columns.
+ * std::invalid_argument if it finds no mesh (p prime, for instance). */
+Mesh mesh_2d_shape(int p);
+Mesh mesh_3d_shape(int p);
 
 /** The ranks first, first + stride, ...: `number` of them, without `self`. */
 std::vector<int> peers_on_line(int first, int stride, int number, int self);

@@ -24,8 +24,6 @@ std::vector<Span> receive_from_lower_ranks(Rank &rank) {
 
 /** Each rank waits for the previous rank. */
 void linear(Rank &rank) {
-    if (rank.call.count == 0)
-        return;
     rank.copy(rank.output(), rank.input());
     if (rank.id > 0) {
         const Span before = rank.scratch(rank.call.count);
@@ -37,16 +35,14 @@ void linear(Rank &rank) {
 }
 
 void exclusive_linear(Rank &rank) {
-    if (rank.call.count == 0 || rank.p == 1)
+    if (rank.p == 1)
         return;
     if (rank.id > 0)
         rank.recv(rank.id - 1, rank.output());
     if (rank.id == rank.p - 1)
         return;
-    if (rank.id == 0) {
-        rank.send(1, rank.input());
-        return;
-    }
+    if (rank.id == 0)
+        return rank.send(1, rank.input());
     const Span sum = rank.scratch(rank.call.count);
     rank.copy(sum, rank.input());
     rank.reduce(sum, rank.output(), Order::from_first);
@@ -55,16 +51,12 @@ void exclusive_linear(Rank &rank) {
 
 /** Each rank sends its contribution to all higher ranks at once. */
 void send_to_higher_ranks(Rank &rank) {
-    if (rank.call.count == 0)
-        return;
     rank.copy(rank.output(), rank.input());
     for (const Span &data : receive_from_lower_ranks(rank))
         rank.reduce(rank.output(), data, Order::from_first);
 }
 
 void exclusive_send_to_higher_ranks(Rank &rank) {
-    if (rank.call.count == 0)
-        return;
     const std::vector<Span> received = receive_from_lower_ranks(rank);
     for (size_t i = 0; i < received.size(); ++i) {
         if (i == 0)
@@ -77,8 +69,6 @@ void exclusive_send_to_higher_ranks(Rank &rank) {
 /** Recursive doubling: in each round partners exchange the sums of their halves. `add_lower` is called with
  * each sum of lower ranks, the nearest ranks first. */
 template <typename AddLower> void exchange_sums(Rank &rank, const AddLower &add_lower) {
-    if (rank.call.count == 0)
-        return;
     const Span sum = rank.scratch(rank.call.count);
     const Span received = rank.scratch(rank.call.count);
     rank.copy(sum, rank.input());
@@ -95,8 +85,7 @@ template <typename AddLower> void exchange_sums(Rank &rank, const AddLower &add_
 
 /** Recursive doubling; also exchanges sums that one of the partners does not need. */
 void doubling(Rank &rank) {
-    if (rank.call.count > 0)
-        rank.copy(rank.output(), rank.input());
+    rank.copy(rank.output(), rank.input());
     exchange_sums(rank,
                   [&](const Span &lower_sum) { rank.reduce(rank.output(), lower_sum, Order::from_first); });
 }
@@ -113,8 +102,6 @@ void exclusive_doubling(Rank &rank) {
 
 /** Recursive doubling as MPICH's task graph: a sum is sent before it is added to the result. */
 void task_doubling(Rank &rank) {
-    if (rank.call.count == 0)
-        return;
     const Span sum = rank.scratch(rank.call.count);
     const Span received = rank.scratch(rank.call.count);
     rank.copy(rank.output(), rank.input());
@@ -169,8 +156,6 @@ void announce(Rank &rank, const Group &node) {
  * to doubling() if nodes do not hold consecutive ranks, or one rank each.
  * @param scheduled  as a nonblocking schedule: without the announcement */
 void by_nodes(Rank &rank, bool scheduled) {
-    if (rank.call.count == 0)
-        return;
     if (!nodes_are_consecutive(rank.call) || nodes_used(rank.call) == rank.p)
         return doubling(rank);
     const Group node = same_node(rank);
