@@ -1,3 +1,4 @@
+#include "algorithms/bcast.hpp"
 #include "algorithms/catalogue.hpp"
 #include "algorithms/subcall.hpp"
 
@@ -127,20 +128,11 @@ void scan_in(Rank &rank, const Group &group, Span input, Span output) {
     run(rank, group, subcall, "mpich", "recursive_doubling");
 }
 
-/** The bcast that MPICH chooses, from the first rank of a communicator without node structure. */
+/** The bcast that MPICH chooses, from the first rank of a node. */
 void bcast_in(Rank &rank, const Group &group, Span data, bool scheduled) {
     const int64_t bytes = data.length * rank.call.element_bytes;
-    const bool is_power_of_two = (group.p & (group.p - 1)) == 0;
     const Subcall subcall{Collective::bcast, 0, data.length, {}, data};
-    if (group.p < 8 || bytes < 12288)
-        run(rank, group, subcall, "mpich", scheduled ? "nb(sched_binomial)" : "binomial");
-    else if (is_power_of_two && bytes < 524288)
-        run(rank, group, subcall, "mpich",
-            scheduled ? "nb(sched_scatter_recursive_doubling_allgather)"
-                      : "scatter_recursive_doubling_allgather");
-    else
-        run(rank, group, subcall, "mpich",
-            scheduled ? "nb(sched_scatter_ring_allgather)" : "scatter_ring_allgather");
+    run(rank, group, subcall, "mpich", bcast::mpich_choice(bytes, group.p, scheduled));
 }
 
 /** The leader announces to its node whether a sum of other nodes will follow: an int of four bytes. */
