@@ -109,20 +109,18 @@ class ProgramInliner {
             return rank_.current_vertex();
         }
         std::vector<Request> requests;
-        for (uint32_t i = 0; i < needs.requests; ++i)
-            requests.push_back(requests_[program_.awaited_requests[needs.first_request + i]]);
+        for (const Request request : program_.requests_of(needs))
+            requests.push_back(requests_[request]);
         std::vector<Vertex> vertices;
-        for (uint32_t i = 0; i < needs.vertices; ++i)
-            vertices.push_back(vertices_[program_.awaited_vertices[needs.first_vertex + i]]);
+        for (const Vertex vertex : program_.vertices_of(needs))
+            vertices.push_back(vertices_[vertex]);
         return rank_.vertex_after(requests, vertices);
     }
 
     Request copy(const Operation &operation) {
         std::vector<Span> pieces;
-        for (uint32_t i = 0; i < operation.pieces; ++i) {
-            const Span &piece = program_.pieces[operation.first_piece + i];
+        for (const Span &piece : program_.pieces_of(operation))
             pieces.push_back(buffers_[static_cast<size_t>(piece.buffer)].part(piece.offset, piece.length));
-        }
         switch (operation.kind) {
         case Kind::reduce:
             rank_.reduce(pieces[0], pieces[1], operation.order);
