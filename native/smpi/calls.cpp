@@ -24,58 +24,44 @@ namespace offbeat::smpi {
 
 namespace {
 
-int run_allgather(const Call &call, void *input, void *output) {
-    return MPI_Allgather(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
+// The MPI call by the column `signature` of the table of collectives.
+
+template <auto function> int run_EXCHANGE(const Call &call, void *input, void *output) {
+    return function(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
 }
 
-int run_allreduce(const Call &call, void *input, void *output) {
-    return MPI_Allreduce(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+template <auto function> int run_ALLREDUCE(const Call &call, void *input, void *output) {
+    return function(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
 }
 
-int run_alltoall(const Call &call, void *input, void *output) {
-    return MPI_Alltoall(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
+template <auto function> int run_BARRIER(const Call & /*call*/, void * /*input*/, void * /*output*/) {
+    return function(MPI_COMM_WORLD);
 }
 
-int run_barrier(const Call & /*call*/, void * /*input*/, void * /*output*/) {
-    return MPI_Barrier(MPI_COMM_WORLD);
+template <auto function> int run_BCAST(const Call &call, void * /*input*/, void *output) {
+    return function(output, call.count, call.datatype, call.root, MPI_COMM_WORLD);
 }
 
-int run_bcast(const Call &call, void * /*input*/, void *output) {
-    return MPI_Bcast(output, call.count, call.datatype, call.root, MPI_COMM_WORLD);
+template <auto function> int run_GATHER(const Call &call, void *input, void *output) {
+    return function(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
+                    MPI_COMM_WORLD);
 }
 
-int run_exscan(const Call &call, void *input, void *output) {
-    return MPI_Exscan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+template <auto function> int run_SCATTER(const Call &call, void *input, void *output) {
+    return run_GATHER<function>(call, input, output);
 }
 
-int run_gather(const Call &call, void *input, void *output) {
-    return MPI_Gather(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
-                      MPI_COMM_WORLD);
+template <auto function> int run_REDUCE(const Call &call, void *input, void *output) {
+    return function(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
 }
 
-int run_reduce(const Call &call, void *input, void *output) {
-    return MPI_Reduce(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
-}
-
-int run_reduce_scatter(const Call &call, void *input, void *output) {
-    return MPI_Reduce_scatter(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_reduce_scatter_block(const Call &call, void *input, void *output) {
-    return MPI_Reduce_scatter_block(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_scan(const Call &call, void *input, void *output) {
-    return MPI_Scan(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
-}
-
-int run_scatter(const Call &call, void *input, void *output) {
-    return MPI_Scatter(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
-                       MPI_COMM_WORLD);
+template <auto function> int run_REDUCE_SCATTER(const Call &call, void *input, void *output) {
+    return function(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
 }
 
 #define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
-    {#name, Blocks::sent, Blocks::received, Result::result, Root::root, Counts::counts, run_##name},
+    {#name,      Blocks::sent,   Blocks::received,           Result::result,                                 \
+     Root::root, Counts::counts, run_##signature<MPI_##Name>},
 const Collective collectives[] = {
 #include "collectives/collectives.def"
 };
@@ -246,10 +232,6 @@ size_t buffer_bytes(const Call &call, int p) {
                             call.collective->received == Blocks::BLOCK_PER_RANK;
     return static_cast<size_t>(call.count) * static_cast<size_t>(element) *
            (has_blocks ? static_cast<size_t>(p) : 1);
-}
-
-int run_call(const Call &call, void *input, void *output) {
-    return call.collective->run(call, input, output);
 }
 
 std::vector<std::string> algorithms(const std::string &collective) {
