@@ -33,18 +33,18 @@ template <typename Number> nb::object array_of(std::vector<Number> numbers) {
     return nb::cast(nb::ndarray<nb::numpy, Number>(vector->data(), {vector->size()}, owner));
 }
 
-/** Writes the programs of a call of a listed algorithm and calls `examine` with them. */
-template <typename Examine> auto examination(Examine examine) {
-    return [examine](const std::string &collective, const std::string &family, const std::string &name,
-                     const Values &values, int p, int root, int64_t count, int64_t element_bytes,
-                     const std::vector<int> &node_of_rank, bool commutative) {
+/** Writes the programs of a call of a listed algorithm and calls `action` with them. */
+template <typename Action> auto with_programs(Action action) {
+    return [action](const std::string &collective, const std::string &family, const std::string &name,
+                    const Values &values, int p, int root, int64_t count, int64_t element_bytes,
+                    const std::vector<int> &node_of_rank, bool commutative) {
         const auto &algorithm = algorithm_named(collective, family, name);
         const auto parameters = parameters_of(algorithm, values);
         const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
         const nb::gil_scoped_release unlocked;
         std::vector<Program> programs;
         schedule::write_programs(owned.call, writer(algorithm, parameters), programs);
-        return examine(programs, owned.call, algorithm.ordered);
+        return action(programs, owned.call, algorithm.ordered);
     };
 }
 
@@ -148,17 +148,17 @@ nb::dict check_written(const std::string &collective, const nb::callable &write,
 } // namespace
 
 void bind_check(nb::module_ &module) {
-    const auto def_examination = [&](const char *name, auto examine, const char *documentation) {
-        module.def(name, examination(examine), nb::arg("collective"), nb::arg("family"), nb::arg("name"),
+    const auto def_for_programs = [&](const char *name, auto action, const char *documentation) {
+        module.def(name, with_programs(action), nb::arg("collective"), nb::arg("family"), nb::arg("name"),
                    nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
                    nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
                    nb::arg("commutative") = true, documentation);
     };
-    def_examination(
+    def_for_programs(
         "check", schedule::check,
         "'' if the algorithm computes the call, otherwise one sentence that describes the failure. "
         "Raises ValueError for invalid calls and for calls that the algorithm refuses.");
-    def_examination(
+    def_for_programs(
         "messages",
         [](const std::vector<Program> &programs, const schedule::Call &call, bool /*ordered*/) {
             const nb::gil_scoped_acquire locked;
