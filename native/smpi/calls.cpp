@@ -24,25 +24,44 @@ namespace offbeat::smpi {
 
 namespace {
 
-// The arguments of the MPI functions, by signature, before the communicator.
-#define ARGUMENTS_BARRIER
-#define ARGUMENTS_BCAST output, call.count, call.datatype, call.root,
-#define ARGUMENTS_EXCHANGE input, call.count, call.datatype, output, call.count, call.datatype,
-#define ARGUMENTS_GATHER ARGUMENTS_EXCHANGE call.root,
-#define ARGUMENTS_SCATTER ARGUMENTS_GATHER
-#define ARGUMENTS_ALLREDUCE input, output, call.count, call.datatype, call.op,
-#define ARGUMENTS_REDUCE ARGUMENTS_ALLREDUCE call.root,
-#define ARGUMENTS_REDUCE_SCATTER input, output, call.counts.data(), call.datatype, call.op,
+// The MPI call by the column `signature` of the table of collectives.
 
-#define OFFBEAT_COLLECTIVE(Name, name, signature, ...)                                                       \
-    int run_##name([[maybe_unused]] const Call &call, [[maybe_unused]] void *input,                          \
-                   [[maybe_unused]] void *output) {                                                          \
-        return MPI_##Name(ARGUMENTS_##signature MPI_COMM_WORLD);                                             \
-    }
-#include "collectives/collectives.def"
+template <auto function> int run_EXCHANGE(const Call &call, void *input, void *output) {
+    return function(input, call.count, call.datatype, output, call.count, call.datatype, MPI_COMM_WORLD);
+}
+
+template <auto function> int run_ALLREDUCE(const Call &call, void *input, void *output) {
+    return function(input, output, call.count, call.datatype, call.op, MPI_COMM_WORLD);
+}
+
+template <auto function> int run_BARRIER(const Call & /*call*/, void * /*input*/, void * /*output*/) {
+    return function(MPI_COMM_WORLD);
+}
+
+template <auto function> int run_BCAST(const Call &call, void * /*input*/, void *output) {
+    return function(output, call.count, call.datatype, call.root, MPI_COMM_WORLD);
+}
+
+template <auto function> int run_GATHER(const Call &call, void *input, void *output) {
+    return function(input, call.count, call.datatype, output, call.count, call.datatype, call.root,
+                    MPI_COMM_WORLD);
+}
+
+template <auto function> int run_SCATTER(const Call &call, void *input, void *output) {
+    return run_GATHER<function>(call, input, output);
+}
+
+template <auto function> int run_REDUCE(const Call &call, void *input, void *output) {
+    return function(input, output, call.count, call.datatype, call.op, call.root, MPI_COMM_WORLD);
+}
+
+template <auto function> int run_REDUCE_SCATTER(const Call &call, void *input, void *output) {
+    return function(input, output, call.counts.data(), call.datatype, call.op, MPI_COMM_WORLD);
+}
 
 #define OFFBEAT_COLLECTIVE(Name, name, signature, sent, received, result, root, counts)                      \
-    {#name, Blocks::sent, Blocks::received, Result::result, Root::root, Counts::counts, run_##name},
+    {#name,      Blocks::sent,   Blocks::received,           Result::result,                                 \
+     Root::root, Counts::counts, run_##signature<MPI_##Name>},
 const Collective collectives[] = {
 #include "collectives/collectives.def"
 };
@@ -213,10 +232,6 @@ size_t buffer_bytes(const Call &call, int p) {
                             call.collective->received == Blocks::BLOCK_PER_RANK;
     return static_cast<size_t>(call.count) * static_cast<size_t>(element) *
            (has_blocks ? static_cast<size_t>(p) : 1);
-}
-
-int run_call(const Call &call, void *input, void *output) {
-    return call.collective->run(call, input, output);
 }
 
 std::vector<std::string> algorithms(const std::string &collective) {

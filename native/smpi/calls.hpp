@@ -34,7 +34,8 @@ struct Collective {
     Result result;
     Root root;
     Counts counts;
-    int (*run)(const Call &call, void *input, void *output); /**< the MPI call */
+    int (*run)(const Call &call, void *input,
+               void *output); /**< the call on MPI_COMM_WORLD; returns the MPI error code */
 };
 
 /** One collective call, the same on every rank. */
@@ -53,9 +54,6 @@ Call parse_call(const Command &command, const std::string &op, int p);
 
 /** Size in bytes of the larger of a rank's two buffers. */
 size_t buffer_bytes(const Call &call, int p);
-
-/** Calls the collective on MPI_COMM_WORLD; returns the MPI error code. */
-int run_call(const Call &call, void *input, void *output);
 
 /** The names of SMPI's algorithms for a collective; empty if it cannot be selected. */
 std::vector<std::string> algorithms(const std::string &collective);

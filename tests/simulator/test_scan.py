@@ -89,3 +89,18 @@ def test_nonconsecutive_or_single_rank_nodes_are_ignored(nodes: list[int]) -> No
     assert sent("scan", "mpich", "smp", 4, node_of_rank=nodes) == sent(
         "scan", "mpich", "recursive_doubling", 4
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_", "messages_to_last_rank"),
+    [("smp", 12288, 1), ("smp", 12289, 4), ("nb(sched_smp)", 12287, 1), ("nb(sched_smp)", 12288, 4)],
+)
+def test_the_sum_of_previous_nodes_is_sent_by_the_bcast_that_mpich_chooses(
+    name: str, bytes_: int, messages_to_last_rank: int
+) -> None:
+    """Binomial up to 12 KiB, in nonblocking schedules below; otherwise a scatter and three exchanges."""
+    nodes = [0] * 8 + [1] * 8
+    drawn = _simulator.messages("scan", "mpich", name, {}, p=16, count=bytes_, node_of_rank=nodes)
+    after_nodes = drawn["depth"] > drawn["depth"][(drawn["source"] < 8) & (drawn["target"] >= 8)].max()
+    announced = (drawn["elements"] == 4) & (name == "smp")
+    assert ((drawn["target"] == 15) & after_nodes & ~announced).sum() == messages_to_last_rank
