@@ -25,7 +25,7 @@ typedef struct comm_state {
     offbeat_clock *clock;
     offbeat_start_context *context;
     MPI_Comm comm; /* the user's communicator */
-    struct comm_state *previous, *next;
+    struct comm_state *next;
 } comm_state;
 
 /* keyval_lock is held while MPI is called; list_lock never is, as MPI may hold a lock of its own while it
@@ -46,22 +46,17 @@ static int raise_error(MPI_Comm comm, int rc) {
 
 static void add_to_list(comm_state *state) {
     pthread_mutex_lock(&list_lock);
-    state->previous = NULL;
     state->next = first_state;
-    if (first_state != NULL)
-        first_state->previous = state;
     first_state = state;
     pthread_mutex_unlock(&list_lock);
 }
 
 static void remove_from_list(comm_state *state) {
     pthread_mutex_lock(&list_lock);
-    if (state->previous != NULL)
-        state->previous->next = state->next;
-    else
-        first_state = state->next;
-    if (state->next != NULL)
-        state->next->previous = state->previous;
+    comm_state **link = &first_state;
+    while (*link != state)
+        link = &(*link)->next;
+    *link = state->next;
     pthread_mutex_unlock(&list_lock);
 }
 

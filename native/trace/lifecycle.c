@@ -7,7 +7,7 @@
 #include "trace/process_state.h"
 
 #include "clock/limits.h"
-#include "trace/code_mappings.h"
+#include "trace/call_path.h"
 #include "trace/communicators.h"
 #include "trace/python_frames.h"
 #include "trace/timestamp.h"

@@ -89,7 +89,6 @@ target_link_libraries(trace PRIVATE ${CMAKE_DL_LIBS})
 set(trace_without_mpi trace/thread_state.c trace/timestamp.c trace/trace_config.c trace/trace_file.c)
 trace_library(tracer offbeat-tracer "${trace_wrappers}" ""
     trace/call_path.c
-    trace/code_mappings.c
     trace/communicators.c
     trace/lifecycle.c
     trace/process_state.c

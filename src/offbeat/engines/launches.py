@@ -30,7 +30,7 @@ SAMPLES_UNWRITTEN = "the sample file could not be written"
 
 
 SEQUENCE_UNREAD = "the sequence file could not be read"
-"""The driver's reason where rank 0 cannot read the calls of a replay (``native/benchmark/sequence.h``)."""
+"""The driver's reason where rank 0 cannot read the calls of a replay (``native/benchmark/measure.c``)."""
 
 SHARED = (
     "the result directory must be on a file system with free space that this machine and rank 0's node share;"
