@@ -132,7 +132,7 @@ def test_check_finds_what_is_wrong_and_ends_with_a_failure() -> None:
     result = CliRunner().invoke(app, ["check", f"{OWN}:chain", "--collective", "bcast", "--p", "4"])
     assert isinstance(result.exception, RunFailed)
     assert "bcast/own_algorithms.py:chain at p = 4, root 1, 1 element: " in result.stdout
-    assert "1 of them does something wrong" in str(result.exception)
+    assert "1 algorithm is wrong in some call" in str(result.exception)
 
 
 def test_check_proves_an_algorithm_that_is_written_in_python() -> None:

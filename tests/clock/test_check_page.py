@@ -55,7 +55,7 @@ def test_the_page_holds_verdict_tables_and_pictures_and_loads_nothing(tmp_path: 
     assert not re.search(r'(src|href)="(?!data:|pictures/|#)', page)
     for words in (
         "double_<wbr>ring",
-        "linear behind double_ring",
+        "linear after double_ring",
         "× 0.05",
         "mpirun -n 4",
         "it would not &lt;run&gt;",

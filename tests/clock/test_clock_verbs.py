@@ -126,7 +126,8 @@ def test_every_method_is_compared_at_every_age_in_every_round(driver: Driver) ->
 def test_comparisons_see_an_error_that_is_there(driver: Driver) -> None:
     """A drift of 100 ppm that no method without a slope can know is 10 µs after 100 ms.
 
-    Every interval contains the error, and a busy machine only widens an interval: the narrowest of 16 rounds decide.
+    Every interval contains the error, and a busy machine only widens an interval: the narrowest of 16 rounds
+    decide.
     """
     source = "virtual:1:drift=100;2:drift=-100"
     seen = ask(driver, "accuracy", methods="offset", ages="100000000", rounds=16, source=source)

@@ -175,9 +175,9 @@ def test_progress_says_how_many_messages_a_second_are_simulated(tmp_path, termin
     loaded = debug_run.study(tmp_path, SMALL)
     with RunProgress(console) as told:
         debug_run.go(loaded, tmp_path / "results", DebugBatchEngine(), told=told)
-    assert "million messages/s" in told.rate()
+    assert "messages/s" in told.rate()
     if not terminal:
-        assert "million messages/s" in stream.getvalue().splitlines()[-1]
+        assert "messages/s" in stream.getvalue().splitlines()[-1]
 
 
 def test_progress_of_a_run_that_measures_says_nothing_of_messages(tmp_path):

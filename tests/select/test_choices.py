@@ -141,7 +141,7 @@ def test_ties_are_named_and_the_first_by_name_is_taken():
     choice = only(results(rows))
     assert (choice.algorithm, choice.tied, choice.alternatives) == ("a", ["b"], ["b", "c"])
     assert (choice.no_delay_winner, choice.no_delay_tied) == ("a", ["b"])
-    assert any("a ties with b by average" in warning for warning in choice.warnings)
+    assert any("a and b have equal scores by average" in warning for warning in choice.warnings)
 
 
 def test_the_share_that_counts_as_good_is_the_users():

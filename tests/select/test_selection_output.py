@@ -55,7 +55,7 @@ def test_the_selection_names_configuration_winner_choice_certainty_and_costs():
     text = printed(select(results(published(FT_SCENARIO))), width=120)
     (line,) = (line for line in text.splitlines() if "32 KiB  " in line)
     assert words(line) == "alltoall 1024 (32×32) 32 KiB Lin = L-Sync Pair unknown – – +99% –"
-    assert "Lin ties with L-Sync under no_delay" in text
+    assert "Lin and L-Sync are equally fast under no_delay" in text
 
 
 def test_a_table_too_wide_for_the_terminal_is_grouped():

@@ -101,11 +101,11 @@ def test_one_round_says_nothing_of_chance() -> None:
 @pytest.mark.parametrize(
     ("chance", "words"),
     [
-        (0.9, "not significant (p > 0.5)"),
-        (0.25, "by chance in 1 of 4 trials if both were equally fast"),
-        (0.0123, "by chance in 1 of 81 trials if both were equally fast"),
-        (0.000123, "by chance in 1 of 8,100 trials if both were equally fast"),
-        (0.0, "by chance in fewer than 1 of a million trials if both were equally fast"),
+        (0.9, "not significant: p ≥ 0.5"),
+        (0.25, "by chance in 25% of trials if both were equally fast"),
+        (0.0123, "by chance in 1.2% of trials if both were equally fast"),
+        (0.000123, "by chance in 0.012% of trials if both were equally fast"),
+        (0.0, "by chance in less than 0.0001% of trials if both were equally fast"),
     ],
 )
 def test_a_chance_is_reported_as_text(chance: float, words: str) -> None:

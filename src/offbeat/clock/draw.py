@@ -23,13 +23,13 @@ from offbeat.study.algorithm import DEFAULT
 from offbeat.units import format_time
 
 NEAREST_NS = 10
-"""Times below this are drawn there on logarithmic scales: clocks don't tell much less apart."""
+"""Times below this are drawn at this time on logarithmic scales: clocks hardly resolve less."""
 
 WIDE = 30.0
-"""Times that differ by more than so many times stand on a logarithmic scale."""
+"""Times whose ratio exceeds this are drawn on a logarithmic scale."""
 
 MOST_LINES = 8
-"""So many starts get a line each; of more, those are drawn that differ most."""
+"""Maximum number of starts with a line each; of more starts, those that differ most are drawn."""
 
 _SEED = 7
 
@@ -38,7 +38,7 @@ _INNER, _LEAST_LEFT = 5.0, 1.15
 
 
 def skew_figure(skews: Sequence[Skew], subject: str) -> Figure:
-    """How far apart processes leave each start: every single one, and boxes over them (figure 3)."""
+    """The exit skew of each start: every repetition as a dot, with boxes over them (figure 3)."""
     names = [label(one.start) for one in skews]
     height = 1.3 + 0.42 * len(skews)
     figure, axes = _framed(_INNER + 1, height, "Exit skew of each start", subject, left=names)
@@ -61,7 +61,7 @@ def skew_figure(skews: Sequence[Skew], subject: str) -> Figure:
 
 
 def _box(axes: Axes, values_s: np.ndarray, place: float, colour: str) -> None:
-    """The middle half, the median, and lines to the 5% and the 95%."""
+    """A box from the first to the third quartile, the median, and lines to the 5th and 95th percentiles."""
     low, first, middle, third, high = np.quantile(values_s, [0.05, 0.25, 0.5, 0.75, 0.95])
     axes.plot([low, first], [place, place], color=colour, linewidth=1.4)
     axes.plot([third, high], [place, place], color=colour, linewidth=1.4)
@@ -72,7 +72,7 @@ def _box(axes: Axes, values_s: np.ndarray, place: float, colour: str) -> None:
 
 
 def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
-    """Who leaves when: each rank's typical time behind the first one (as figure 1 shows it)."""
+    """When each rank leaves: its typical time after the first rank (as in figure 1)."""
     shown = _most_different(skews)
     names = [label(one.start) for one in shown]
     figure, axes = _framed(_INNER, 3.6, "When each process leaves a start", subject, right=names)
@@ -91,7 +91,7 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
             label=names[number],
         )
     axes.set_xlabel("rank", fontsize=9)
-    axes.set_ylabel("typically leaves so long\nafter the first process", fontsize=9)
+    axes.set_ylabel("median time after\nthe first process left", fontsize=9)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if is_wide:
         axes.set_yscale("symlog", linthresh=10 * NEAREST_NS * 1e-9, linscale=0.5)
@@ -102,7 +102,7 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
 
 
 def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
-    """What a sync costs, by processes, a line a method (figure 15)."""
+    """How long a sync takes, by number of processes, one line per method (figure 15)."""
     kinds = list(dict.fromkeys((one.method, one.distorted) for one in costs))
     are_mixed = len({artificial for _, artificial in kinds}) > 1
     names = [
@@ -137,7 +137,7 @@ def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
 
 
 def age_figure(aged: Sequence[AgedAccuracy], subject: str) -> Figure:
-    """How wrong clocks are by the age of their sync, and what they say of it themselves (figure 16)."""
+    """The error of clocks by the age of their sync, and their own error bounds (figure 16)."""
     methods = list(dict.fromkeys(one.method for one in aged))
     figure, axes = _framed(_INNER, 4.2, "Accuracy by the age of the sync", subject, right=methods)
     oldest = max(one.age_s for one in aged)
@@ -155,7 +155,7 @@ def age_figure(aged: Sequence[AgedAccuracy], subject: str) -> Figure:
     axes.axhspan(floor_s / 2, max(resolution, floor_s), color=GREY, alpha=0.18, linewidth=0)
     axes.set_ylim(bottom=floor_s / 2)
     axes.text(
-        0.99, 0.02, f"below ±{format_time(resolution, 2)} nothing can be seen", transform=axes.transAxes,
+        0.99, 0.02, f"errors below ±{format_time(resolution, 2)} cannot be seen", transform=axes.transAxes,
         fontsize=7.5, color=MUTED, ha="right", va="bottom",
     )  # fmt: skip
     axes.set_xscale("log")

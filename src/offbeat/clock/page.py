@@ -25,9 +25,9 @@ from offbeat.units import format_size
 
 NOT_MEASURED = "Nothing was measured yet."
 LEAVING = (
-    "A barrier lets its processes go one after another; a harmonised start lets them go at a common deadline"
-    " on the clock that they share. The pattern in which they leave is the pattern in which they arrive at"
-    " whatever is measured next."
+    "Processes leave a barrier one after another; they leave a harmonised start at a common deadline on their"
+    " shared clock. The pattern in which the processes leave is the arrival pattern of the call that is"
+    " measured next."
 )
 
 
@@ -64,8 +64,8 @@ def _sections(
         _verdict(check, machine, found),
         measured("skew", "How processes leave a start", Text(text=LEAVING)),
         _behind(found, album),
-        measured("sync", "What a sync costs"),
-        measured("accuracy", "How long a sync lasts"),
+        measured("sync", "How long a sync takes"),
+        measured("accuracy", "How accurate a clock is after a sync"),
         _measured(check, machine, algorithms, found),
     ]
 
@@ -76,7 +76,7 @@ def _verdict(check: Check, machine: Machine, found: Summary) -> Section:
     if not any(row.step.startswith("accuracy") for row in check.rows):
         parts.append(
             Text(
-                text="The check is not finished: ask for it again with the same settings, and it goes on.",
+                text="The check is not finished: 'offbeat clock check' with the same settings resumes it.",
                 kind="caution",
             )
         )
@@ -85,14 +85,12 @@ def _verdict(check: Check, machine: Machine, found: Summary) -> Section:
 
 def _behind(found: Summary, album: Album) -> Section:
     explanation = Text(
-        text="What the usual benchmarks state: each process takes the time before and after the call; the"
-        " average over the processes, and the longest of them."
+        text="The times that usual benchmarks print: each process reads the clock before and after the call."
+        " One table has the average over the processes, the other the longest time of a process."
     )
     grids = [grid for ratios in found.ratios for grid in _grids(ratios, found, album)]
     parts: Sequence[page.Part] = grids or [Text(text=NOT_MEASURED)]
-    return Section(
-        anchor="behind", title="The same collective behind each start", parts=[explanation, *parts]
-    )
+    return Section(anchor="behind", title="The same collective after each start", parts=[explanation, *parts])
 
 
 def _measured(check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary) -> Section:
@@ -119,13 +117,13 @@ def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[
         ]
     if found.costs:
         clocks = (
-            "clocks bent on purpose" if any(one.distorted for one in found.costs) else "clocks as they are"
+            "artificial clock drift" if any(one.distorted for one in found.costs) else "unmodified clocks"
         )
         figure = draw.sync_figure(found.costs, f"{subject}, {clocks}")
         made["sync"] = [_shown(album, figure, "sync", "How long a sync takes, by processes")]
     for distorted in sorted({one.distorted for one in found.aged}):
         aged = [one for one in found.aged if one.distorted == distorted]
-        clocks = "clocks bent on purpose" if distorted else "clocks as they are"
+        clocks = "artificial clock drift" if distorted else "unmodified clocks"
         figure = draw.age_figure(aged, f"{subject}, {clocks}")
         name = "accuracy-bent" if distorted else "accuracy"
         made["accuracy"].append(_shown(album, figure, name, "Error of clocks by the age of their sync"))

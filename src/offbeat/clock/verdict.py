@@ -41,7 +41,8 @@ def _sentence(found: Summary, machine: Machine) -> Iterator[str]:
         yield (
             f"Start skew is unknown here: in {broken(found)} of {counted(checks, 'comparison')} a clock's"
             " error"
-            f" exceeded its bound ({methods}), so the clock was set meanwhile, or drifts beyond all limits"
+            f" exceeded its bound ({methods}): a clock was set during the check, or its drift exceeds the"
+            " assumed limits"
         )
     elif harmonised.includes_late:
         yield (

@@ -1,4 +1,4 @@
-"""The choice of an algorithm for every measured configuration, its certainty, and the slowdown of
+"""The choice of an algorithm for every measured configuration, the confidence in it, and the slowdown of
 alternatives."""
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ class Choice(Struct, frozen=True, kw_only=True):
     ``scores`` holds the compared algorithms' scores (smaller is better, 1 means best in every row), and
     ``reference_scores`` those of the library's default and of excluded algorithms. ``winners`` and ``good``
     map each pattern to its fastest candidate and to all candidates within the requested share of it.
-    ``certainty`` is derived from simulated repetitions of the study, None if unknown. The costs are shares:
-    0.10 means that the no-delay winner (the library's default) scores 10% worse than the choice; a negative
-    one, that it scores better. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the
-    no-delay winner; ``alternatives`` those whose score is within the requested share of the choice's.
+    ``certainty`` is the confidence in the choice, from simulated repetitions of the study; None if unknown.
+    The costs are shares: 0.10 means that the no-delay winner (the library's default) scores 10% worse than
+    the choice; a negative one, that it scores better. ``tied`` and ``no_delay_tied`` name algorithms as good
+    as the choice and as the no-delay winner; ``alternatives`` those whose score is within the requested share
+    of the choice's.
     ``not_measured`` is the number of cases of the configuration still to be measured; if there are any, or if
-    only one algorithm is compared, the certainty is unknown.
+    only one algorithm is compared, the confidence is unknown.
     """
 
     configuration: Configuration = field(name="cell")
@@ -138,7 +139,7 @@ def select(
     ``collectives``.
 
     ``within`` is the share up to which algorithms count as equally good, ``bootstrap`` the number of
-    simulated repetitions of the study behind the certainty. Raises
+    simulated repetitions of the study for the confidence. Raises
     :class:`BadInput` for an unknown rule, scenario or collective.
     """
     terms = Terms(rule=rules.parse(rule, include_scenarios), within=within, bootstrap=bootstrap, seed=seed)
@@ -188,7 +189,7 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
-        """The certainty of choosing an algorithm; None if some cases of the configuration are not measured,
+        """The confidence in choosing an algorithm; None if some cases of the configuration are not measured,
         or if no other algorithm is compared."""
         if compared < 2 or key_of(table.configuration) in self.not_measured:
             return None
@@ -260,7 +261,7 @@ def _cost(scores: dict[str, float], name: str, best: float) -> float | None:
 
 
 def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
-    """The good algorithms of every pattern, the fastest first, ties in dictionary order."""
+    """The good algorithms of every pattern, the fastest first, equally fast ones in dictionary order."""
     values = np.round(table.normalised(), 9)
     return {
         pattern: sorted(
