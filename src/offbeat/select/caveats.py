@@ -41,7 +41,7 @@ def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: l
     sentences = []
     if len(no_delay) > 1 and not (rule.kind == "no_delay" and no_delay == tied):
         sentences.append(
-            f"{enumeration(no_delay)} are equally fast under no_delay; the first by name is the no-delay winner."
+            f"{enumeration(no_delay)} are equally fast under no_delay; the winner is the first by name."
         )
     if rule.kind in ("average", "worst") and [table.patterns[i] for i in rule.rows(table)] == [NO_DELAY]:
         sentences.append(

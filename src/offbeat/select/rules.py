@@ -125,7 +125,7 @@ def scores_of(rule: Rule, last_delay_s: NDArray[np.float64], columns: list[int])
 
 
 def winners_of(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For scores ``(..., algorithms)`` in dictionary order: the index of the best; of equal ones, the first."""
+    """For scores ``(..., algorithms)`` in dictionary order: the index of the first with the best."""
     best = scores.min(axis=-1, keepdims=True)
     return np.argmax(scores <= best * (1 + TOLERANCE), axis=-1)
 
