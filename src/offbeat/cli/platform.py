@@ -26,7 +26,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it e
 
 @app.command("list")
 def list_platforms() -> None:
-    """List the platforms that come with offbeat."""
+    """List the built-in platforms."""
     from rich.console import Console
 
     from offbeat.platform import machine, show

@@ -39,7 +39,9 @@ def command(
     ] = None,
     platform: Annotated[
         str | None,
-        typer.Option(help="The simulated machine, instead of the study's: a platform file, or a preset."),
+        typer.Option(
+            help="The simulated machine, instead of the study's: a platform file, or the name of a built-in platform."
+        ),
     ] = None,
     family: Annotated[
         str | None,

@@ -205,7 +205,9 @@ class SimulatorSection(Section, frozen=True, kw_only=True):
 
     platform: Annotated[
         str,
-        Meta(description="a platform file, relative to the study file, or a preset of 'offbeat platform'"),
+        Meta(
+            description="a platform file, relative to the study file, or a name that 'offbeat platform list' prints"
+        ),
     ] = "paper"
     family: Annotated[
         Literal["openmpi", "mpich", "simgrid"],
