@@ -40,7 +40,8 @@ def command(
     platform: Annotated[
         str | None,
         typer.Option(
-            help="The simulated machine, instead of the study's: a platform file, or the name of a built-in platform."
+            help="The simulated machine, instead of the study's: a platform file, or a built-in platform's"
+            " name."
         ),
     ] = None,
     family: Annotated[

@@ -206,7 +206,8 @@ class SimulatorSection(Section, frozen=True, kw_only=True):
     platform: Annotated[
         str,
         Meta(
-            description="a platform file, relative to the study file, or a name that 'offbeat platform list' prints"
+            description="a platform file, relative to the study file, or a name that 'offbeat platform list'"
+            " prints"
         ),
     ] = "paper"
     family: Annotated[
