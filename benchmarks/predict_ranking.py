@@ -104,9 +104,9 @@ def simulated(folder: Path, family: str) -> None:
         truth[known.name] = float(exits[-1].max())
         if known.name == TRACED:
             write_trace(folder / "trace", arrivals, exits)
-    found = predicted(folder, P, SIZE, "sim", family)
+    prediction = predicted(folder, P, SIZE, "sim", family)
     print(f"\nsimulated, {family}'s alltoall on 32 × 32, traced with {TRACED}:")
-    report(found, {name: [time_s] for name, time_s in truth.items()})
+    report(prediction, {name: [time_s] for name, time_s in truth.items()})
 
 
 def computing() -> NDArray[np.float64]:
@@ -161,8 +161,8 @@ def predicted(
     study.write_text(STUDY.format(engine=engine, family=family, p=p, size=size, skew_s=f"{skew_s:.9f}"))
     offbeat("run", study, "--output", folder / "results", *mpi)
     offbeat("predict", folder / "trace", folder / "results", *chosen, "--json", folder / "predicted.json")
-    found: dict[str, object] = json.loads((folder / "predicted.json").read_text(encoding="utf-8"))
-    return found
+    document: dict[str, object] = json.loads((folder / "predicted.json").read_text(encoding="utf-8"))
+    return document
 
 
 def real(folder: Path, mpi: str) -> None:
@@ -179,17 +179,17 @@ def real(folder: Path, mpi: str) -> None:
     print(f"\nreal, {installation.version_text} on 2 ranks of this machine:")
     trace_the_median(folder, *where, "--", *launch.argv)
     size = 64**3 * 16 // 4
-    found = predicted(folder, 2, size, "mpi", "openmpi", *where)
+    prediction = predicted(folder, 2, size, "mpi", "openmpi", *where)
     measured = [Algorithm(**one) for one in lines(folder / "results", "algorithms.jsonl")]  # type: ignore[arg-type]
     steering = library_of(installation).steering()
-    expected = {one["name"] for one in found["expected"]}  # type: ignore[attr-defined]
+    expected = {one["name"] for one in prediction["expected"]}  # type: ignore[attr-defined]
     runs: dict[str, list[float]] = {one.name: [] for one in measured if one.name in expected}
     for _ in range(REAL_RUNS):
         for algorithm in measured:
             if algorithm.name in runs:
                 forced = steering.launch_environment(algorithm) | steering.environment(installation)
                 runs[algorithm.name].append(ft_time_s(command(installation, ft, 2, environment=forced)))
-    report(found, runs)
+    report(prediction, runs)
 
 
 def trace_the_median(folder: Path, *words: str) -> None:
@@ -197,10 +197,10 @@ def trace_the_median(folder: Path, *words: str) -> None:
     times = {}
     for number in range(TRACES):
         trace = folder / f"trace-{number}"
-        said, _ = offbeat("trace", "run", "--output", trace, *words)
-        times[trace] = float(json.loads(said[said.index("{") :])["time_s"])
-    kept = sorted(times, key=lambda trace: times[trace])[TRACES // 2]
-    kept.rename(folder / "trace")
+        output, _ = offbeat("trace", "run", "--output", trace, *words)
+        times[trace] = float(json.loads(output[output.index("{") :])["time_s"])
+    median_trace = sorted(times, key=lambda trace: times[trace])[TRACES // 2]
+    median_trace.rename(folder / "trace")
     print(
         f"  traced {TRACES} times: {', '.join(f'{time:.4f} s' for time in sorted(times.values()))}",
         flush=True,
@@ -220,12 +220,12 @@ def ft_time_s(launch: object) -> float:
     return float(json.loads(done.stdout[done.stdout.index("{") :])["time_s"])
 
 
-def report(found: Mapping[str, object], runs: Mapping[str, list[float]]) -> None:
+def report(document: Mapping[str, object], runs: Mapping[str, list[float]]) -> None:
     """Both orders side by side, and how well each condition's agrees with the real one."""
-    conditions = [str(name) for name in found["conditions"]]  # type: ignore[attr-defined]
+    conditions = [str(name) for name in document["conditions"]]  # type: ignore[attr-defined]
     expected = {
         one["name"]: {name: one["run_s"][name]["time_s"] for name in conditions if one["run_s"][name]}
-        for one in found["expected"]  # type: ignore[attr-defined]
+        for one in document["expected"]  # type: ignore[attr-defined]
         if one["name"] in runs
     }
     truth = {name: float(np.median(times)) for name, times in runs.items()}
@@ -249,9 +249,9 @@ def compare(
     names = list(expected)
     pairs = [(a, b) for a in names for b in names if truth[a] < truth[b] and differ(runs[a], runs[b])]
     right = sum(expected[a] < expected[b] for a, b in pairs)
-    really, said = (np.array([of[name] for name in names]) for of in (truth, expected))
-    tau = stats.kendalltau(rounded(really), rounded(said)).statistic
-    first, off = names[int(np.argmin(said))], np.abs(said / really - 1)
+    really, predicted_s = (np.array([of[name] for name in names]) for of in (truth, expected))
+    tau = stats.kendalltau(rounded(really), rounded(predicted_s)).statistic
+    first, off = names[int(np.argmin(predicted_s))], np.abs(predicted_s / really - 1)
     print(
         f"  {condition:<9} {right} of {len(pairs)} pairs right, tau {tau:+.2f}; expects {first}, which takes"
         f" {truth[first] / really.min() - 1:.2%} more than the fastest; run times are off by"

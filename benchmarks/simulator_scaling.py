@@ -89,10 +89,10 @@ def main() -> None:
         f"{'algorithm':30}{'p':>7}{'bytes':>9}{'messages':>10}{'build s':>9}{'in step s':>11}"
         f"{'skewed s':>10}  {'evaluation':26}{'schedule MiB':>12}{'process MiB':>13}"
     )
-    found = [measured_apart(case) for case in cases(sizes, words.largest)]
+    measurements = [measured_apart(case) for case in cases(sizes, words.largest)]
     if words.output:
-        draw([cost for cost in found if cost.case.bytes == sizes[len(sizes) // 2]], words.output)
-    most = max((cost.process_bytes for cost in found if cost.case.collective == "alltoall"), default=0)
+        draw([cost for cost in measurements if cost.case.bytes == sizes[len(sizes) // 2]], words.output)
+    most = max((cost.process_bytes for cost in measurements if cost.case.collective == "alltoall"), default=0)
     print(f"alltoall took up to {most / 2**20:.0f} MiB; less than {ALLTOALL_BYTES / 2**20:.0f} are promised")
     sys.exit(most >= ALLTOALL_BYTES)
 

@@ -1,5 +1,5 @@
-"""Traces that no tracer wrote, byte by byte after ``native/trace/format.h``: of applications that are
-simulated, and of calls that are known beforehand, so that readers can be held against them. The tests of
+"""Synthetic traces, written byte by byte after ``native/trace/format.h``: of applications that are
+simulated, and of calls that are known beforehand, to test readers with them. The tests of
 traces write theirs with it, too.
 """
 
@@ -96,12 +96,14 @@ def communicator(
         0,
         0,
     )
-    made = definition(form.COMMUNICATOR, packed)
+    packed_definition = definition(form.COMMUNICATOR, packed)
     if rank == min([*members, *remote]):
         for is_remote, group in enumerate((members, remote) if remote else (members,)):
             ranks = struct.pack(f"<{len(group)}i", *group)
-            made += definition(form.MEMBERS, struct.pack("<IIII", number, is_remote, 0, len(group)) + ranks)
-    return made
+            packed_definition += definition(
+                form.MEMBERS, struct.pack("<IIII", number, is_remote, 0, len(group)) + ranks
+            )
+    return packed_definition
 
 
 def name(number: int, text: str) -> bytes:
@@ -127,10 +129,10 @@ def point(
     rate: float = 0.0,
     *,
     same: bool = False,
-    anew: bool = False,
+    replaces: bool = False,
 ) -> bytes:
     """A moment on the local and the shared clock; ``same`` where both are one clock."""
-    packed = struct.pack("<qqqdII", local_ns, shared_ns, bound_ns, rate, same, anew)
+    packed = struct.pack("<qqqdII", local_ns, shared_ns, bound_ns, rate, same, replaces)
     return definition(form.CLOCK_POINT, packed)
 
 
@@ -263,29 +265,29 @@ def _pages(
     kind: int, lane: int, rows: list[tuple[Any, ...]], dtype: np.dtype[Any], rows_a_page: int
 ) -> list[bytes]:
     head = struct.pack("<II", kind, lane) + bytes(56)
-    made = []
+    collected = []
     for begin in range(0, len(rows), rows_a_page):
         body = np.array(rows[begin : begin + rows_a_page], dtype=dtype).tobytes()
-        made.append((head + body).ljust(form.PAGE_BYTES, b"\0"))
-    return made
+        collected.append((head + body).ljust(form.PAGE_BYTES, b"\0"))
+    return collected
 
 
 def files(p: int, *, points: bool = True) -> list[MadeFile]:
     """A file a rank, with functions, MPI_COMM_WORLD and MPI_COMM_SELF, code in memory, and one clock."""
-    made = []
+    collected = []
     for rank in range(p):
         start = CODE  # every process has the program at the same place; tests that want others say so
         definitions = [function(one) for one in FUNCTIONS]
         definitions += [communicator(1, range(p), rank), communicator(2, [rank], rank)]
         definitions += [mapping(start, start + 0x10000, CODE_OFFSET, "/usr/bin/app")]
         definitions += [point(1, 1, same=True)] if points else []
-        made.append(MadeFile(rank, p, definitions))
-    return made
+        collected.append(MadeFile(rank, p, definitions))
+    return collected
 
 
-def write(folder: Path, made: Iterable[MadeFile]) -> Path:
+def write(folder: Path, made_files: Iterable[MadeFile]) -> Path:
     """Write files into a folder, which is made where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    for one in made:
+    for one in made_files:
         one.write(folder)
     return folder

@@ -36,22 +36,22 @@ Pairs = dict[str, np.ndarray]
 """Name → (batches, 2): nanoseconds a call that is seen and one that is not."""
 
 
-def compiled(installation: Installation, source: Path, made: Path, *options: str) -> Path:
+def compiled(installation: Installation, source: Path, output: Path, *options: str) -> Path:
     library = installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    words = ["cc", "-O2", *options, source, "-o", made, f"-I{installation.include}", library, *rpaths]
+    words = ["cc", "-O2", *options, source, "-o", output, f"-I{installation.include}", library, *rpaths]
     subprocess.run([str(word) for word in words], check=True)
-    return made
+    return output
 
 
 def run(installation: Installation, program: Path, assigned: list[str], words: list[str]) -> Pairs:
     launch = command(installation, ["/usr/bin/env", *assigned, str(program), *words], 2, steerable=False)
     done = subprocess.run(launch.argv, env=launch.environment, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, list[list[float]]] = {}
+    pairs_ns: dict[str, list[list[float]]] = {}
     for line in done.stdout.splitlines():
         name, *numbers = line.split()
-        found.setdefault(name, []).append([float(number) for number in numbers])
-    return {name: np.array(pairs) for name, pairs in found.items()}
+        pairs_ns.setdefault(name, []).append([float(number) for number in numbers])
+    return {name: np.array(pairs) for name, pairs in pairs_ns.items()}
 
 
 def in_turns(
@@ -64,8 +64,8 @@ def in_turns(
         assigned = [f"LD_PRELOAD={preload}", f"OFFBEAT_TRACE_DIR={trace}"] if preload else []
         runs[name].append(run(installation, program, assigned, words))
     return {
-        name: {kind: np.concatenate([each[kind] for each in found]) for kind in found[0]}
-        for name, found in runs.items()
+        name: {kind: np.concatenate([each[kind] for each in kinds]) for kind in kinds[0]}
+        for name, kinds in runs.items()
     }
 
 
@@ -86,15 +86,15 @@ def main(mpi: str = "auto", batches: str = "400", calls: str = "1000") -> None:
         program = compiled(installation, SOURCE, folder / "trace_overhead")
         limit = compiled(installation, LIMIT, folder / "limit.so", "-shared", "-fPIC")
         preloads = {"nothing": None, "limit": limit, "tracer": tracer}  # the tracer last: its file is read
-        found = in_turns(installation, program, folder / "trace", preloads, words)
+        by_library = in_turns(installation, program, folder / "trace", preloads, words)
         file_bytes = (folder / "trace" / "rank-000000.trace").stat().st_size
     records = 2 * (in_a_round + CALLS_BEFORE // int(calls)) * int(calls)
-    alone_ns = found["tracer"]["alone"][:, 0] - found["tracer"]["alone"][:, 1]
+    alone_ns = by_library["tracer"]["alone"][:, 0] - by_library["tracer"]["alone"][:, 1]
     print(f"{installation.version_text}, two ranks, MPI_Allreduce of 8 B")
-    print(f"without the tracer: {np.median(found['nothing']['pair'][:, 1]):.0f} ns a call")
-    print(f"with the tracer over without: {ratio(found['tracer']['pair'])}")
-    print(f"the limit, two readings of the time and nothing else: {ratio(found['limit']['pair'])}")
-    print(f"the same without either, which should be 1: {ratio(found['nothing']['pair'])}")
+    print(f"without the tracer: {np.median(by_library['nothing']['pair'][:, 1]):.0f} ns a call")
+    print(f"with the tracer over without: {ratio(by_library['tracer']['pair'])}")
+    print(f"the limit, two readings of the time and nothing else: {ratio(by_library['limit']['pair'])}")
+    print(f"the same without either, which should be 1: {ratio(by_library['nothing']['pair'])}")
     print(
         f"a record takes {np.median(alone_ns):.0f} ns (mean {np.mean(alone_ns):.0f}, as the file grows)"
         f" and {file_bytes / records:.2f} bytes"

@@ -75,9 +75,9 @@ def raw_pages(rows: np.ndarray) -> bytes:
     return pages.tobytes()
 
 
-def make(folder: Path, wanted: int, ranks: int) -> int:
+def make(folder: Path, records: int, ranks: int) -> int:
     """Write the trace; how many rounds of calls each rank made."""
-    rounds = max(1, wanted // ranks // CALLS_A_ROUND)
+    rounds = max(1, records // ranks // CALLS_A_ROUND)
     for one in made.files(ranks):
         row = range(one.rank // ROW * ROW, min(one.rank // ROW * ROW + ROW, ranks))
         again = int(len(row) == ranks)  # a row of all ranks is not MPI_COMM_WORLD
@@ -87,12 +87,12 @@ def make(folder: Path, wanted: int, ranks: int) -> int:
 
 
 def main() -> None:
-    wanted, ranks = _asked()
+    requested, ranks = _asked()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with TemporaryDirectory(dir=sys.argv[3] if len(sys.argv) > 3 else None) as temporary:
         folder = Path(temporary) / "trace"
         folder.mkdir()
-        rounds = make(folder, wanted, ranks)
+        rounds = make(folder, requested, ranks)
         size = sum(path.stat().st_size for path in folder.iterdir())
         total = rounds * CALLS_A_ROUND * ranks
         print(f"{total} records of {ranks} ranks, {size / 1e9:.2f} GB")
@@ -102,11 +102,11 @@ def main() -> None:
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         seconds = time.monotonic() - began
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-        found = json.loads(answer.read_text(encoding="utf-8"))
-        whole = sum(row["whole"] for row in found["rows"])
+        document = json.loads(answer.read_text(encoding="utf-8"))
+        whole = sum(row["whole"] for row in document["rows"])
         expected = rounds * (3 + -(-ranks // ROW))
         print(f"{seconds:.1f} s, {total / seconds / 1e6:.2f} million records/s, peak {peak / 2**20:.0f} MiB")
-        print(f"calls on all ranks: {whole} of {expected}; records: {found['records']} of {total}")
+        print(f"calls on all ranks: {whole} of {expected}; records: {document['records']} of {total}")
 
 
 def _asked() -> tuple[int, int]:

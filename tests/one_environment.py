@@ -52,14 +52,14 @@ class Everywhere(Struct, frozen=True, kw_only=True):
     use: ExecutedCall
 
 
-def expect_the_same(found: Everywhere) -> None:
+def expect_the_same(executed: Everywhere) -> None:
     """Functions and messages are the same in all four launches, and variables where they must be."""
-    assert found.proof.functions, "nothing was seen to run"
-    assert execution_differences(found.proof, found.measurement) == []
-    assert execution_differences(found.measurement, found.verification) == []
-    assert execution_differences(found.verification, found.use) == []
-    assert variable_differences(found.proof, found.measurement) == []
-    assert variable_differences(found.verification, found.use) == []
+    assert executed.proof.functions, "nothing was seen to run"
+    assert execution_differences(executed.proof, executed.measurement) == []
+    assert execution_differences(executed.measurement, executed.verification) == []
+    assert execution_differences(executed.verification, executed.use) == []
+    assert variable_differences(executed.proof, executed.measurement) == []
+    assert variable_differences(executed.verification, executed.use) == []
 
 
 def everywhere(
@@ -86,11 +86,11 @@ def everywhere(
 
 def cell(results: Path, rule: Rule) -> Case:
     """The measured call that a rule comes from."""
-    wanted = (rule.collective, rule.p, rule.bytes, rule.algorithm.name)
+    expected = (rule.collective, rule.p, rule.bytes, rule.algorithm.name)
     row = next(
         row
         for row in read_study(results).cases.to_dicts()
-        if (row["collective"], row["p"], row["bytes"], row["algorithm"]) == wanted
+        if (row["collective"], row["p"], row["bytes"], row["algorithm"]) == expected
     )
     return Case(**{name: row[name] for name in Case.__struct_fields__})
 
@@ -142,10 +142,10 @@ def placing_words(installation: Installation, section: MpiSection, case: Case) -
     if not section.hostfile:
         return []
     if installation.family == "openmpi":
-        # two processes share the core of a node, and Open MPI hands on only the variables that are named
-        crowded = ["--mca", "mpi_yield_when_idle", "1", "-x", "OFFBEAT_YIELD=1"]
+        # two processes share the core of a node, and Open MPI forwards only the variables that are named
+        oversubscribed = ["--mca", "mpi_yield_when_idle", "1", "-x", "OFFBEAT_YIELD=1"]
         placed = ["--map-by", f"ppr:{case.ppn}:node:oversubscribe"]
-        return ["--hostfile", section.hostfile, *placed, *crowded]
+        return ["--hostfile", section.hostfile, *placed, *oversubscribed]
     return ["-f", section.hostfile, "-ppn", str(case.ppn)]
 
 
@@ -174,8 +174,8 @@ def main(results: Path, folder: Path) -> None:
     assert manifest is not None
     rule = manifest.tuning.rules[0]
     section = MpiSection(hostfile=str((results / "hostfile").absolute()))
-    found = everywhere(results, rule, manifest.tuning, choose(manifest.mpirun), folder, section)
-    print(msgspec.json.encode(found).decode())
+    executed = everywhere(results, rule, manifest.tuning, choose(manifest.mpirun), folder, section)
+    print(msgspec.json.encode(executed).decode())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Commands to a driver as text, also such as the front end cannot express, and made-up answers."""
+"""Commands to a driver as text, including invalid ones, and made-up answers."""
 
 from __future__ import annotations
 

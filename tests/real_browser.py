@@ -64,5 +64,5 @@ def opened(browser: Chrome, page: Path, size: tuple[int, int] = (1280, 900)) -> 
         for event in events
         if event["method"] == "Network.requestWillBeSent"
     ]
-    strangers = [url for url in asked if url != page.as_uri() and not url.startswith(("data:", "blob:"))]
-    return console + strangers
+    external = [url for url in asked if url != page.as_uri() and not url.startswith(("data:", "blob:"))]
+    return console + external

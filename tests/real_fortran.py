@@ -1,4 +1,4 @@
-"""What of Fortran the real MPI libraries of this machine have, looked at file by file."""
+"""The Fortran support of the real MPI libraries of this machine, checked file by file."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def fortran_of(mpi: Installation) -> Fortran:
     wrapper = fortran_wrapper(mpi)
     if not wrapper:
         return _without_a_wrapper(mpi)
-    shown = subprocess.run([str(wrapper), "-show"], capture_output=True, text=True, check=True).stdout
-    folders = tuple(Path(word[2:]) for word in shlex.split(shown) if word.startswith("-I"))
+    output = subprocess.run([str(wrapper), "-show"], capture_output=True, text=True, check=True).stdout
+    folders = tuple(Path(word[2:]) for word in shlex.split(output) if word.startswith("-I"))
     return Fortran(folders, (str(wrapper),))
 
 
 def libraries_with(*bindings: str) -> list[str]:
     """Those of LIBRARIES that have bindings, or are missing here, so that their tests end by saying so."""
-    found = []
+    libraries = []
     for name in LIBRARIES:
         mpi = installed(name)
         if mpi is None or fortran_of(mpi).bindings.issuperset(bindings):
-            found.append(name)
-    return found
+            libraries.append(name)
+    return libraries
 
 
 def need_gfortran() -> None:

@@ -28,11 +28,11 @@ LIBRARIES = {
 a family stands for later versions, too."""
 
 
-def lacking(what: str) -> NoReturn:
+def lacking(requirement: str) -> NoReturn:
     """This machine lacks something: skip by name, but fail in CI, where nothing may be skipped."""
     if os.environ.get("CI") == "true":
-        pytest.fail(f"missing in CI: {what}")
-    pytest.skip(f"missing here: {what}")
+        pytest.fail(f"missing in CI: {requirement}")
+    pytest.skip(f"missing here: {requirement}")
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 # machine, with the MPI library in .venv: examples/demo.toml to demo/measured/. At last an application, traced,
 # predicted and tried: offbeat-ft and examples/application.toml to demo/application/.
 #
-# Each command is shown before it runs, as a person would type it. Run again, it goes on where it was stopped.
+# Each command is shown before it runs, as a person would type it. After an interruption, the same command resumes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,7 +36,7 @@ step "7. Write the tuning file of this MPI library" export "$measured" --mpi .ve
 step "8. Launch the library with it: does it obey?" verify "$measured"
 step "9. Draw the report" report "$measured"
 
-# The example application was built with the driver and lies beside it. Open MPI refuses root unless it is told.
+# The example application was built with the driver and lies beside it. Open MPI refuses to run as root without these variables.
 driver=$(.venv/bin/offbeat doctor --mpi .venv | sed -nE 's/^ *driver (.*)$/\1/p')
 ft=(.venv/bin/mpirun)
 [[ $(id -u) != 0 ]] || ft+=(--allow-run-as-root)

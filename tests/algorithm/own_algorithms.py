@@ -1,4 +1,4 @@
-"""Algorithms that a user could have written, in a file of theirs."""
+"""Algorithms as a user could write them, in a separate file."""
 
 
 def chain(rank):

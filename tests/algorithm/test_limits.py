@@ -1,4 +1,4 @@
-"""A function of a user's that never ends, and numbers that nobody can draw, end in a sentence."""
+"""An endless loop in a user's algorithm, and numbers out of range, end in a sentence."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_an_endless_loop_is_stopped_with_its_line(tmp_path: Path, verb: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--size", "1e30"], "'1e30' is more than any memory holds"),
         (["--size", "8 TB"], "at most 1 TiB can be drawn"),
         (["--p", "1000000000"], "at most 1024 processes can be drawn"),
     ],
 )
-def test_absurd_numbers_are_refused(words: list[str], said: str) -> None:
+def test_numbers_out_of_range_are_refused(words: list[str], message: str) -> None:
     done = offbeat("show", "reduce/binomial", *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr

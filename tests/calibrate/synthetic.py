@@ -1,4 +1,4 @@
-"""A machine that behaves as a platform file says, exactly or with some noise: a calibration must find it."""
+"""Times of a machine that behaves as a platform file says, exactly or with noise: for calibrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two processes never write to one directory, and a process that ended blocks nobody."""
+"""Two processes never write to one directory, and a process that has ended blocks no other."""
 
 from __future__ import annotations
 

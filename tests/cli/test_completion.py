@@ -75,5 +75,5 @@ def test_the_script_for_the_shell_can_be_shown() -> None:
         env=os.environ | {"SHELL": "/bin/bash"},
         check=False,
     )
-    shown = done.stdout + done.stderr
-    assert "COMPLETE" in shown or "bash" in shown
+    output = done.stdout + done.stderr
+    assert "COMPLETE" in output or "bash" in output

@@ -122,7 +122,7 @@ def test_a_signal_during_a_build_leaves_nothing_half_built(tmp_path: Path) -> No
     assert not Path(f"/proc/{compiler}/cwd").exists(), "a process started by CMake still runs"
 
 
-def test_a_signal_as_a_step_of_a_build_ends_stops_the_command(tmp_path: Path) -> None:
+def test_a_signal_at_the_end_of_a_build_step_stops_the_command(tmp_path: Path) -> None:
     cmake = tmp_path / "cmake"
     cmake.write_text("#!/bin/sh\n", encoding="utf-8")
     cmake.chmod(0o755)
@@ -139,7 +139,7 @@ def test_a_signal_as_a_step_of_a_build_ends_stops_the_command(tmp_path: Path) ->
     assert done.returncode == 128 + signal.SIGTERM
 
 
-def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:
+def test_a_full_disk_under_standard_output_gives_a_sentence() -> None:
     with Path("/dev/full").open("wb") as full:
         done = offbeat("schema", stdout=full)
     assert done.returncode == 1
@@ -148,12 +148,12 @@ def test_a_full_disk_behind_standard_output_is_a_sentence() -> None:
 
 
 def test_closed_standard_streams_are_harmless(tmp_path: Path) -> None:
-    made = tmp_path / "bell.txt"
-    words = ["pattern", "make", "bell", "--p", "3", "--skew", "1ms", "-o", str(made)]
+    file = tmp_path / "bell.txt"
+    words = ["pattern", "make", "bell", "--p", "3", "--skew", "1ms", "-o", str(file)]
     shell = 'exec "$@" <&- >&- 2>&-'
     done = subprocess.run(["sh", "-c", shell, "sh", *MAIN, *words], timeout=60, check=False)
     assert done.returncode == 0
-    assert made.read_text().endswith("\n")
+    assert file.read_text().endswith("\n")
 
 
 def test_a_reader_that_leaves_ends_a_command_silently() -> None:

@@ -1,4 +1,4 @@
-"""Commands start at once: each verb loads no library that it has no use for."""
+"""Commands start at once: each loads only the libraries that it uses."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def loaded(*words: str) -> set[str]:
 
 @pytest.mark.parametrize("words", ["--version", "--help", "-h"])
 def test_the_root_loads_no_verb(words: str) -> None:
-    found = loaded(words)
-    assert not found & HEAVY
-    assert not {name for name in found if name.startswith("offbeat.cli.")} - {
+    modules = loaded(words)
+    assert not modules & HEAVY
+    assert not {name for name in modules if name.startswith("offbeat.cli.")} - {
         "offbeat.cli.app",
         "offbeat.cli.process",
     }

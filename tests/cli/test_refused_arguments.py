@@ -53,12 +53,12 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("minutes", ["nan", "-1"])
-def test_minutes_that_are_no_time_are_refused(study: Path, minutes: str) -> None:
+def test_invalid_minutes_are_refused(study: Path, minutes: str) -> None:
     assert f"--stop-before-limit {minutes}" in refused("run", str(study), "--stop-before-limit", minutes)
     assert not (study.parent / "study-results").exists()
 
 
-def test_an_empty_installation_is_not_the_studys_own(study: Path) -> None:
+def test_an_empty_name_of_an_installation_is_not_replaced_by_the_studys(study: Path) -> None:
     assert "--mpi is empty" in refused("run", str(study), "--mpi", "")
 
 

@@ -88,6 +88,8 @@ def test_the_status_of_a_study_fits(width: int, tmp_path: Path) -> None:
     lines = [LINE.format(name, name, 4096) + rest for name in ("reduce_scatter_block", "allgatherv")]
     (folder / "cases.jsonl").write_bytes(b"".join(add_checksum(line.encode()) + b"\n" for line in lines))
     text = printed(width, "status", str(folder))
-    shown = [line for line in text.splitlines() if line.startswith(("collective", "reduce", "allgather"))]
-    assert len(shown) == 3
-    assert max(map(len, shown)) <= width
+    table_lines = [
+        line for line in text.splitlines() if line.startswith(("collective", "reduce", "allgather"))
+    ]
+    assert len(table_lines) == 3
+    assert max(map(len, table_lines)) <= width

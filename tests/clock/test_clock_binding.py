@@ -38,7 +38,7 @@ def environment(mpi_installation: Installation, tmp_path_factory: pytest.TempPat
 
 
 @pytest.mark.parametrize("promise", PROMISES)
-def test_promises_hold_under_every_library(
+def test_the_binding_keeps_its_promises_with_every_library(
     promise: str, mpi_installation: Installation, mpi_driver: Path, environment: dict[str, str]
 ) -> None:
     words = [sys.executable, str(PROGRAM), promise]
@@ -87,12 +87,12 @@ def test_python_loads_what_was_built_beside_the_driver(
 
 
 def test_an_installation_is_found_by_its_library(mpi_installation: Installation) -> None:
-    found = find.installation_of_library(mpi_installation.library.resolve())
-    assert found.library.resolve() == mpi_installation.library.resolve()
-    assert found.identity == mpi_installation.identity
+    installation = find.installation_of_library(mpi_installation.library.resolve())
+    assert installation.library.resolve() == mpi_installation.library.resolve()
+    assert installation.identity == mpi_installation.identity
 
 
-def test_a_library_of_no_installation_is_told(tmp_path: Path) -> None:
+def test_a_library_without_an_installation_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
         RunFailed, match=r"no MPI installation that offbeat knows belongs to .*libmpi\.so\.40"
     ):
@@ -107,7 +107,9 @@ def test_a_library_of_no_installation_is_told(tmp_path: Path) -> None:
         (["/a/libmpi.so.40", "/b/libmpi.so.12"], "/a/libmpi.so.40 and /b/libmpi.so.12: two MPI libraries"),
     ],
 )
-def test_a_process_without_one_mpi_library_is_told(tmp_path: Path, files: list[str], sentence: str) -> None:
+def test_a_process_without_exactly_one_mpi_library_is_reported(
+    tmp_path: Path, files: list[str], sentence: str
+) -> None:
     with pytest.raises(RunFailed, match=re.escape(sentence)):
         native.loaded_mpi(_maps(tmp_path, files))
 

@@ -1,4 +1,4 @@
-"""What the pages tell people to type exists: commands, their options, make targets, and linked files."""
+"""Everything that the pages tell people to type exists: commands, options, make targets, linked files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_command_on_a_page_exists_with_its_options(page: Path) -> None:
         assert used <= known, f"{' '.join(words)}: {sorted(used - known)}"
 
 
-def test_the_pages_do_show_commands() -> None:
+def test_the_pages_show_commands() -> None:
     assert sum(len(typed_commands(page)) for page in PAGES) > 20
 
 
@@ -65,7 +65,7 @@ def test_every_make_target_on_a_page_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+def test_every_linked_file_exists(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src="([^"]+)"', text)
     for target in targets:
@@ -75,7 +75,7 @@ def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("study", sorted((REPOSITORY / "examples").glob("*.toml")), ids=page_name)
-def test_every_example_is_a_sound_study(study: Path) -> None:
+def test_every_example_is_a_valid_study(study: Path) -> None:
     assert load(study).study.name == study.stem
 
 

@@ -1,4 +1,4 @@
-"""A simulating engine without a simulator: what the debug engine scripts, in batches, on two threads."""
+"""A batch engine without a simulator: it runs the debug engine's script in batches, on two threads."""
 
 from __future__ import annotations
 

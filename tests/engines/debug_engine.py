@@ -84,7 +84,7 @@ class DebugEngine:
                 self._names[one.settings["algorithm"]] = one.name
 
     def prove(
-        self, requests: Iterable[tuple[Algorithm, Case]], told: Callable[[str], None] = lambda what: None
+        self, requests: Iterable[tuple[Algorithm, Case]], say: Callable[[str], None] = lambda what: None
     ) -> Iterator[ProofResult]:
         for _, chunk in groupby(requests, key=lambda request: (request[1].p, request[1].collective)):
             yield self._prove(list(chunk))

@@ -1,4 +1,4 @@
-"""Launches of a library that is a Python function: what the engine asks of the driver, without processes."""
+"""Launches of a library that is a Python function: the engine's requests to the driver, without processes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class FakeLaunches(Launches):
         return msgspec.convert(self._variables, list[Variable])
 
 
-def lost(*_: object) -> dict[str, object]:
+def driver_lost(*_: object) -> dict[str, object]:
     raise DriverLost("the launch was killed by signal 11")
 
 

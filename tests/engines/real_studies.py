@@ -1,4 +1,4 @@
-"""Small studies of real libraries, and what they leave behind."""
+"""Small studies of real libraries, and the files and processes that they leave."""
 
 from __future__ import annotations
 

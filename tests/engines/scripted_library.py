@@ -1,4 +1,4 @@
-"""An MPI library that is scripted: an engine over a function that answers for it."""
+"""A scripted MPI library: an engine over a function that answers for the library."""
 
 from __future__ import annotations
 

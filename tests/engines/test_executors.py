@@ -123,7 +123,7 @@ def test_two_dask_workers_give_what_this_machines_cores_give(study, local, dask_
     assert_same(directory, local)
 
 
-def test_the_study_can_say_so_itself(study, local, dask_cluster):
+def test_the_study_can_name_the_executor(study, local, dask_cluster):
     address, _ = dask_cluster
     path = study.with_name("own.toml")
     path.write_text(STUDY + '[simulator]\nexecutor = "dask"\n')
@@ -133,7 +133,7 @@ def test_the_study_can_say_so_itself(study, local, dask_cluster):
     assert_same(directory, local)
 
 
-def test_when_all_workers_die_the_run_ends_with_a_sentence_and_goes_on_here(
+def test_if_all_workers_die_the_run_ends_with_a_sentence_and_resumes_locally(
     study, local, dask_cluster, tmp_path
 ):
     address, workers = dask_cluster
@@ -182,13 +182,13 @@ def test_mpi4py_without_its_workers_is_refused_with_the_line_to_type(study, tmp_
     assert not (tmp_path / "results").exists()
 
 
-def test_a_package_that_is_missing_is_named_with_what_installs_it(monkeypatch):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(BadInput, match=r"no distributed; install it with pip install 'offbeat\[dask\]'"):
         executors.check("dask")
 
 
-def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
+def test_a_missing_scheduler_is_reported(monkeypatch):
     monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", "tcp://127.0.0.1:9")
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
     with pytest.raises(RunFailed, match=r"no workers of Dask at tcp://127\.0\.0\.1:9"):
@@ -199,7 +199,7 @@ class KilledWorker(Exception):
     """As Dask calls it."""
 
 
-def test_a_lost_worker_is_told_and_an_error_of_the_work_is_the_works():
+def test_a_lost_worker_is_reported_and_an_error_of_the_work_is_passed_on():
     class Executor:
         def __init__(self, error):
             self.error = error
@@ -209,7 +209,7 @@ def test_a_lost_worker_is_told_and_an_error_of_the_work_is_the_works():
             future.set_exception(self.error)
             return future
 
-    for error, wanted in ((KilledWorker("w"), RunFailed), (KeyError("k"), KeyError)):
+    for error, expected in ((KilledWorker("w"), RunFailed), (KeyError("k"), KeyError)):
         workers = executors.Workers(executor=Executor(error), count=1, end=lambda: None)
-        with pytest.raises(wanted):
+        with pytest.raises(expected):
             executors.submit(workers, print, 1).result()

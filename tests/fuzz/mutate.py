@@ -1,4 +1,4 @@
-"""Ways in which bytes go wrong: by chance, and by somebody's wish."""
+"""Mutations of files: random ones, and ones that an attacker would choose."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ def test_every_damaged_file_ends_in_a_sentence_within_limits(seed: int) -> None:
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     print(done.stdout[-4000:], done.stderr[-2000:])
     assert done.returncode == 0, done.stdout[-4000:]
-    found = re.search(r"seed \d+: (\d+) damaged inputs, 0 failures", done.stdout)
-    assert found is not None
-    assert int(found[1]) > 20
+    match = re.search(r"seed \d+: (\d+) damaged inputs, 0 failures", done.stdout)
+    assert match is not None
+    assert int(match[1]) > 20
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,4 +1,4 @@
-"""The C parts by themselves: their own tests on each library, plain CMake, and linking against them."""
+"""The C parts alone: their tests on each library, plain CMake, and linking against them."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ def test_other_programs_can_use_the_installed_clock_and_start(
         + [f"-Wl,-rpath,{folder}" for folder in (library.parent, library.resolve().parent)]
     )
     launch = command(mpi_installation, program, 2)
-    said = succeed(launch.argv, launch.environment)
-    assert sorted(said.split("\n")[:2]) == ["rank 0 waits 0 ns", "rank 1 waits 1000 ns"]
+    text = succeed(launch.argv, launch.environment)
+    assert sorted(text.split("\n")[:2]) == ["rank 0 waits 0 ns", "rank 1 waits 1000 ns"]
 
 
-def test_the_driver_keeps_its_library_whatever_a_module_puts_on_the_library_path(
+def test_the_driver_keeps_its_library_whatever_is_on_the_library_path(
     mpi_installation: Installation, mpi_driver: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "empty.c").write_text("int nothing_of_mpi;\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Commands on several nodes that ``tools/nodes`` makes on this machine, and the libraries tried there."""
+"""Commands on several nodes that ``tools/nodes`` emulates, and the libraries that are tested there."""
 
 from __future__ import annotations
 
@@ -132,6 +132,6 @@ def the_same_everywhere(results: Path, folder: Path, *options: str) -> Everywher
     program = Path(one_environment.__file__)
     done = on_nodes([sys.executable, program, results, folder], folder, *options)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = msgspec.json.decode(done.stdout, type=Everywhere)
-    one_environment.expect_the_same(found)
-    return found
+    document = msgspec.json.decode(done.stdout, type=Everywhere)
+    one_environment.expect_the_same(document)
+    return document

@@ -1,4 +1,4 @@
-"""The whole way over two nodes on each library: measure, select, export, verify; trace; try; calibrate."""
+"""All commands on two nodes with each library: measure, select, export, verify; trace; try; calibrate."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ def test_a_library_obeys_its_files_on_two_nodes(
     decide(results, lambda case: 10.0 if case["algorithm"] == "default" else None)
     offbeat(["export", "study-results"], tmp_path)
     offbeat(["verify", "study-results"], tmp_path, clocks)
-    found = read_proofs(results / "tuning")
-    assert found is not None
-    changed = [proof for proof in found.proofs if proof.expected != "default"]
+    proofs = read_proofs(results / "tuning")
+    assert proofs is not None
+    changed = [proof for proof in proofs.proofs if proof.expected != "default"]
     print(f"{library}, 2 × {ppn}: {len(measured)} cases; obeyed {len(changed)} of {len(changed)} cells")
     assert {64, 2048} <= {proof.case.bytes for proof in changed}, "both measured sizes, and edges of rules"
     assert all(proof.outcome == OBEYED for proof in changed)
     if library == "openmpi5" and ppn > 1:
-        outside = [proof for proof in found.proofs if proof.expected == "default"]
+        outside = [proof for proof in proofs.proofs if proof.expected == "default"]
         assert outside and all("coll_han" in proof.evidence for proof in outside), (
             "han keeps what is not tuned"
         )
@@ -170,7 +170,7 @@ if WHOLE:
         assert set(cases["status"]) == {"measured"}
 
 
-def test_nothing_runs_here_afterwards() -> None:
+def test_no_process_is_left_afterwards() -> None:
     """Launched programs end with their nodes."""
-    said = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert not [line for line in said.splitlines() if str(NODES) in line and "offbeat run" in line]
+    output = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert not [line for line in output.splitlines() if str(NODES) in line and "offbeat run" in line]

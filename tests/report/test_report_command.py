@@ -30,7 +30,7 @@ def offbeat_report(*words: object) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_page_and_pictures_lie_in_the_result_directory(directory: Path) -> None:
+def test_page_and_pictures_are_in_the_result_directory(directory: Path) -> None:
     done = offbeat_report(directory)
     assert done.exit_code == 0, done.output
     assert f"report: {directory}/report.html" in done.output
@@ -82,7 +82,7 @@ def test_the_report_may_be_written_again(directory: Path) -> None:
         (["--pictures", "x", "--no-pictures"], "contradict each other"),
     ],
 )
-def test_options_that_mean_nothing_are_refused(directory: Path, words: list[str], sentence: str) -> None:
+def test_invalid_options_are_refused(directory: Path, words: list[str], sentence: str) -> None:
     done = offbeat_report(directory, *words)
     assert isinstance(done.exception, BadInput)
     assert sentence in str(done.exception)
@@ -95,7 +95,7 @@ def test_a_directory_that_holds_no_results_is_refused(tmp_path: Path) -> None:
     assert str(tmp_path) in str(done.exception)
 
 
-def test_a_page_in_an_impossible_place_is_one_sentence(directory: Path) -> None:
+def test_an_unwritable_page_gives_one_sentence(directory: Path) -> None:
     done = offbeat_report(directory, "--no-pictures", "--output", directory / "study.toml" / "x.html")
     assert isinstance(done.exception, BadInput)
     assert "give another --output" in str(done.exception)

@@ -1,4 +1,4 @@
-"""Damaged records are named, left out, set aside by the next run, and measured again; the others stay."""
+"""Damaged records are named and excluded, moved away by the next run, and measured again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VERDICTS = [
 ]
 
 
-def made(directory: Path) -> Path:
+def study_directory(directory: Path) -> Path:
     """Five cases with verdicts; their samples still a stream. Its copy as a killed writer leaves it."""
     with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as store:
         store.add_algorithms(
@@ -47,7 +47,7 @@ def made(directory: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def streams(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("made") / "results")
+    return study_directory(tmp_path_factory.mktemp("study_directory") / "results")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def insert(path: Path, place: float) -> None:
     path.write_bytes(data[:at] + b"x" + data[at:])
 
 
-def test_a_changed_digit_in_a_line_is_found_named_set_aside_and_measured_again(
+def test_a_changed_digit_in_a_line_is_detected_named_excluded_and_measured_again(
     parts: Path, tmp_path: Path
 ) -> None:
     """The very case of a flipped bit that changed the winner: 2.4685e-6 became 0.4685e-6."""
@@ -107,7 +107,7 @@ def test_a_changed_digit_in_a_line_is_found_named_set_aside_and_measured_again(
 @pytest.mark.parametrize("damage", [flip, insert])
 @settings(max_examples=25)
 @given(place=st.floats(0, 1), kind=st.sampled_from(["stream", "repetitions", "ranks", "cases", "verdicts"]))
-def test_damage_anywhere_is_found_and_mended_by_going_on(
+def test_damage_anywhere_is_detected_and_repaired_by_resuming(
     streams: Path,
     parts: Path,
     tmp_path_factory: pytest.TempPathFactory,
@@ -128,10 +128,10 @@ def test_damage_anywhere_is_found_and_mended_by_going_on(
     whole = read_study(parts).cases.to_dicts()
     damage(path, place)
     results = read_study(left)
-    kept = results.cases.to_dicts()
-    assert all(row in whole for row in kept)
+    rows = results.cases.to_dicts()
+    assert all(row in whole for row in rows)
     ranks = results.ranks()
-    if len(kept) < COUNT:
+    if len(rows) < COUNT:
         assert results.notes
     elif ranks.height < 12 * COUNT:
         assert "do not fit their checksum" in results.notes[-1] or "damaged" in results.notes[-1]
@@ -174,7 +174,7 @@ def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_
         ({"status": "splendid"}, "none of measured, unfinished, incomplete, quarantined"),
     ],
 )
-def test_numbers_that_cannot_be_true_together_are_left_out(
+def test_implausible_numbers_are_excluded(
     parts: Path, tmp_path: Path, change: dict[str, object], words: str
 ) -> None:
     left = Path(shutil.copytree(parts, tmp_path / "left"))
@@ -191,7 +191,7 @@ def test_numbers_that_cannot_be_true_together_are_left_out(
 def test_a_case_whose_verdict_is_damaged_is_left_out_and_an_algorithm_is_judged_again(
     parts: Path, tmp_path: Path
 ) -> None:
-    """Whether it computes wrongly for some operations stood there."""
+    """The damaged line held the operations for which it is wrong."""
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     for name in (layout.VERDICTS, layout.ALGORITHMS):
         path = left / name
@@ -223,7 +223,7 @@ def test_a_changed_document_is_refused(parts: Path, tmp_path: Path, name: str) -
         ("reduce,lin,4,8,no_delay,5,6,7,9", "outside of its interval"),
     ],
 )
-def test_an_import_refuses_what_cannot_be_true_with_its_line(tmp_path: Path, row: str, words: str) -> None:
+def test_an_import_refuses_implausible_numbers_with_their_line(tmp_path: Path, row: str, words: str) -> None:
     csv = tmp_path / "odd.csv"
     names = (
         "collective,algorithm,p,bytes,pattern,last_delay_us,last_delay_low_us,last_delay_high_us,repetitions"

@@ -1,4 +1,4 @@
-"""Measurements for the tests of selection: made up, or read from the published tables of a paper."""
+"""Measurements for the tests of selection: synthetic, or from the published tables of a paper."""
 
 from __future__ import annotations
 

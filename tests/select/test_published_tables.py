@@ -47,7 +47,7 @@ def test_pairwise_is_selected_for_ft_by_average_by_worst_case_and_for_its_scenar
     assert choice.no_delay_tied == ["L-Sync"]
 
 
-def test_without_delay_linear_is_selected_for_ft_and_tied_with_linear_sync(ft):
+def test_without_delay_linear_is_selected_for_ft_with_the_score_of_linear_sync(ft):
     (choice,) = choose(ft, "no_delay")
     assert (choice.algorithm, choice.tied) == ("Lin", ["L-Sync"])
 

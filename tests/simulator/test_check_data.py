@@ -107,10 +107,10 @@ def test_misplaced_block_is_reported() -> None:
     def write(rank: _simulator.Rank) -> None:
         pairwise_alltoall(rank)
         if rank.id == 2:
-            kept = rank.scratch(rank.count)
-            rank.copy(kept, block(rank.output, rank, 0))
+            buffer = rank.scratch(rank.count)
+            rank.copy(buffer, block(rank.output, rank, 0))
             rank.copy(block(rank.output, rank, 0), block(rank.output, rank, 1))
-            rank.copy(block(rank.output, rank, 1), kept)
+            rank.copy(block(rank.output, rank, 1), buffer)
 
     assert checked("alltoall", write) == (
         "rank 2: element 0 of its output is element 6 of rank 1; it should be element 6 of rank 0"

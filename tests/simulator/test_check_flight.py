@@ -13,12 +13,12 @@ def test_send_buffer_is_not_written_before_the_wait() -> None:
         if rank.id == 1:
             rank.recv(0, rank.output)
             return
-        kept = rank.scratch(3)
-        rank.copy(kept, rank.output)
-        sent = rank.isend(1, kept)
+        buffer = rank.scratch(3)
+        rank.copy(buffer, rank.output)
+        sent = rank.isend(1, buffer)
         if wait_first:
             rank.wait(sent)
-        rank.copy(kept[1:2], rank.output[:1])
+        rank.copy(buffer[1:2], rank.output[:1])
 
     assert checked("bcast", lambda rank: write(rank, True), 2) == ""
     assert checked("bcast", lambda rank: write(rank, False), 2) == (
@@ -106,11 +106,11 @@ def test_waiting_for_the_last_send_does_not_wait_for_the_first() -> None:
         if rank.id != 0:
             rank.recv(0, rank.output)
             return
-        kept = rank.scratch(3)
-        rank.copy(kept, rank.output)
-        sent = [rank.isend(peer, kept) for peer in (1, 2)]
+        buffer = rank.scratch(3)
+        rank.copy(buffer, rank.output)
+        sent = [rank.isend(peer, buffer) for peer in (1, 2)]
         rank.wait(sent if first else sent[1])
-        rank.copy(kept, rank.output)
+        rank.copy(buffer, rank.output)
 
     assert checked("bcast", lambda rank: write(rank, True), 3) == ""
     assert "while a send to rank 1 still reads it" in checked("bcast", lambda rank: write(rank, False), 3)

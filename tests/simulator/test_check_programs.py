@@ -59,10 +59,10 @@ def test_exception_of_the_program_is_passed_on() -> None:
 
 
 def test_rank_is_invalid_after_its_program_is_finished() -> None:
-    kept: list[_simulator.Rank] = []
-    _simulator.Programs("barrier", kept.append, 1)
+    stored_ranks: list[_simulator.Rank] = []
+    _simulator.Programs("barrier", stored_ranks.append, 1)
     with pytest.raises(ValueError, match="finished"):
-        kept[0].wait_all()
+        stored_ranks[0].wait_all()
 
 
 @pytest.mark.parametrize(
@@ -101,15 +101,15 @@ def test_parameters_that_an_algorithm_does_not_take_are_refused() -> None:
         _simulator.check("alltoall", "openmpi", "pairwise", {"fanout": 2}, 4)
 
 
-def test_what_a_rank_knows_of_its_call() -> None:
-    seen = []
+def test_a_rank_knows_the_arguments_of_its_call() -> None:
+    observed = []
 
     def write(rank: _simulator.Rank) -> None:
-        seen.append((rank.id, rank.p, rank.root, rank.count, rank.element_bytes, rank.commutative))
+        observed.append((rank.id, rank.p, rank.root, rank.count, rank.element_bytes, rank.commutative))
         assert [rank.node(other) for other in range(rank.p)] == [0, 0, 1]
         assert len(rank.input) == (6 if rank.id == 1 else 0)
         assert len(rank.output) == 2
         assert len(rank.scratch(7)) == 7
 
     _simulator.Programs("scatter", write, 3, 1, 2, 8, [0, 0, 1], False)
-    assert seen == [(rank, 3, 1, 2, 8, False) for rank in range(3)]
+    assert observed == [(rank, 3, 1, 2, 8, False) for rank in range(3)]

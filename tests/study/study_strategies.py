@@ -1,4 +1,4 @@
-"""Valid studies for the property tests, made without any file."""
+"""Random valid studies for the property tests, without files."""
 
 from __future__ import annotations
 

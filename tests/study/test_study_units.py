@@ -85,7 +85,7 @@ def test_times_are_read_to_the_nearest_double(text, time_s):
         (None, "whole bytes"),
     ],
 )
-def test_a_faulty_size_gets_a_sentence_with_the_mend(text, words):
+def test_a_faulty_size_gets_a_sentence_with_a_remedy(text, words):
     with pytest.raises(BadInput) as error:
         parse_size(text)
     assert words in str(error.value)
@@ -108,7 +108,7 @@ def test_a_faulty_size_gets_a_sentence_with_the_mend(text, words):
         ([], "write seconds"),
     ],
 )
-def test_a_faulty_time_gets_a_sentence_with_the_mend(text, words):
+def test_a_faulty_time_gets_a_sentence_with_a_remedy(text, words):
     with pytest.raises(BadInput) as error:
         parse_time(text)
     assert words in str(error.value)

@@ -1,4 +1,4 @@
-"""Tests that a machine lacks something for are counted and named, and fail a run in CI."""
+"""Tests whose library or tool is missing are counted and named, and fail a run in CI."""
 
 from __future__ import annotations
 

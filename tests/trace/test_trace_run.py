@@ -1,4 +1,4 @@
-"""``offbeat trace run`` on the real MPI libraries: the summary says what the FT example says of itself."""
+"""``offbeat trace run`` on the real MPI libraries: the summary agrees with the FT example's own counts."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def test_the_summary_has_the_counts_and_bytes_that_the_application_counts(traced
     assert "Verified" in done.stdout
     assert "(4 ranks)" in done.stderr
     summary = summarise(open_trace(traced.folder / "t"))
-    found: dict[str, tuple[int, int]] = {}
+    counted: dict[str, tuple[int, int]] = {}
     for row in summary.rows:  # a function has a row for each call path
-        calls, size = found.get(row.function, (0, 0))
-        found[row.function] = (calls + row.whole, max(size, row.most_bytes))
-    assert found == own
+        calls, size = counted.get(row.function, (0, 0))
+        counted[row.function] = (calls + row.whole, max(size, row.most_bytes))
+    assert counted == own
     assert {row.communicator for row in summary.rows} == {"MPI_COMM_WORLD"}
     assert summary.notes == []
 
 
-def test_what_the_verb_wishes_reaches_every_rank(traced: Traced) -> None:
+def test_options_of_trace_run_reach_every_rank(traced: Traced) -> None:
     done = run_traced(traced, 4, ft(traced), "--ranks", "1-2", "--collectives", "alltoall")
     assert done.returncode == 0, done.stderr
     summary = summarise(open_trace(traced.folder / "t"))
@@ -72,7 +72,7 @@ def test_what_the_verb_wishes_reaches_every_rank(traced: Traced) -> None:
     assert any("2 of 4 ranks have no file (0, 3), by OFFBEAT_TRACE_RANKS" in one for one in summary.notes)
 
 
-def test_the_status_of_the_program_is_ours(traced: Traced) -> None:
+def test_the_exit_status_is_that_of_the_program(traced: Traced) -> None:
     done = run_traced(traced, 2, ft(traced, "--iterations", "0"))
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
@@ -84,18 +84,18 @@ def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
     done = run_traced(some_traced, 2, ft(some_traced, "--imbalance", str(path), "--delay-by", "sleep"))
     assert done.returncode == 0, done.stderr
     summary = summarise(open_trace(some_traced.folder / "t"))
-    found = mean_pattern(summary, choose_row(summary, collective="alltoall"))
-    assert found.delays_s[0] == 0
-    assert found.delays_s[1] == pytest.approx(0.05, rel=0.5)  # what the program itself does comes on top
+    pattern = mean_pattern(summary, choose_row(summary, collective="alltoall"))
+    assert pattern.delays_s[0] == 0
+    assert pattern.delays_s[1] == pytest.approx(0.05, rel=0.5)  # what the program itself does comes on top
 
 
-def test_a_wish_that_cannot_be_read_starts_nothing(some_traced: Traced) -> None:
+def test_an_invalid_option_starts_nothing(some_traced: Traced) -> None:
     with pytest.raises(BadInput, match="--every 0 is invalid"):
         prepare(["true"], some_traced.folder / "t", {"EVERY": "0"}, some_traced.mpi, some_traced.library, {})
     assert not (some_traced.folder / "t").exists()
 
 
-def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_traced: Traced) -> None:
+def test_communicators_recreated_in_every_time_step_are_one_site_each(some_traced: Traced) -> None:
     steps = 20
     done = run_traced(some_traced, 4, [str(some_traced.compile_c("steps.c")), str(steps)])
     assert done.returncode == 0, done.stderr
@@ -115,7 +115,7 @@ def test_communicators_that_every_time_step_makes_anew_are_one_site_each(some_tr
     assert np.count_nonzero(latest == 3) > steps / 2
 
 
-def test_where_calls_are_ignored_those_on_freed_communicators_are_still_counted(some_traced: Traced) -> None:
+def test_ignored_calls_on_freed_communicators_are_counted(some_traced: Traced) -> None:
     program = [str(some_traced.compile_c("steps.c")), "20"]
     done = run_traced(some_traced, 4, program, "--every", "10", "--collectives", "bcast")
     assert done.returncode == 0, done.stderr

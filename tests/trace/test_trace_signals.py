@@ -1,4 +1,4 @@
-"""``offbeat trace run``: signals come to the program as they would without it, and once."""
+"""``offbeat trace run`` forwards signals to the program exactly once."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def counted(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.chdir(folder)
         os.execv(words[0], words)
-    said = _read_until(terminal, "ready")
+    text = _read_until(terminal, "ready")
     send(pid, terminal)
-    said += _read_until(terminal, "no trace was written")
+    text += _read_until(terminal, "no trace was written")
     os.waitpid(pid, 0)
     os.close(terminal)
-    return said
+    return text
 
 
 def _read_until(terminal: int, word: str) -> str:
-    said = ""
-    while word not in said:
-        said += os.read(terminal, 4096).decode()
-    return said
+    text = ""
+    while word not in text:
+        text += os.read(terminal, 4096).decode()
+    return text
 
 
 @pytest.mark.parametrize("group", ["ours", "its own"])
@@ -84,7 +84,7 @@ def test_a_signal_reaches_the_program_once_however_it_was_sent(
     assert "counted 1\r" in counted(tmp_path, number, ways[way], group)
 
 
-def test_a_signal_to_all_that_have_the_commands_words_reaches_the_program(tmp_path: Path) -> None:
+def test_a_signal_to_all_processes_with_the_commands_arguments_reaches_the_program(tmp_path: Path) -> None:
     def send(*_: int) -> None:  # as pkill -f does
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -110,13 +110,13 @@ time.sleep = sleep
 
 
 def test_a_signal_to_the_process_and_then_to_its_group_reaches_the_program_once(tmp_path: Path) -> None:
-    said = counted(
+    text = counted(
         tmp_path,
         signal.SIGTERM,
         lambda pid, terminal: os.kill(pid, signal.SIGTERM),
         first=GROUP_A_MOMENT_LATER,
     )
-    assert "counted 1\r" in said
+    assert "counted 1\r" in text
 
 
 NO_PROGRAMS = """
@@ -126,20 +126,20 @@ os.environ["PATH"] = ""
 
 
 def test_a_signal_to_the_group_reaches_the_program_once_where_path_is_empty(tmp_path: Path) -> None:
-    said = counted(
+    text = counted(
         tmp_path, signal.SIGTERM, lambda pid, terminal: os.killpg(pid, signal.SIGTERM), first=NO_PROGRAMS
     )
-    assert "counted 1\r" in said
+    assert "counted 1\r" in text
 
 
-def test_a_signal_reaches_the_program_where_nobody_can_stand_by(tmp_path: Path) -> None:
-    said = counted(
+def test_a_signal_reaches_the_program_if_the_group_probe_cannot_start(tmp_path: Path) -> None:
+    text = counted(
         tmp_path,
         signal.SIGTERM,
         lambda pid, terminal: os.kill(pid, signal.SIGTERM),
         first=NO_PROGRAMS + "os.defpath = '/nowhere'\n",
     )
-    assert "counted 1\r" in said
+    assert "counted 1\r" in text
 
 
 AS_IT_STARTS = """
@@ -188,7 +188,7 @@ def test_the_status_is_the_programs_where_the_parent_ignores_the_end_of_children
     assert code == 3
 
 
-def test_what_is_ignored_and_blocked_from_the_start_is_so_in_the_program(tmp_path: Path) -> None:
+def test_ignored_and_blocked_signals_are_inherited_by_the_program(tmp_path: Path) -> None:
     asking = ["grep", "^Sig[BI]", "/proc/self/status"]
     without = subprocess.run(asking, preexec_fn=_odd_parent, capture_output=True, text=True, check=True)
     _, out, err = run_verb(tmp_path, "-o", "t", "--", *asking, before=_odd_parent)

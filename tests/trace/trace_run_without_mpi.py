@@ -1,4 +1,4 @@
-"""``offbeat trace run`` as it is, but without an MPI library."""
+"""``offbeat trace run`` with its real code, but without an MPI library."""
 
 from __future__ import annotations
 

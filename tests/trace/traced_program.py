@@ -88,10 +88,10 @@ class Traced(Struct, frozen=True):
         traced: bool = True,
     ) -> subprocess.CompletedProcess[str]:
         """Run a program in ``folder`` to its end, however that is; its trace is in ``folder/trace``."""
-        told = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
+        environment = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
         if traced:
-            told["LD_PRELOAD"] = str(self.library)
-        assigned = [f"{name}={value}" for name, value in told.items()]
+            environment["LD_PRELOAD"] = str(self.library)
+        assigned = [f"{name}={value}" for name, value in environment.items()]
         started = ["/usr/bin/env", *assigned, str(program), *words]
         launch = command(self.mpi, started, p, steerable=False)
         return subprocess.run(
@@ -185,9 +185,9 @@ class RankTrace:
         kind, lane = struct.unpack_from("<II", page)
         if kind == RECORDS:
             count = (PAGE_BYTES - PAGE_HEADER_BYTES) // RECORD_BYTES
-            found = np.frombuffer(page, RECORD, count, PAGE_HEADER_BYTES)
-            written = found[
-                : int(np.argmin(found["function"] != 0)) if (found["function"] == 0).any() else count
+            records = np.frombuffer(page, RECORD, count, PAGE_HEADER_BYTES)
+            written = records[
+                : int(np.argmin(records["function"] != 0)) if (records["function"] == 0).any() else count
             ]
             self.lanes[lane] = np.concatenate([self.lanes.get(lane, np.empty(0, RECORD)), written])
         at = PAGE_HEADER_BYTES
@@ -204,23 +204,23 @@ class RankTrace:
     def _communicators(self) -> Iterator[tuple[int, Communicator]]:
         for item in self.of_kind(2):
             number, parent, identity, ordinal, size, remote, rank, maker, topology = item.numbers("IIQIIIiHH")
-            found = Communicator(
+            communicator = Communicator(
                 (identity, ordinal), parent, size, remote, rank, self.functions.get(maker, ""), topology
             )
             for name in self.of_kind(4):
                 if name.numbers("I") == (number,):
-                    found.name = name.text(16, name.numbers("II")[1])
+                    communicator.name = name.text(16, name.numbers("II")[1])
             for end in self.of_kind(5):
                 if end.numbers("I") == (number,):
-                    found.calls = end.numbers("IIqQ")[3]
+                    communicator.calls = end.numbers("IIqQ")[3]
             for part in self.of_kind(3):
                 whose, is_remote, _first, count = part.numbers("4I")
                 ranks = struct.unpack_from(f"<{count}i", part.body, 16)
                 if whose == number and is_remote:
-                    found.remote_members += ranks
+                    communicator.remote_members += ranks
                 elif whose == number:
-                    found.members += ranks
-            yield number, found
+                    communicator.members += ranks
+            yield number, communicator
 
     @property
     def records(self) -> NDArray[np.void]:
@@ -235,13 +235,13 @@ class RankTrace:
     @property
     def points(self) -> list[tuple[int, int, int, int]]:
         """Clock points that count: local, shared, bound, whether the clock is the reference's own."""
-        found: list[tuple[int, int, int, int]] = []
+        clock_points: list[tuple[int, int, int, int]] = []
         for item in self.of_kind(9):
             local, shared, bound = item.numbers("qqq")
             is_shared, replaces = struct.unpack_from("<II", item.body, 32)
-            found = [] if replaces else found
-            found.append((local, shared, bound, is_shared))
-        return found
+            clock_points = [] if replaces else clock_points
+            clock_points.append((local, shared, bound, is_shared))
+        return clock_points
 
     @property
     def notes(self) -> list[str]:

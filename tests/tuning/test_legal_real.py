@@ -87,7 +87,7 @@ def test_a_choice_that_is_wrong_for_a_legal_call_is_not_exported(binomial: Path)
     assert "legal calls are right with the files" in verified.stdout
 
 
-def test_who_insists_gets_it_with_a_warning_in_the_file_and_a_verify_that_fails(binomial: Path) -> None:
+def test_a_wrong_choice_exported_on_request_has_a_warning_and_fails_verify(binomial: Path) -> None:
     folder = binomial.parent / "insisted"
     words = ["--allow-wrong-results", "noncommutative", "--output", folder]
     exported = offbeat("export", binomial, *words)
@@ -121,7 +121,7 @@ def test_files_for_gather_and_scatter_are_right_in_place_and_with_null_arguments
     assert not [call for call in tried if call["with_files"]]
 
 
-def test_a_gather_rule_that_depends_on_the_size_is_found_out(tmp_path: Path) -> None:
+def test_verify_detects_a_gather_rule_that_depends_on_the_size(tmp_path: Path) -> None:
     """What the library does with such a rule: some processes wait for others that choose differently."""
     results = study(tmp_path, real_installation("openmpi4"), {"gather": "binomial"}, ["basic_linear"])
     assert offbeat("export", results).returncode == 0

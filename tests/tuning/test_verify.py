@@ -109,7 +109,7 @@ def proved(
     return proof
 
 
-def test_the_same_function_is_obedience_and_another_is_not() -> None:
+def test_a_rule_is_obeyed_by_the_same_function_and_by_no_other() -> None:
     assert proved("way1", BINOMIAL, SOUND | {"ran": BINOMIAL}).outcome == OBEYED
     assert proved("way1", BINOMIAL, SOUND | {"ran": CHAIN}).outcome == DISOBEYED
 

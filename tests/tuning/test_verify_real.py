@@ -44,7 +44,7 @@ def test_every_library_obeys_the_files_written_for_it(tuned: Tuned) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_choice_that_was_replaced_is_found_out(tuned: Tuned, tmp_path: Path) -> None:
+def test_verify_detects_a_replaced_choice(tuned: Tuned, tmp_path: Path) -> None:
     """Both reduce rules get each other's algorithm, which is as valid."""
     small, large = tuned.plan.rules["reduce"]
     swapped = [
@@ -67,7 +67,7 @@ def test_a_choice_that_was_replaced_is_found_out(tuned: Tuned, tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_moved_boundary_and_a_deleted_rule_are_found_out(tuned: Tuned, tmp_path: Path) -> None:
+def test_verify_detects_a_moved_boundary_and_a_deleted_rule(tuned: Tuned, tmp_path: Path) -> None:
     small, large = tuned.plan.rules["reduce"]
     moved = [
         msgspec.structs.replace(small, bytes_high=300),

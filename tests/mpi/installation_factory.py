@@ -1,4 +1,4 @@
-"""Made-up MPI installations: as values for launch commands, and as files that look like the real thing."""
+"""Made-up MPI installations: as values for launch commands, and as files."""
 
 from __future__ import annotations
 
