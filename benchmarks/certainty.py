@@ -7,13 +7,15 @@ Usage, from the folder of the sources, with ``.venv`` active::
     python benchmarks/certainty.py compare RESULTS RESULTS...    # those of one study in one folder
     python benchmarks/certainty.py cost STUDY OUTPUT [RUNS]      # time and spread, with blocks and without
 
-For every choice of every study: in how many of the other studies was the same chosen, or the choice at most
-5% worse than the best there? ``--mpi NAME`` names the MPI library of ``measured``; ``--picture FILE`` draws
-the reliability diagram. Among choices with a stated confidence of at least 95%, the last column must be at least 95%.
+For every choice of every study: how many of the other studies have the same choice, and in how many is the
+choice at most 5% worse than their best algorithm? ``--mpi NAME`` names the MPI library of ``measured``;
+``--picture FILE`` draws the reliability diagram. Among choices with a stated confidence of at least 95%, the
+last column must be at least 95%.
 
-``cost`` runs the study with one block for each case, as a usual benchmark measures, and with its blocks, in
-turns. The spread is the standard deviation of a case's delay between such studies. Averaging n of them
-divides the spread by the square root of n, so the time for the same spread is time times spread squared.
+``cost`` runs the study alternately with one block for each case, as a usual benchmark measures, and with its
+own number of blocks. The spread is the standard deviation of a case's delay between such studies. Averaging n
+of them divides the spread by the square root of n, so the time needed for a given spread is proportional to
+time × spread².
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def truth(chance: np.random.Generator, spread: float) -> np.ndarray:
 
 
 def measured_once(true: np.ndarray, noise: dict[str, float], chance: np.random.Generator) -> np.ndarray:
-    """One study of a cell: logarithms of delays, blocks × repetitions × patterns × algorithms."""
+    """One study of a configuration: logarithms of delays, blocks × repetitions × patterns × algorithms."""
     size = (BLOCKS, 1, *true.shape)
     times_s = np.zeros((BLOCKS, EACH, *true.shape)) + true
     times_s += chance.normal(0, noise.get("shared", 0.0), (BLOCKS, 1, 1, 1))
@@ -90,7 +92,7 @@ def measured_once(true: np.ndarray, noise: dict[str, float], chance: np.random.G
 
 
 def results_of(cells: Sequence[np.ndarray]) -> Results:
-    """What a study of these cells would have on disk; a cell is as :func:`measured_once` gives it."""
+    """The results of a study of these configurations, each as :func:`measured_once` returns it."""
     rows, repetitions = [], []
     for number, cell in enumerate(np.exp(one) for one in cells):
         for i, pattern in enumerate(PATTERNS):
@@ -173,7 +175,7 @@ def _loss(choice: Choice, other: Choice) -> float:
 
 
 def print_table(name: str, observed: np.ndarray) -> None:
-    """What was said of choices beside what the other studies found, by how certain they were called."""
+    """Stated confidence and the shares in the other studies, by ranges of confidence."""
     print(f"\n{name}: {len(observed)} choices", flush=True)
     print("  called          choices   said   same in other studies   same or within 5%")
     for kind, column in (("same choice", 0), ("within 5%", 1)):
@@ -189,7 +191,7 @@ def print_table(name: str, observed: np.ndarray) -> None:
 
 
 def draw(named: dict[str, np.ndarray], file: Path) -> None:
-    """The reliability diagram: what was said against what the other studies found."""
+    """The reliability diagram: the stated confidence against the share in the other studies."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -218,7 +220,7 @@ def draw(named: dict[str, np.ndarray], file: Path) -> None:
 
 
 def simulated(studies: int = 12, cells: int = 12, repeats: int = 3) -> dict[str, np.ndarray]:
-    """Repeated studies of cells with a known truth, under each kind of noise."""
+    """Repeated studies of configurations with a known truth, under each kind of noise."""
     by_name = {}
     for name, noise in NOISES.items():
         chance = np.random.default_rng(1)
@@ -250,7 +252,7 @@ def measured(study: Path, output: Path, runs: int, mpi: str) -> list[Path]:
 
 
 def cost(study: Path, output: Path, runs: int, mpi: str) -> None:
-    """What blocks cost and gain: a study with one block for each case, and with its own, alternating."""
+    """Time and spread of a study with one block for each case and with its own number of blocks."""
     output.mkdir(parents=True, exist_ok=True)
     planned = load(study)
     studies = {"one": output / "one.toml", "blocks": output / "blocks.toml"}
@@ -291,7 +293,7 @@ def half_width(directories: Sequence[Path]) -> float:
 
 
 def compare(directories: Sequence[Path]) -> dict[str, np.ndarray]:
-    """What the studies in these directories say of each other, those in one folder together."""
+    """Compares the studies in these directories with each other; those in one folder are one group."""
     by_name = {}
     for folder in dict.fromkeys(directory.parent for directory in directories):
         studies = [read_study(directory) for directory in directories if directory.parent == folder]

@@ -1,11 +1,11 @@
-"""How much CPU commands take from their start to their end, beside the limits that they must keep.
+"""The CPU time of commands from their start to their end, compared with the limits that they must keep.
 
 Usage: python benchmarks/command_start.py [RUNS]
 
-Each command runs RUNS times (default 7); printed is the least user and system time, with what Python alone
-and the packages for the command line alone take in the same run. The study is as large as the tutorial's: 378
-cases of 40 repetitions on four processes, with delays that are drawn, so that no MPI library is needed. Ends
-with 1 where a limit is broken.
+Each command runs RUNS times (default 7). Printed is the smallest user and system time, together with the
+times of Python alone and of the packages for the command line alone in the same run. The study is as large as
+the tutorial's: 378 cases of 40 repetitions on four processes; its delays are random, so that no MPI library
+is needed. The exit status is 1 if a limit is exceeded.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The whole way on every MPI library of this machine: study, selection, tuning file, proof.
+"""All steps on every MPI library of this machine: study, selection, tuning file, verification.
 
 Usage: python benchmarks/every_library.py [MPI ...]
 
-Runs the study of three collectives on four processes with all algorithms, on each installation named
+Runs the study of three collectives on four processes with all algorithms, on each named installation
 (default: all that 'offbeat doctor' finds), writes its tuning file, and prints how many (algorithm, size)
-pairs were proved, deduplicated, wrong, refused or quarantined, and in how many cells the library was seen to
-obey its file.
+pairs were proved, duplicates, wrong, refused or quarantined, and in how many configurations the library
+obeyed its file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A study killed at random moments and resumed each time, against one left alone: the same cases, none
-measured twice.
+"""A study that is killed at random moments and resumed each time, compared with an uninterrupted one: both
+have the same cases, and no case is measured twice.
 
 Usage: python benchmarks/killed_study.py [MPI] [KILLS] [SEED]
 

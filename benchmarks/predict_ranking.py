@@ -1,23 +1,25 @@
-"""Whether 'offbeat predict' ranks algorithms as the application really finishes with them.
+"""Whether 'offbeat predict' ranks algorithms by the run times that the application really has with them.
 
 Usage: python benchmarks/predict_ranking.py [simulated|real|both] [MPI]
 
-simulated: an application like FT on 32 × 32 processes of the platform 'paper'. Each rank computes, for a time
-that differs by a fixed imbalance and a little noise, then all enter an alltoall of 32 KiB: arrivals of a call
-are the exits of the one before plus computing. It is simulated with every algorithm, so that the truth is
-known; the run with one of them is written as a trace, of which 'offbeat trace pattern' makes a scenario and a
-replay, 'offbeat run --engine sim' a study, and 'offbeat predict' a ranking. Twice: for Open MPI's algorithms
-and for MPICH's.
+simulated: an application like FT on 32 × 32 processes of the platform 'paper'. Each rank computes for a time
+that differs by a fixed imbalance and a little noise, then all ranks enter an alltoall of 32 KiB: the arrivals
+of a call are the exits of the previous call plus the computing times. The application is simulated with every
+algorithm, so that the true run times are known. The run with one of the algorithms is written as a trace;
+from this trace, 'offbeat trace pattern' extracts a scenario and a replay, 'offbeat run --engine sim'
+simulates a study, and 'offbeat predict' predicts a ranking. This is done for Open MPI's algorithms and for
+MPICH's.
 
-real: offbeat-ft with an injected imbalance on 2 ranks of this machine and MPI (default: auto), traced with
-the library's own decisions, studied, predicted, and then run with each algorithm in turn. Run times of 2
-ranks on 2 cores can differ more by what else the machine does than by the algorithm: of several traces that
-of the median run is taken, and only pairs of algorithms that the runs tell apart (p < 5% in a rank test) say
-something about an order.
+real: offbeat-ft with an injected imbalance on 2 ranks of this machine and MPI (default: auto). It is traced
+with the library's own decisions, a study is measured, run times are predicted, and the program runs with each
+algorithm one after another. Run times of 2 ranks on 2 cores can depend more on other load than on the
+algorithm. Therefore the trace of the median run is used, and only pairs of algorithms count whose run times
+differ significantly (p < 5% in a rank test).
 
 Prints, for each condition, how the expected order compares with the real one: how many of the pairs that
-really differ (simulated: by more than 0.1%) are expected in the right order, Kendall's tau of all (1: the
-same, ties taken as such), what taking the expected fastest costs, and by how much expected times are off.
+really differ (simulated: by more than 0.1%) are expected in the right order, Kendall's tau over all pairs (1:
+the same order, equal times counted as equal), the loss from choosing the expected fastest algorithm, and the
+error of the expected times.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ SKEW_S, NOISE_S, WORK_S = 0.5, 0.02, 0.5
 TRACED = "pairwise"
 REAL_RUNS, TRACES = 9, 5
 SAME = 1e-3
-"""Simulated run times that differ by a smaller share are ties."""
+"""Simulated run times that differ by a smaller share count as equal."""
 
 STUDY = """\
 name = "ranking"
@@ -91,7 +93,7 @@ def main(which: str = "both", mpi: str = "auto") -> None:
 
 
 def simulated(folder: Path, family: str) -> None:
-    """The whole way with an application whose run time with every algorithm is known."""
+    """All steps with an application whose run time with every algorithm is known."""
     folder.mkdir()
     work = computing()
     truth: dict[str, float] = {}
@@ -130,7 +132,7 @@ def application(
 
 
 def write_trace(folder: Path, arrivals: NDArray[np.float64], exits: NDArray[np.float64]) -> None:
-    """The trace that this run would have left."""
+    """Write the trace of this run."""
     folder.mkdir()
     enter, leave = (np.rint(1e9 * times).astype(np.int64) for times in (arrivals, exits))
     for rank, one in enumerate(made.files(P)):
@@ -166,7 +168,7 @@ def predicted(
 
 
 def real(folder: Path, mpi: str) -> None:
-    """The whole way with FT on this machine."""
+    """All steps with FT on this machine."""
     folder.mkdir()
     installation = choose(mpi)
     build_native(installation)
@@ -260,14 +262,14 @@ def compare(
 
 
 def differ(first: list[float], second: list[float]) -> bool:
-    """Whether runs tell two algorithms apart; exact ones do if they differ by more than SAME."""
+    """Whether the run times of two algorithms differ significantly; exact ones, by more than SAME."""
     if len(first) == 1:
         return abs(first[0] / second[0] - 1) > SAME
     return bool(stats.mannwhitneyu(first, second).pvalue < 0.05)
 
 
 def rounded(times_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms in steps of SAME, so that what is as good as equal is equal."""
+    """Logarithms in steps of SAME, so that nearly equal times are equal."""
     return np.rint(np.log(times_s) / SAME)
 
 

@@ -1,6 +1,5 @@
-"""Synthetic traces, written byte by byte after ``native/trace/format.h``: of applications that are
-simulated, and of calls that are known beforehand, to test readers with them. The tests of
-traces write theirs with it, too.
+"""Synthetic traces, written byte by byte after ``native/trace/format.h``: of simulated applications, and of
+calls that are known beforehand. Benchmarks and the tests of traces use them.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ DRIFT_LIMIT, WANDER = 1 / 2490, 50e-18
 
 
 def definition(kind: int, body: bytes) -> bytes:
-    """A definition with its beginning."""
+    """A definition with its header."""
     body += bytes(-len(body) % 8)
     return struct.pack("<IHH", 8 + len(body), kind, 0) + body
 
@@ -74,7 +73,7 @@ def communicator(
     parent: int = 0,
     remote: Sequence[int] = (),
 ) -> bytes:
-    """A communicator as one of its members has it; with a parent, MPI_Comm_split made it of that.
+    """A communicator as one of its members records it; MPI_Comm_split created it from its parent, if any.
 
     Several of the same members differ by ``ordinal``: 0 for the first, and MPI_COMM_WORLD is one of them.
     ``remote`` are the members of an inter-communicator's other group.
@@ -112,7 +111,7 @@ def name(number: int, text: str) -> bytes:
 
 
 def freed(number: int, calls: int) -> bytes:
-    """That a communicator was freed after so many calls on it, recorded or not; that is one call more."""
+    """A communicator was freed after this many calls on it, recorded or not; freeing is one more call."""
     return definition(form.COMMUNICATOR_END, struct.pack("<IIqQ", number, 0, 0, calls + 1))
 
 
@@ -195,7 +194,7 @@ class MadeFile:
         self.message_lanes.setdefault(lane, []).append(message)
 
     def write(self, folder: Path) -> Path:
-        """Write the file into a folder that is there."""
+        """Write the file into an existing folder."""
         pages = [definition_page(block) for block in pieces_of(self.definitions)]
         pages += [page for lane, rows in self.lanes.items() for page in record_pages(lane, rows)]
         pages += [page for lane, rows in self.message_lanes.items() for page in message_pages(lane, rows)]
@@ -204,7 +203,7 @@ class MadeFile:
         return path
 
     def begin(self, pages: int) -> bytes:
-        """The header, padded to a page, of a file of so many pages."""
+        """The header, padded to a page, of a file with this many pages."""
         head = np.zeros((), form.HEADER)
         values = {
             "magic": form.MAGIC,
@@ -286,7 +285,7 @@ def files(p: int, *, points: bool = True) -> list[MadeFile]:
 
 
 def write(folder: Path, made_files: Iterable[MadeFile]) -> Path:
-    """Write files into a folder, which is made where it is missing."""
+    """Write files into a folder, which is created if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in made_files:
         one.write(folder)

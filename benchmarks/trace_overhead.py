@@ -1,15 +1,17 @@
-"""What a traced call costs: MPI_Allreduce of 8 bytes between two ranks, with the tracer and without.
+"""The overhead of tracing a call: MPI_Allreduce of 8 bytes between two ranks, with the tracer and without.
 
 Usage: python benchmarks/trace_overhead.py [MPI] [BATCHES] [CALLS]
 
-Batches of CALLS calls (default 1000) that the tracer sees and that it doesn't (the library's own function)
-take turns in one run, BATCHES of each in all (default 400), so that both have the same cores. Prints the
-median of the ratios, batch by batch, with the interval that holds it in 95 % of resampled batches, of three
-kinds of runs that take turns themselves: with the tracer; with the least that any tracer can do, two
-readings of the time and nothing else, which is the limit; and with neither, which must be 1 or the
-measurement is worth nothing.
-Then the nanoseconds that a record takes, from calls on one process alone, and the bytes of the file a record.
-Meant: 5 % at most in the median where the limit leaves room for it, and at most 64 bytes.
+Batches of CALLS calls (default 1000) that the tracer records alternate in one run with batches that it does
+not record (calls of the library's own function), BATCHES of each in all (default 400), so that both use the
+same cores. Three kinds of runs alternate as well: with the tracer; with two readings of the time and nothing
+else, which is the least that any tracer needs (the limit); and with neither, where the ratio must be 1,
+otherwise the measurement is invalid. Printed is for each the median over batches of the ratio of the two
+times, with its 95% interval from resampled batches. Between two ranks the ratio includes the overhead of
+both.
+
+Also printed are the nanoseconds per record, from calls on one process alone, and the bytes per record. The
+aim is a median overhead of at most 5%, where the limit is well below, and at most 64 bytes.
 """
 
 from __future__ import annotations

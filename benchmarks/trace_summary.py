@@ -1,12 +1,12 @@
-"""How fast a large trace is summed up, and how much memory that takes.
+"""How fast 'offbeat trace summary' reads a large trace, and how much memory it needs.
 
 Usage: python benchmarks/trace_summary.py [RECORDS] [RANKS] [FOLDER]
 
-Makes a trace of RECORDS (default 100 million) on RANKS (default 64), 57 bytes a record, in a temporary folder
-within FOLDER (default: that of the system), of four call sites on MPI_COMM_WORLD and on rows of it, each rank
-late by its own pattern and noise. Then 'offbeat trace summary' reads it in its own process. Prints records
-per second, the peak of that process's memory, and whether every call was found. The trace is removed, also
-where the benchmark is stopped.
+Writes a trace of RECORDS (default 100 million) on RANKS (default 64), 57 bytes per record, into a temporary
+folder within FOLDER (default: that of the system). The trace has four call sites on MPI_COMM_WORLD and on
+rows of it; each rank is late by its own pattern and noise. 'offbeat trace summary' then reads the trace in a
+separate process. Printed are records per second, the peak memory of that process, and whether every call was
+found. The trace is removed at the end, also if the benchmark is interrupted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGES_AT_ONCE = 200
 
 
 def write_rank(folder: Path, one: made.MadeFile, rounds: int) -> None:
-    """Stream a rank's records into its file: it never stands in memory."""
+    """Stream a rank's records into its file, which is never in memory as a whole."""
     calls = rounds * CALLS_A_ROUND
     pages = -(-calls // form.RECORDS_A_PAGE)
     blocks = [made.definition_page(block) for block in made.pieces_of(one.definitions)]
@@ -76,7 +76,7 @@ def raw_pages(rows: np.ndarray) -> bytes:
 
 
 def make(folder: Path, records: int, ranks: int) -> int:
-    """Write the trace; how many rounds of calls each rank made."""
+    """Write the trace; returns the number of rounds of calls of each rank."""
     rounds = max(1, records // ranks // CALLS_A_ROUND)
     for one in made.files(ranks):
         row = range(one.rank // ROW * ROW, min(one.rank // ROW * ROW + ROW, ranks))

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# First a simulated machine of 1,024 cores: examples/simulated.toml to demo/simulated/. Then the whole way on this
-# machine, with the MPI library in .venv: examples/demo.toml to demo/measured/. At last an application, traced,
-# predicted and tried: offbeat-ft and examples/application.toml to demo/application/.
+# 1. Simulates a machine of 1,024 cores: from examples/simulated.toml to demo/simulated/.
+# 2. Measures on this machine with the MPI library in .venv, from the study to the report: from examples/demo.toml to
+#    demo/measured/.
+# 3. Traces an application (offbeat-ft), predicts its run time and tries the choices: from examples/application.toml
+#    to demo/application/.
 #
 # Each command is shown before it runs, as a person would type it. After an interruption, the same command resumes.
 set -euo pipefail

@@ -185,7 +185,7 @@ def test_evidence_is_compared_only_between_equal_calls(make):
 
 
 def same_functions(late):
-    """An MPICH of which mesh and ring enter the same function; ``late`` gives the ranks that leave late in each."""
+    """An MPICH whose mesh and ring enter the same function; ``late`` gives the ranks that leave each late."""
 
     def misbehave(where, forced, verb, values):
         if verb == "observe":

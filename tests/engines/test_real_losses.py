@@ -8,7 +8,7 @@ import pytest
 import real_studies
 from real_studies import TINY
 
-# Open MPI 4's component calls its algorithms through the dynamic linker, so that a preloaded library can replace one of them.
+# Open MPI 4's component calls its algorithms through the dynamic linker: a preloaded library can replace one.
 STAND_IN = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>

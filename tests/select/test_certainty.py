@@ -139,8 +139,8 @@ EQUAL_PATTERNS = {
 
 
 def equal_patterns(differ):
-    """Configurations at p=2, where each pattern has an equal one with the same delays; the two differ by a share of
-    it."""
+    """Configurations at p=2, where each pattern has an equal one with the same delays; the two differ by a
+    share of it."""
     rows = []
     for size in (8, 64, 512, 4096):
         for number, name in enumerate("abc"):
