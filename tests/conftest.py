@@ -22,7 +22,7 @@ here and not by a fixture, as libraries are looked for while tests are collected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--library NAME``: of tests that are the same for each MPI library, those for this one."""
+    """``--library NAME``: of the tests that run for each MPI library, only those for this one."""
     parser.addoption("--library", choices=list(LIBRARIES), help="leave out tests of the other MPI libraries")
 
 
@@ -49,7 +49,7 @@ def mpi_installation(request: pytest.FixtureRequest) -> Installation:
 
 @pytest.fixture(scope="session")
 def some_mpi_installation() -> Installation:
-    """One real MPI library, for tests that are the same for all."""
+    """One real MPI library, for tests that do not depend on the library."""
     for name in LIBRARIES:
         if installation := installed(name):
             return installation

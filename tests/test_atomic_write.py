@@ -50,7 +50,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
-    """As /dev/stdout and /dev/null are: who may do so would replace them for the whole machine."""
+    """Like /dev/stdout and /dev/null, which root would otherwise replace for the whole machine."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []

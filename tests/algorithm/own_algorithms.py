@@ -29,7 +29,7 @@ def tree(rank):
 
 
 def careless(rank):
-    """A bcast that ends with an exception from three ranks on."""
+    """A bcast that raises an exception for three or more ranks."""
     return [rank.recv, rank.send][rank.id](1 - rank.id, rank.output)
 
 

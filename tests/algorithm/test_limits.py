@@ -34,7 +34,7 @@ def offbeat(*words: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 @pytest.mark.parametrize("verb", ["show", "check"])
 def test_an_endless_loop_is_stopped_with_its_line(tmp_path: Path, verb: str) -> None:
-    """``check`` runs it in other threads than ``show``."""
+    """``check`` runs the function in other threads than ``show``."""
     (tmp_path / "mine.py").write_text(ENDLESS)
     function = f"{tmp_path / 'mine.py'}:loop"
     done = offbeat(verb, function, "--collective", "bcast", "--p", "2", OFFBEAT_ALGORITHM_TIME="1 s")

@@ -29,7 +29,7 @@ def measured(platform: machine.Platform, nodes: int = 2, ppn: int = 4, noise: fl
 
 
 def errors(truth: machine.Platform, fitted: machine.PlatformFile) -> dict[str, np.ndarray]:
-    """How far the times of messages of any size are from the true ones, relative."""
+    """Relative errors of the message times for all sizes."""
     pairs = zip(("inside", "between"), message_paths(truth.file), message_paths(fitted), strict=False)
     return {
         name: np.abs(message_s(fitted, after, EVERYWHERE) / message_s(truth.file, before, EVERYWHERE) - 1)
@@ -39,7 +39,7 @@ def errors(truth: machine.Platform, fitted: machine.PlatformFile) -> dict[str, n
 
 @st.composite
 def factors(draw: st.DrawFn) -> str:
-    """Steps as protocols make them: two octaves apart at least."""
+    """Steps like those of protocols: at least two octaves apart."""
     places = draw(st.lists(st.integers(3, 9), unique=True, max_size=3))
     sizes = [0, *(int(4**place * draw(st.floats(1.0, 1.4))) for place in sorted(places))]
     latency = [draw(st.floats(0.5, 4.0)) for _ in sizes]
@@ -189,7 +189,7 @@ def test_measurements_between_nodes_alone_give_the_same_times_inside_a_node() ->
 
 
 def test_overheads_are_limited_by_the_shortest_message() -> None:
-    """Late receivers find cold caches: what they take then may be more than a whole half round trip."""
+    """The caches of late receivers are cold: their overhead may exceed half a round trip."""
     text = SATURATED + 'eager_below = "4 KiB"\nsend_overhead = "3 us"\nreceive_overhead = "9 us"\n'
     slow = measured(machine.loads(text, "x.toml"))
     quick = measured(machine.loads(SATURATED, "x.toml"))

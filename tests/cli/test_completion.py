@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def completed(folder: Path, *words: str) -> list[str]:
-    """The answers to a Tab behind the last word, as bash asks for them."""
+    """The completions of the last word, as bash requests them."""
     line = ["offbeat", *words]
     environment = os.environ | {
         "_OFFBEAT_COMPLETE": "complete_bash",

@@ -59,7 +59,7 @@ def test_the_root_loads_no_verb(words: str) -> None:
 
 
 def test_the_help_of_verbs_loads_no_heavy_library() -> None:
-    """All in one process, which loads what any of them loads."""
+    """All in one process, which loads the modules of all of them."""
     program = (
         "import sys; from offbeat.cli.app import VERBS, load; [load(verb) for verb in VERBS];"
         f" print(sorted({{name.split('.')[0] for name in sys.modules}} & {HEAVY!r}))"

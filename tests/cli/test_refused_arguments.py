@@ -20,7 +20,7 @@ p = [2]
 
 
 def refused(*words: str) -> str:
-    """The sentence of a refusal; fails where the command goes through."""
+    """The sentence of a refusal; fails if the command succeeds."""
     done = CliRunner().invoke(app.build(), list(words))
     if isinstance(done.exception, BadInput):
         return str(done.exception)

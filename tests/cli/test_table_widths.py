@@ -29,7 +29,7 @@ def printed(width: int, *words: str) -> str:
 
 
 def assert_whole(text: str, wide: str) -> None:
-    """No quantity of the wide output is parted from its unit: each stands in one line."""
+    """Each quantity of the wide output is on one line with its unit."""
     for quantity in set(re.findall(rf"(?<![\w.])\d[\d.]* {UNITS}(?!\w)", wide)):
         assert quantity in text, quantity
     lonely = re.findall(rf"^\s*{UNITS}\s*$", text, flags=re.MULTILINE)

@@ -123,7 +123,7 @@ def sync(method: str, processes: int, taken_us: Sequence[float], *, distorted: b
 
 
 def rows() -> list[Row]:
-    """A whole check: the harmonised start is good, double_ring makes linear look fast."""
+    """A complete check: the harmonised start is good, and double_ring makes linear look fast."""
     times_us = {
         ("binomial", HARMONIZE): 2.0,
         ("binomial", "default"): 2.2,

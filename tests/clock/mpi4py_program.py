@@ -126,7 +126,7 @@ def what_cannot_be_used_is_refused_on_all_processes() -> None:
 
 
 def structures_are_as_large_as_the_library_s() -> None:
-    """What is behind a structure stays untouched, and what is in it is filled in to its end."""
+    """Memory after a structure is not changed, and the structure is filled completely."""
     from offbeat.clock import native
 
     class Guarded(ctypes.Structure):

@@ -31,7 +31,7 @@ def page_of(
 
 
 class Closed(HTMLParser):
-    """Fails where an element is not closed."""
+    """Fails if an element is not closed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -49,9 +49,9 @@ ANSWERS: dict[str, dict[str, object]] = {
 
 
 class MadeEngine:
-    """An engine whose launches are made up: answers as :data:`ANSWERS`, or does what ``act`` does instead.
+    """An engine with fake launches: answers with :data:`ANSWERS`, or calls ``act`` instead.
 
-    ``asked`` has a line a command with the launch and what is forced in it; ``own_launch`` are algorithms
+    ``asked`` has a row per command with the launch and its forced settings; ``own_launch`` are algorithms
     that the library does not switch to while it runs.
     """
 

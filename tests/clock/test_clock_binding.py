@@ -26,7 +26,7 @@ PROMISES = re.findall(r"^def (\w+)\(\) -> None:", PROGRAM.read_text(encoding="ut
 
 @pytest.fixture(scope="module")
 def environment(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What makes mpi4py load this very library."""
+    """Variables with which mpi4py loads this library."""
     pytest.importorskip("mpi4py")
     library = mpi_installation.library
     if mpi_installation.family == "openmpi" or library.name.startswith("libmpi.so"):
@@ -146,12 +146,12 @@ def test_importing_the_room_loads_neither_mpi_nor_the_library() -> None:
 
 
 def _library(place: Path) -> str:
-    """What a folder of the cache says of its library: all but the digest of the sources."""
+    """The part of a cache folder's name that identifies its library: all but the digest of the sources."""
     return place.name.rpartition("-")[0]
 
 
 def _maps(folder: Path, files: list[str]) -> Path:
-    """A process's memory as /proc tells it."""
+    """The memory map of a process, as in /proc."""
     path = folder / "maps"
     lines = [
         "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 ",

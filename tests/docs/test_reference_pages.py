@@ -29,7 +29,7 @@ WRITER = REPOSITORY / "docs" / "reference_pages"
 
 @pytest.fixture
 def writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The page writers, which import each other by their bare names; forgotten again afterwards."""
+    """The page writers, which import each other by their bare names; they are unloaded afterwards."""
     monkeypatch.syspath_prepend(str(WRITER))
     names = [path.stem for path in WRITER.glob("*.py") if path.stem != "__main__"]
     before = {name: sys.modules.pop(name) for name in names if name in sys.modules}

@@ -34,7 +34,7 @@ def rooms(heading: str) -> dict[str, set[str]]:
 
 
 def imported_modules(path: Path) -> set[str]:
-    """Every module that a Python file imports, but for parts of packages."""
+    """Every module that a Python file imports, without names from packages."""
     tree = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     whole = {name.name for node in tree if isinstance(node, ast.Import) for name in node.names}
     return whole | {node.module for node in tree if isinstance(node, ast.ImportFrom) and node.module}

@@ -25,14 +25,14 @@ def page_name(page: Path) -> str:
 
 
 def typed_commands(page: Path) -> list[list[str]]:
-    """The words behind each ``$ offbeat`` of a page."""
+    """The arguments of each ``$ offbeat`` of a page."""
     text = page.read_text(encoding="utf-8")
     lines = re.findall(r"^\$ offbeat (.*)$", text, flags=re.MULTILINE)
     return [shlex.split(line) for line in lines if "[OPTIONS]" not in line]
 
 
 def command_of(words: list[str]) -> tuple[Any, list[str]]:
-    """The command that words name, and the words that are left."""
+    """The command of these arguments, and the remaining arguments."""
     assert words[0] in app.VERBS, f"there is no command {words[0]!r}"
     command, words = app.load(words[0]), words[1:]
     while words and hasattr(command, "commands"):

@@ -23,7 +23,7 @@ ESCAPED = "&lt;script&gt;"
 
 
 class Elements(HTMLParser):
-    """The names of all elements; fails where one is not closed."""
+    """The names of all elements; fails if one is not closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def elements(text: str) -> list[str]:
 
 
 def every_part(words: str, album: Album) -> list[object]:
-    """A part of each type with these words wherever it has words."""
+    """A part of each type with these words in each of its texts."""
     grid = Grid(
         kind="speed",
         title=words,

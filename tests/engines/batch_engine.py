@@ -18,8 +18,8 @@ from offbeat.study.case import Case
 class DebugBatchEngine(DebugEngine):
     """See :class:`offbeat.engines.base.BatchEngine`.
 
-    Batches end in another order than they begin. ``most_running`` is how many were under way at once, and
-    ``simulated`` holds the ids of all cases that were.
+    Batches end in another order than they begin. ``most_running`` is the largest number in progress at once,
+    and ``simulated`` holds the ids of all simulated cases.
     """
 
     deterministic = True

@@ -46,7 +46,7 @@ class Script(msgspec.Struct, kw_only=True):
 
 
 class DebugEngine:
-    """See :class:`offbeat.engines.base.Engine`; ``events`` notes what was asked for, in order.
+    """See :class:`offbeat.engines.base.Engine`; ``events`` records the requests in order.
 
     ``before`` is called with each event before it happens; it may raise to interrupt the study there.
     """
@@ -126,7 +126,7 @@ class DebugEngine:
         self._note(("close",))
 
     def runtime_s(self, name: str, case: Case) -> float:
-        """As scripted, or drawn from the case's cell; delays do not change it."""
+        """The scripted runtime, or a random one for the configuration; delays do not change it."""
         words = f"{name} {case.collective} {case.bytes} {case.p}"
         digest = hashlib.sha256(words.encode()).digest()
         return self.script.runtimes_s.get(name, (1 + digest[0]) * 1e-6)

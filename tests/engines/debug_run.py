@@ -38,7 +38,7 @@ LARGE = SMALL.replace('["reduce"]', '["reduce", "bcast"]').replace("[3]", "[2, 3
 
 
 class Silent:
-    """Hears a run and remembers what it heard."""
+    """A listener that stores the events of a run."""
 
     def __init__(self) -> None:
         self.sentences: list[str] = []
@@ -80,7 +80,7 @@ def go(
     out_of_time: Callable[[float], bool] = lambda longest_s: False,
     listener: Silent | None = None,
 ) -> Outcome:
-    """Run a study, or what is left of it."""
+    """Run a study, or resume it."""
     with open_store(loaded, directory) as store:
         return run(loaded, store, engine or DebugEngine(), listener or Silent(), out_of_time)
 

@@ -18,7 +18,7 @@ from offbeat.mpi.protocol import AnswerType, Command, Force, Measure
 from offbeat.study.schema import MpiSection
 
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]
-"""(launch, what is forced, verb, values) → the driver's answer; may raise DriverLost or Refused."""
+"""(launch, forced settings, verb, values) → the driver's answer; may raise DriverLost or Refused."""
 
 SOUND = {"ok": True, "error": "", "wrong": 0}
 
@@ -64,7 +64,7 @@ class FakeDriver:
 
 
 class FakeLaunches(Launches):
-    """Launches whose processes are a function; ``asked`` notes every question."""
+    """Launches whose processes are a function; ``asked`` records every command."""
 
     def __init__(
         self,

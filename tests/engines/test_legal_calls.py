@@ -70,7 +70,7 @@ def test_calls_that_the_default_gets_wrong_do_not_count_against_algorithms() -> 
 
 @pytest.fixture
 def launches(tmp_path):
-    """Launches whose library hangs where ``asked`` says so; ``hangs`` counts how often for each root."""
+    """Launches whose library hangs for some commands; ``hangs`` counts the hangs for each root."""
     library = scripted_library.engine(tmp_path, "openmpi", lambda *_: SOUND).launches
     assert isinstance(library, FakeLaunches)
     return library

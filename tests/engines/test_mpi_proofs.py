@@ -172,7 +172,8 @@ def test_an_algorithm_is_proved_in_the_launch_that_measures_it(make):
 
 
 def test_evidence_is_compared_only_between_equal_calls(make):
-    """Another root means other messages, which says nothing about whether the setting is obeyed."""
+    """Messages depend on the root, so that calls with different roots do not show whether a setting is
+    obeyed."""
 
     def misbehave(where, forced, verb, values):
         return observed(messages=[[1, int(values["root"]), 8]]) if verb == "observe" else None
@@ -255,7 +256,7 @@ def test_a_launch_that_shows_no_functions_is_replaced_by_a_new_one(make):
 
 
 def before_legal_calls(engine):
-    """The launches before the first that tries legal calls: there MPICH may fall back silently."""
+    """The launches before the first one that tries legal calls, in which MPICH may fall back silently."""
     silent = ("MPIR_CVAR_COLLECTIVE_FALLBACK", "silent")
     return list(itertools.takewhile(lambda where: silent not in where.environment, engine.launches.started))
 
@@ -285,7 +286,7 @@ def test_after_a_call_that_failed_the_launch_is_not_used_again(make):
         "refused",
         "proved",
     ]
-    # for the default, for what is forced, and after the failure
+    # for the default, for the forced algorithm, and after the failure
     assert len(before_legal_calls(engine)) == 3
 
 

@@ -20,7 +20,7 @@ STUDY = (
     .replace("minimum = 3\nmaximum = 3", "minimum = 25\nmaximum = 25")
     .replace("[start]", '[skew]\npolicy = "fixed"\ntimes = ["10 ms"]\n[start]')
 )
-"""Ten cases that take a quarter of a second each, and more."""
+"""More than ten cases of a quarter of a second each."""
 
 OFFBEAT = [sys.executable, "-c", "from offbeat.cli.app import main; main()"]
 PATIENCE_S = 120.0
@@ -46,7 +46,7 @@ def lines_of(folder):
 
 
 def lateness_s(directory, pattern):
-    """How much later than rank 0 rank 1 arrives, in the median."""
+    """The median delay of rank 1 after rank 0."""
     results = read_study(directory)
     ids = results.cases.filter(pattern=pattern)["case"].to_list()
     arrivals = results.ranks().filter(pl.col("case").is_in(ids))

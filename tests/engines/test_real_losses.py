@@ -33,7 +33,7 @@ MISHAPS = {
 }
 CALLS_OF_A_PROOF = 4
 REPETITIONS = 8
-"""So many that a launch which has proved the algorithm, and one that has not, both die in the first case."""
+"""Number of calls after which launches with and without the proof both die in the first case."""
 
 STUDY = (
     TINY.replace("sizes = [64]", 'sizes = [64]\nalgorithms = ["chain", "binomial"]')
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.parametrize("mpi_installation", ["openmpi4"], indirect=
 
 @pytest.fixture
 def run(mpi_installation, tmp_path):
-    """Runs the study while chain suffers a mishap after some sound calls; its results."""
+    """Runs the study while chain fails after some correct calls; returns the results."""
 
     def begin(mishap, sound_calls, hang_after=30):
         source, library = tmp_path / "stand_in.c", tmp_path / "libstand_in.so"
@@ -109,7 +109,7 @@ def test_an_algorithm_that_crashes_while_it_is_measured_is_quarantined_and_the_s
 def test_an_algorithm_that_hangs_is_killed_quarantined_and_not_tried_a_third_time(run):
     directory = run("hang", CALLS_OF_A_PROOF + 2, hang_after=4)
     cases_by_algorithm = by_algorithm(directory)
-    hung = "hung: no answer within 4.5 s"  # four seconds besides the half that the case may measure
+    hung = "hung: no answer within 4.5 s"  # besides the half second that the case may measure
     assert cases_by_algorithm["chain"] == [
         ("quarantined", hung),
         ("quarantined", hung),

@@ -78,7 +78,7 @@ def cases_in(folder: Path) -> list[bytes]:
 
 
 def test_a_run_killed_in_the_middle_of_a_replay_resumes_and_completes_it(some_mpi_installation, tmp_path):
-    """Rounds of a second each: the kill comes while the replay, the last case but one, is measured."""
+    """Rounds of one second each: the kill comes while the replay, the last but one case, is measured."""
     folder = folder_of(tmp_path)
     slow = Replay(name="c", delays_s=np.tile(CALLS_S * 40, (3, 1)))
     replay_file.write(folder / "app calls.replay", slow)

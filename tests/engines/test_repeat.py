@@ -35,7 +35,8 @@ def write(path, arrivals_ns, exits_ns, overshoots_ns, bounds_ns, valid):
 
 
 class Bench:
-    """Answers batches; delay and lateness go by an attempt's number, which costs ``cost_s`` of fake time."""
+    """Answers batches; delay and lateness depend on the number of the attempt, which takes ``cost_s`` of fake
+    time."""
 
     def __init__(self, path, delay_ns=lambda n: 1000, is_late=lambda n: False, cost_s=0.001, per_batch=None):
         self.path, self.delay_ns, self.is_late, self.cost_s = path, delay_ns, is_late, cost_s
@@ -307,7 +308,7 @@ def test_a_replay_continues_where_the_time_limit_ended_a_batch(path):
 
 
 def test_the_calls_of_a_long_replay_that_time_allowed_are_stored(path):
-    """A second a call: after five times the cap, and four times the minimum, a round is given up."""
+    """With one second per call, a round is abandoned after five times the cap and four times the minimum."""
     samples = replayed(Bench(path, cost_s=1.0, per_batch=2), 1000)
     assert samples.calls.tolist() == list(range(40))
     assert samples.failure == ""

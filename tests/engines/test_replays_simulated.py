@@ -154,7 +154,7 @@ def test_a_replay_that_changed_after_it_began_is_refused(tmp_path, calls):
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @settings(max_examples=15, deadline=None)
@@ -200,7 +200,7 @@ def test_a_replay_whose_simulation_fails_is_quarantined_with_the_reason(tmp_path
 
 
 class PartialEngine(DebugEngine):
-    """One that measures: of a replay, the first calls alone."""
+    """A measuring engine that measures only the first calls of a replay."""
 
     def measure(self, algorithm, case, delays_s, rule):
         if case.skew_policy != "replay":

@@ -29,7 +29,7 @@ STUDY = LARGE.replace('"last_delayed"]', '"last_delayed", "random", "descending"
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +43,7 @@ def disk_without_waiting():
 
 @pytest.fixture(scope="module", params=["mean", "own"])
 def whole(request, tmp_path_factory):
-    """A study that was left alone: its file, its cases, and how many things its engine was asked to do."""
+    """An uninterrupted study: its file, its cases, and the number of requests to its engine."""
     folder = tmp_path_factory.mktemp("whole")
     loaded = debug_run.study(folder, STUDY + f'[skew]\npolicy = "{request.param}"\nfactors = [0.5, 2.0]\n')
     engine = DebugBatchEngine(SCRIPT)

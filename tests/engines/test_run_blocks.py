@@ -30,7 +30,7 @@ SCRIPT = Script(
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +43,7 @@ def disk_without_waiting():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A study in three blocks that was left alone: its file, directory and engine."""
+    """An uninterrupted study in three blocks: its file, directory and engine."""
     folder = tmp_path_factory.mktemp("whole")
     loaded = debug_run.study(folder, BLOCKS)
     engine = DebugEngine(SCRIPT)

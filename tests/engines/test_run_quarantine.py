@@ -54,7 +54,7 @@ def test_after_two_losses_at_a_size_the_algorithms_other_cases_of_that_size_are_
 
 
 def test_losses_are_counted_separately_for_each_group(tmp_path):
-    """One placement's losses are no reason to leave another out."""
+    """Losses of one placement do not exclude another."""
     text = TEXT.replace("p = [3]", "nodes = [2, 4]\nppn = [2, 4]")
     script = Script(losses={("slow", pattern): "crashed" for pattern in PATTERNS[1:]})
     engine, _, _ = run(tmp_path, script, text)

@@ -31,7 +31,7 @@ PATTERNS = SMALL.replace(
 
 
 class Interrupted(BaseException):
-    """What ends a run from outside."""
+    """An interruption from outside of the run."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -44,7 +44,7 @@ def disk_without_waiting():
 
 @pytest.fixture(scope="module", params=["mean", "own"])
 def whole(request, tmp_path_factory):
-    """A study that was left alone: its file, its cases, and how many things its engine was asked to do."""
+    """An uninterrupted study: its file, its cases, and the number of requests to its engine."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "trace.txt").write_text("0\n1e-6\n3e-6\n")
     loaded = debug_run.study(folder, PATTERNS + f'[skew]\npolicy = "{request.param}"\n')

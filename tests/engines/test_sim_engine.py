@@ -300,7 +300,7 @@ def test_a_single_case_is_measured(tmp_path):
 
 
 def test_algorithms_that_do_not_keep_the_rank_order_are_marked() -> None:
-    """With them the real Open MPI computes wrong results where an operation does not commute."""
+    """The real Open MPI computes wrong results with these algorithms for non-commutative operations."""
     mixing = {
         name
         for name in catalogue.catalogue()["reduce", "openmpi"]

@@ -35,7 +35,7 @@ MOST_CHARACTERS = 1000
 
 
 def attempt(name: str, sound: Path, folder: Path, seed: int, number: int) -> str:
-    """Use one damaged copy; empty, or what went wrong."""
+    """Use one damaged copy; returns what went wrong, or an empty text."""
     chance = random.Random(f"{name} {seed} {number}")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(sound, folder)
@@ -57,12 +57,12 @@ def attempt(name: str, sound: Path, folder: Path, seed: int, number: int) -> str
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had."""
+    """The peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def work(name: str, seed: int, seconds: float, place: Path, first: int, connection: object) -> None:
-    """Damage one target until time is up; tell the number of every attempt before it, and each failure."""
+    """Damage one target until time is up; sends the number of every attempt before it, and each failure."""
     sound, folder = place / "sound", place / "used"
     if not sound.exists():
         sound.mkdir(parents=True)
@@ -101,7 +101,7 @@ def fuzz(names: list[str], seed: int, seconds: float, place: Path) -> tuple[int,
 
 
 def listen(connection: object) -> tuple[int, list[tuple[int, str]]]:
-    """What a worker tells until it ends: the last attempt, and the failures."""
+    """The messages of a worker until it ends: the last attempt, and the failures."""
     last, wrong = -1, []
     while True:
         try:

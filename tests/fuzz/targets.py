@@ -14,7 +14,7 @@ CORPUS = Path(__file__).parent / "corpus"
 
 
 class Target(NamedTuple):
-    """``make`` puts sound files into a folder; ``use`` reads what became of them."""
+    """``make`` writes valid files into a folder; ``use`` reads them after the damage."""
 
     make: Callable[[Path], None]
     use: Callable[[Path], object]

@@ -64,6 +64,6 @@ def presets(name: str) -> dict[str, int]:
 
 
 def algorithms(steering: Any, name: str, folder: Path) -> dict[str, list[Algorithm]]:
-    """Every algorithm that the steering makes out of the answer, by collective."""
+    """Every algorithm that the steering reads from the answer, by collective."""
     here = installation(name, folder)
     return {collective: steering.algorithms(collective, variables(name), here) for collective in COLLECTIVES}

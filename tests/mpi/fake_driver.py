@@ -31,7 +31,7 @@ def noise() -> None:
 
 
 def start_children(ignores_quit: bool) -> None:
-    """Children as some launchers start them: in sessions of their own, and some ignore requests to end."""
+    """Children as some launchers start them: in separate sessions; some ignore requests to end."""
     signal_setup = "signal.signal(signal.SIGTERM, signal.SIG_IGN);" if ignores_quit else ""
     code = f"import signal, time; {signal_setup} print(flush=True); time.sleep(300)"
     for _ in range(2):

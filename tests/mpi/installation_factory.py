@@ -26,7 +26,7 @@ LAUNCHERS = {
 
 
 def described(family: str, *version: int, prefix: str = "/opt/mpi", mpirun: str = "mpirun") -> Installation:
-    """An installation of which nothing exists."""
+    """An installation without any files."""
     short = ".".join(str(number) for number in version)
     return Installation(
         name=f"{family}-{short}",

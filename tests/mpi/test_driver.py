@@ -18,12 +18,12 @@ from offbeat.mpi.driver import Driver, DriverLost, Refused
 
 FAKE = [sys.executable, "-S", str(Path(__file__).with_name("fake_driver.py"))]
 SOON_S = 60.0
-"""Far longer than anything here takes, even on an oversubscribed machine."""
+"""Far longer than any step of these tests, even on an oversubscribed machine."""
 
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a fake driver; afterwards nothing of it may be left, alive or as a zombie."""
+    """Starts a fake driver; afterwards no process of it may be left, alive or as a zombie."""
     started: list[Driver] = []
 
     def begin(*arguments: str, argv=(), **environment: str) -> Driver:
@@ -231,7 +231,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("launcher", [[], ["sh", "-c", '"$0" "$@" <&0; exit $?']], ids=["plain", "script"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_launch_ends_with_a_killed_front_end(tmp_path, launcher, number):
-    """Also behind a launcher that is a shell script, as Intel MPI's is: it dies without telling anybody."""
+    """The launcher may be a shell script, like Intel MPI's, which dies without ending its children."""
     front = subprocess.Popen(
         [sys.executable, "-c", FRONT_END, str(tmp_path / "log"), *launcher, *FAKE],
         stdout=subprocess.PIPE,

@@ -26,7 +26,7 @@ install(TARGETS offbeat-driver RUNTIME DESTINATION bin)
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project that builds in a moment in place of ours."""
+    """A project that builds quickly, instead of offbeat's native parts."""
     folder = tmp_path / "native"
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")

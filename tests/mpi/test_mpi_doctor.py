@@ -42,7 +42,7 @@ app.command()(doctor.command)
 
 
 def offbeat_doctor(*words: str) -> tuple[int, str]:
-    """Exit status and standard output; sentences for users come as exceptions."""
+    """Exit status and standard output; sentences for users are exceptions."""
     result = CliRunner().invoke(app, list(words))
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -100,7 +100,8 @@ def test_each_real_library_runs_on_two_nodes(
 
 
 def _remote_shell(installation: Installation, folder: Path) -> list[str]:
-    """A stand-in for ssh that runs the command here, under the host name it was given; options to use it."""
+    """A replacement for ssh that runs the command on this machine under the given host name, and options to
+    use it."""
     if os.geteuid() != 0 or os.system("unshare --uts true 2>/dev/null") != 0:
         lacking("the right to give a process another host name (unshare --uts)")
     shell = script(

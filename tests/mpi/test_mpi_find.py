@@ -17,7 +17,7 @@ from offbeat.mpi.installation import Installation
 
 
 def environ_with(*prefixes: Path, **more: str) -> dict[str, str]:
-    """An environment that sees nothing but these prefixes (and a shell's basic programs)."""
+    """An environment with only these prefixes (and a shell's basic programs)."""
     programs = prefixes[0].parent / "programs"
     programs.mkdir(exist_ok=True)
     if not (programs / "cat").exists():

@@ -42,7 +42,7 @@ def launch(name: str, p: int, **more: object) -> LaunchCommand:
 
 
 def words(name: str, p: int, **more: object) -> str:
-    """The launcher's words between the launcher and the driver."""
+    """The launcher's arguments, between the launcher and the driver."""
     argv = launch(name, p, **more).argv
     assert argv[0] == str(FAMILIES[name].mpirun)
     assert argv[-1] == str(DRIVER)
@@ -346,7 +346,7 @@ def test_a_hostfile_with_too_few_or_no_hosts_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_launch_has_a_home_folder_even_if_offbeat_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open MPI 5 does not start without one."""
+    """Open MPI 5 does not start without a home folder."""
     monkeypatch.delenv("HOME", raising=False)
     homeless = {name: value for name, value in ENVIRON.items() if name != "HOME"}
     assert Path(launch("openmpi4", 2, environ=homeless).environment["HOME"]).is_absolute()

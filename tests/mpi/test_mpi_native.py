@@ -36,7 +36,7 @@ int main(void) {
 
 
 def launcher_with_a_blank(launch: LaunchCommand, p: int) -> str:
-    """The launcher's words as CMake takes them, for any number of processes."""
+    """The launcher's arguments as CMake takes them, for any number of processes."""
     words = launch.argv[:-1]
     words[words.index(str(p))] = "NPROCS"
     return ";".join(words)

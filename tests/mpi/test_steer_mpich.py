@@ -24,7 +24,7 @@ def variable(collective):
 
 
 def numbers(library, one):
-    """The words of ``force`` as (collective or its nonblocking sibling, number)."""
+    """The arguments of ``force`` as (collective or its nonblocking variant, number)."""
     words = STEERING.force_arguments(one, captured.variables(library))
     pairs = [word.split("=") for word in words]
     return {name: int(number) for name, number in pairs}
@@ -69,7 +69,7 @@ def test_algorithms_are_switched_by_the_librarys_own_numbers(library, collective
 
 @pytest.mark.parametrize("collective", ["barrier", "bcast", "reduce", "allreduce", "scan"])
 def test_smp_divides_by_nodes_and_its_parts_may_fall_back(library, collective, tmp_path):
-    """The variable forces ``smp`` on the parts, too: it does not apply there, and the call would fail."""
+    """The variable also forces ``smp`` on the parts; it does not apply there, and the call would fail."""
     smp = next(
         one for one in captured.algorithms(STEERING, library, tmp_path)[collective] if one.name == "smp"
     )
@@ -121,7 +121,7 @@ def test_variables_in_the_environment_take_names(library, tmp_path):
 
 
 def test_names_that_the_library_does_not_list_are_passed_unchanged(tmp_path):
-    """A library file of which nothing can be read, such as one without its tuning names."""
+    """A library file without readable names, such as one without its tuning names."""
     bare = captured.installation("mpich5", tmp_path)
     bare.library.write_bytes(b"\x7fELF")
     names_in_functions.cache_clear()

@@ -26,7 +26,7 @@ TUNED, OF_HAN = "3", "6"
 
 
 def given_to(component, library, collective):
-    """The setting that gives a whole collective to a component on several nodes."""
+    """The setting that assigns a whole collective to a component on several nodes."""
     has_han = library == "openmpi5" and collective in IN_HAN
     return {f"coll_han_{collective}_dynamic_global_communicator_module": component} if has_han else {}
 

@@ -35,10 +35,10 @@ MPI_Finalize, also without offbeat. docs/howto/nodes.md shows it with finalize.c
 """
 
 WHOLE = bool(os.environ.get("OFFBEAT_TEST_NODES"))
-"""Whether the longer version of these tests was asked for: everything on each library."""
+"""Whether the longer version of these tests was requested: everything on each library."""
 
 ONE_OF_THEM = list(OFFSETS) if WHOLE else ["openmpi4"]
-"""The libraries for what is the same with each of them, and takes long."""
+"""The libraries for long tests that do not depend on the library."""
 
 
 def on_nodes(
@@ -77,7 +77,7 @@ def _why_not() -> str:
 
 
 def need_nodes() -> None:
-    """End the test where several nodes cannot be made here."""
+    """End the test if several nodes cannot be emulated here."""
     if why := _why_not():
         lacking(f"several nodes on one machine ({why})")
 

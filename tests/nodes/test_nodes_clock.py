@@ -31,14 +31,14 @@ class Reading(Struct, frozen=True):
 
     @property
     def error_ns(self) -> float:
-        """The error, as near as it is known."""
+        """The middle of the interval that contains the error."""
         return (self.low_ns + self.high_ns) / 2
 
 
 def readings(
     installation: Installation, offset: str, folder: Path, environment: dict[str, str] | None = None
 ) -> list[Reading]:
-    """What clock_truth.c says on two nodes."""
+    """The output of clock_truth.c on two nodes."""
     program = compiled(installation, "clock_truth", folder)
     started = launch(installation, [program], folder, environment=environment)
     done = on_nodes(started.argv, folder, f"--offsets=0,{offset}", environment=started.environment)
@@ -80,7 +80,7 @@ def test_no_drifting_clock_is_beyond_its_bound(method: str, tmp_path: Path) -> N
 @pytest.mark.alone
 @pytest.mark.parametrize("name", ONE_OF_THEM)
 def test_the_check_of_the_clock_finds_none_beyond_its_bound(name: str, tmp_path: Path) -> None:
-    """Through the command that users have; it sees errors by messages alone."""
+    """With the users' command, which determines errors by messages alone."""
     words: list[object] = ["clock", "check", "--mpi", real_installation(name).mpirun, "--nodes", 2, "-n", 2]
     words += ["--hostfile", hostfile(tmp_path), "--repetitions", 4, "--longest-age", "30 ms"]
     words += ["--method", "constraints", "--algorithm", "default", "--no-pictures", "-o", "check"]

@@ -46,7 +46,7 @@ def measured(
     sizes: Sequence[int] = (64,),
     options: Sequence[str] = (),
 ) -> Path:
-    """The results of a study on two nodes; ``options`` are more words for the launcher."""
+    """The results of a study on two nodes; ``options`` are further options of the launcher."""
     if not (folder / "hosts.txt").exists():
         hostfile(folder)
     words = {"names": names, "algorithms": algorithms, "sizes": sizes}
@@ -57,7 +57,8 @@ def measured(
 
 
 def tuned_to(results: Path, algorithms: Mapping[tuple[str, int], str]) -> None:
-    """Export files with an algorithm for each collective and size: which one is faster here is chance."""
+    """Export files with a given algorithm for each collective and size, because measured winners are random
+    here."""
 
     def seconds(case: dict[str, Any]) -> float:
         return 1e-6 if algorithms.get((case["collective"], case["bytes"])) == case["algorithm"] else 1e-3
@@ -67,7 +68,7 @@ def tuned_to(results: Path, algorithms: Mapping[tuple[str, int], str]) -> None:
 
 
 def obeyed(results: Path) -> dict[tuple[str, int, str], str]:
-    """Verify the exported files; what was seen of each algorithm that they name, at measured sizes."""
+    """Verify the exported files; returns the evidence of each algorithm that they name, at measured sizes."""
     offbeat(["verify", results], results.parent)
     proofs = read_proofs(results / "tuning")
     assert proofs is not None
@@ -121,7 +122,8 @@ def test_mpich_obeys_files_that_name_smp(by_smp: Path) -> None:
 def test_proof_measurement_verification_and_use_run_the_same_algorithm_on_two_nodes(
     results: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Functions, messages and variables, and the last launch by the line that ``offbeat export`` prints."""
+    """Compares functions, messages and variables; the last launch uses the line that ``offbeat export``
+    prints."""
     executed = the_same_everywhere(request.getfixturevalue(results), tmp_path)
     assert {"by_han": "mca_coll_han_reduce_intra_simple", "by_smp": "MPIR_Reduce_intra_smp"}[results] == (
         executed.use.functions[0]

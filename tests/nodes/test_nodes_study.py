@@ -54,10 +54,10 @@ FEW = {
     "mpich": ["binomial", "reduce_scatter_gather"],
     "intelmpi": ["preset_1", "preset_7"],
 }
-"""Two algorithms of reduce each that run different code: enough to see whether a file is obeyed."""
+"""Two algorithms of reduce per library with different code, which show whether a file is obeyed."""
 
 PPN = {"openmpi5": 2}
-"""Processes per node where more than one is needed to see what is special: ``han`` divides by nodes."""
+"""Processes per node for libraries that need more than one: ``han`` divides by nodes."""
 
 
 def write_study(

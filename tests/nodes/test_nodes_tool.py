@@ -20,7 +20,7 @@ ASK = "hostname; cat /proc/sys/kernel/random/boot_id; nproc; ls $TMPDIR; ip rout
 
 
 def host_state() -> tuple[list[str], str, str]:
-    """What nodes could have changed here: network devices, mounts, the host's name."""
+    """Everything that nodes could have changed: network devices, mounts, the host's name."""
     mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
     return sorted(psutil.net_if_addrs()), mounts, os.uname().nodename
 
@@ -116,7 +116,7 @@ def test_a_clock_cannot_be_before_the_machines_start(tmp_path: Path) -> None:
 def test_without_root_nodes_are_created_in_a_user_namespace_or_the_reason_is_printed(tmp_path: Path) -> None:
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("missing here: root and setpriv, to become another user")
-    python = shutil.which("python3", path="/usr/bin:/bin")  # one that other users may run
+    python = shutil.which("python3", path="/usr/bin:/bin")  # a Python that other users may run
     if python is None:
         pytest.skip("missing here: a python3 in /usr/bin, which other users may run")
     tmp_path.chmod(0o777)

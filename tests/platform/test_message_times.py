@@ -34,7 +34,7 @@ receive_overhead = "250 ns"
 
 
 def simulated_s(platform: machine.Platform, size: int, node_of_rank: list[int]) -> np.ndarray:
-    """The exits of messages of so many bytes: rank 2i sends to rank 2i + 1."""
+    """The exits of messages of this size: rank 2i sends to rank 2i + 1."""
     p = len(node_of_rank)
     schedule = _simulator.Schedule(
         "bcast", "openmpi", "binomial", {}, p, 0, size, 1, node_of_rank, True, True
@@ -67,7 +67,7 @@ def test_one_message_takes_what_the_simulator_says(name: str, size: int) -> None
 
 
 def together_s(platform: machine.Platform, size: int, node_of_rank: list[int]) -> float:
-    """When the last message is there if each even rank sends one to the next rank."""
+    """When the last message arrives if each even rank sends one to the next rank."""
     p = len(node_of_rank)
 
     def write(rank: _simulator.Rank) -> None:

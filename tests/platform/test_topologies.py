@@ -33,7 +33,7 @@ PLATFORM = """<?xml version='1.0'?>
 
 
 def forward(topology: _simulator.Topology, source: int, target: int) -> list[int]:
-    """The links of a route without those of the way back."""
+    """The links of a route without those of the reverse direction."""
     return [link for link, weight in topology.routes(source, target)[1] if weight == 1]
 
 

@@ -38,7 +38,7 @@ def files_with(*rules: Rule, **more: Any) -> TuningFiles:
 
 
 def reach(folder: Path, tuning: TuningFiles, *calls: dict[str, Any]) -> AffectedCalls:
-    """What files act on of a program with these calls on four ranks, and one on two of them."""
+    """The affected calls of a program with these calls on four ranks, and one on two of them."""
     ranks = factory.files(4)
     for one in ranks:
         for sequence, values in enumerate(calls):

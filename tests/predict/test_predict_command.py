@@ -137,7 +137,7 @@ def test_all_calls_together_compare_choices(workspace: Here) -> None:
 def test_a_choice_whose_file_covers_no_call_gets_no_gain(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The ranking turns over right below the only calls: the file keeps to the measured size."""
+    """The ranking changes just below the size of the only calls: the file covers the measured size only."""
     workspace = Here(tmp_path / "h", monkeypatch, capsys)
     workspace.trace = alltoalls(tmp_path / "larger", [[0, 10, 30, 0]] * 50, size=40000)
     near: results_factory.Delays = {"no_delay": {"linear": 50, "pairwise": 51, "default": 60}}

@@ -186,7 +186,7 @@ def test_all_calls_that_the_results_cover_are_predicted_together(tmp_path: Path)
         ),
     ]
     prediction = predicted(trace, results_factory.results(tmp_path / "r", cases), everything=True)
-    assert len(prediction.parts) == 2  # of allreduce nothing was measured: it stays in the computing time
+    assert len(prediction.parts) == 2  # allreduce was not measured: it stays in the computing time
     assert prediction.recorded.computing_s == pytest.approx(RUN_S - 10 * 90 * US, abs=1e-9)
     by_name = {one.name: one for one in prediction.expected}
     assert by_name["no_delay"].algorithms == ["linear", "binary"]
@@ -228,9 +228,8 @@ def test_if_every_kth_call_was_recorded_each_represents_k(tmp_path: Path) -> Non
 
 
 def sampled_steps(folder: Path, recorded: list[int], *, freed: int | None) -> Path:
-    """In each of twenty time steps, four ranks make a communicator and call on it; each tenth call on each is
-    recorded, and it is freed after so many, or never.
-    """
+    """In each of twenty time steps, four ranks create a communicator and call on it; each tenth call on each
+    is recorded, and the communicator is freed after some calls, or never."""
     files = factory.files(4)
     for one in files:
         one.header["every"] = 10

@@ -187,7 +187,7 @@ def test_a_map_names_every_algorithm_that_is_best_somewhere(simulated):
 
 
 def reduce_map(best, ratio=0.27):
-    """A map in which ``best`` tells the best algorithm of each (shape, size)."""
+    """A map in which ``best`` gives the best algorithm of each (shape, size)."""
     shapes, sizes = ["ascending", "last_delayed", "no_delay"], [2, 64, 1024]
     squares = {
         (shape, size): Square(algorithm=best(shape, size), last_delay_s=8e-6, ratio=ratio)

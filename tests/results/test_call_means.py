@@ -53,7 +53,7 @@ def test_the_interval_holds_the_mean(each):
 
 
 def test_differences_between_repeated_calls_do_not_widen_the_interval():
-    """Calls are given: that one takes a thousand times longer than another is no uncertainty."""
+    """The calls are fixed: a call that takes a thousand times longer than another adds no uncertainty."""
     noise = np.random.default_rng(2).normal(0, 0.01, (4, 50))
     values = (np.geomspace(1, 1000, 50) + noise).ravel()
     calls = np.tile(np.arange(50), 4)

@@ -33,7 +33,7 @@ VERDICTS = [
 
 
 def study_directory(directory: Path) -> Path:
-    """Five cases with verdicts; their samples still a stream. Its copy as a killed writer leaves it."""
+    """Five cases with verdicts, whose samples are still a stream, as a killed writer leaves them."""
     with Store.create(directory, study_toml=STUDY, provenance={"host": "here"}) as store:
         store.add_algorithms(
             Algorithm(collective="reduce", name=one.algorithm, settings={"a": "1"}) for one in VERDICTS
@@ -56,7 +56,7 @@ def parts(streams: Path) -> Path:
 
 
 def goes_on(directory: Path) -> set[str]:
-    """Opens as a run does, measures what is not done, and sees that everything is whole; what that was."""
+    """Resumes the study, checks that it is complete, and returns the cases that were measured again."""
     with Store.open(directory) as store:
         todo = set(IDS) - store.done
         for number in range(COUNT):
@@ -86,7 +86,7 @@ def insert(path: Path, place: float) -> None:
 def test_a_changed_digit_in_a_line_is_detected_named_excluded_and_measured_again(
     parts: Path, tmp_path: Path
 ) -> None:
-    """The very case of a flipped bit that changed the winner: 2.4685e-6 became 0.4685e-6."""
+    """A flipped bit that once changed the winner: 2.4685e-6 became 0.4685e-6."""
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     path = left / layout.CASES
     lines = path.read_text().splitlines(keepends=True)
@@ -139,7 +139,8 @@ def test_damage_anywhere_is_detected_and_repaired_by_resuming(
 
 
 def test_rows_of_a_case_that_is_measured_again_count_once(parts: Path, tmp_path: Path) -> None:
-    """A case with a damaged line has its samples on disk still: they must go before it is measured anew."""
+    """The samples of a case with a damaged line are still on disk and must be removed before it is measured
+    again."""
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     flip(left / layout.CASES, 0.01)
     assert goes_on(left) == {IDS[0]}

@@ -96,7 +96,7 @@ def test_every_time_of_a_partitioned_send_comes_back(
 
 
 def test_partitioned_sends_do_not_change_the_files_of_a_collective(tmp_path: Path) -> None:
-    """The texts and checksums are those of offbeat before results knew partitions."""
+    """The texts and checksums are those of offbeat before results had partitions."""
     case = make_case(2, p=2)
     samples = Samples(
         arrivals_s=np.array([[0.0, 0.25], [0.5, 0.0], [0.0, 1.0]]),

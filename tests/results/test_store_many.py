@@ -85,7 +85,7 @@ def test_a_kill_while_lines_are_written_keeps_the_whole_ones_and_their_samples(t
     finished = entries(range(1, 9))
     store = Store.create(directory, study_toml=STUDY, provenance={})
     store.append_all(finished)
-    store._lock.release()  # as the system does when a process ends
+    store._lock.release()  # as when a process ends
     lines = (directory / "cases.jsonl").read_bytes()
     cut = data.draw(st.integers(0, len(lines)), label="bytes on disk")
     (directory / "cases.jsonl").write_bytes(lines[:cut])

@@ -14,7 +14,7 @@ CLOSE = matrix({"no_delay": {"a": 1.0, "b": 1.01}, "random": {"a": 1.02, "b": 1.
 
 
 def in_blocks(rows, between, within=0.01, blocks=5, each=6, seed=3, shared=0.0):
-    """Repetitions of every case in blocks: each block is off by a share of its own (``between``) and by one
+    """Repetitions of every case in blocks: each block deviates by its own share (``between``) and by one
     that all cases have in common (``shared``), and its repetitions scatter by another (``within``)."""
     chance = np.random.default_rng(seed)
     common = chance.normal(0, shared, blocks) if shared else np.zeros(blocks)

@@ -66,7 +66,7 @@ def test_a_single_process_count_covers_nothing_else():
         ({"a": 1.0, "b": 1.5}, {"a": 1.0, "b": 2.0}, False),  # the lead shrinks but lasts beyond the factor
         ({"a": 1.0, "b": 1.05}, {"a": 1.0, "b": 1.6}, True),  # the lead vanishes within the factor
         ({"a": 1.0, "b": 1.05}, {"a": 1.3, "b": 1.0}, False),  # the lead grows
-        ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, False),  # a tie remains a tie
+        ({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, False),  # equal scores remain equal
         ({"a": 1.0}, {"b": 1.0}, False),  # no common algorithm
     ],
 )

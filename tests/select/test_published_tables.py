@@ -35,7 +35,7 @@ def averages_of_the_paper(label):
 
 
 def three_digits(number):
-    """Rounded to three significant digits, as one does by hand: half away from zero."""
+    """Rounded to three significant digits, half away from zero."""
     return Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(Decimal(number))
 
 

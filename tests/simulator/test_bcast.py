@@ -23,7 +23,7 @@ NEEDS_ROOT_0 = {"nb(tsp_scatterv_recexch_allgatherv)", "nb(tsp_scatterv_ring_all
 KARY, KNOMIAL_1, KNOMIAL_2 = range(3)
 
 RECORDED = [
-    # Open MPI 5.0.11, p = 7, root 2, 20 B: what ob1 was told to send, by source
+    # Open MPI 5.0.11, p = 7, root 2, 20 B: the sends of ob1, by source
     (
         ("openmpi", "chain", {"fanout": 2, "segment": 8}, 2),
         {
@@ -59,7 +59,7 @@ RECORDED = [
             6: "1/2 0/3 0/3 1/6 0/2 2/8",
         },
     ),
-    # MPICH 5.0.2, p = 7, 20 B: what UCX was told to send
+    # MPICH 5.0.2, p = 7, 20 B: the sends of UCX
     (("mpich", "binomial", {}, 2), {2: "6/20 4/20 3/20", 4: "5/20", 6: "1/20 0/20"}),
     (
         ("mpich", "nb(sched_scatter_ring_allgather)", {}, 2),
@@ -221,7 +221,7 @@ def test_late_child_delays_only_blocking_sends() -> None:
     at_once = exits("bcast", "mpich", "nb(sched_binomial)", late, count=1000)
     assert blocking[1] > 1e-3
     assert at_once[1] < 1e-5
-    assert at_once[0] > 1e-3  # it leaves when all its sends are through
+    assert at_once[0] > 1e-3  # the root leaves when all its sends are complete
 
 
 def test_pipelining_hides_all_but_the_first_segments() -> None:

@@ -119,7 +119,7 @@ def test_waiting_for_the_last_send_does_not_wait_for_the_first() -> None:
 def halves_bcast(rank: _simulator.Rank, *, joined: bool = True, apart: bool = True) -> None:
     """A chain as a task graph, in which both halves are forwarded independently.
 
-    apart: each half is passed on when it is there; joined: only the end waits for both."""
+    apart: each half is forwarded when it arrives; joined: only the end waits for both."""
     halves = [rank.output[:1], rank.output[1:]]
     if rank.id == 0:
         for tag, half in enumerate(halves):
@@ -232,7 +232,7 @@ def test_queue_has_as_many_pops_as_requests() -> None:
 
 def test_only_the_last_pop_guarantees_a_given_message() -> None:
     def write(rank: _simulator.Rank, after: int) -> None:
-        """Rank 0 passes the first message on after so many pops."""
+        """Rank 0 forwards the first message after this many pops."""
         if rank.id == rank.p - 1:
             rank.send(0, rank.input)
             rank.recv(0, rank.scratch(rank.count))

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 Floats = NDArray[np.float64]
 CATALOGUE = _simulator.algorithms()
 ROUNDING_S = 2e-7
-"""Messages whose latencies end within a nanosecond of each other begin to move together: so much earlier may
+"""Messages whose latencies end within a nanosecond begin to move together: this much earlier may
 a chain of 200 of them end."""
 
 

@@ -243,7 +243,7 @@ def test_the_estimate_counts_every_case_and_grows_with_repetitions():
     study = study_of(TEXT)
     counts = {"reduce": 3, "barrier": 2, "alltoall": 9}
     few = estimate(study, counts)
-    assert few.cases == 2 * (2 * 3 + 2 + 2) * 7  # alltoall: two algorithms are asked for by name
+    assert few.cases == 2 * (2 * 3 + 2 + 2) * 7  # alltoall: two algorithms are requested by name
     assert LAUNCH_S * 2 < few.low_s < few.high_s
     many = estimate(study_of(TEXT + "[repetitions]\nminimum = 100\n"), counts)
     assert many.low_s > few.low_s

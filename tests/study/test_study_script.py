@@ -71,7 +71,7 @@ def test_a_job_script_runs_the_study_where_it_is_and_says_when_to_stop(tmp_path,
     text = SCHEDULERS[scheduler](loaded(NODES, str(folder / "st udy.toml")), NAMED)
     path = {"PATH": f"{spy.parent}:/usr/bin:/bin"}
     output = subprocess.run(["bash"], input=text, text=True, capture_output=True, check=True, env=path).stdout
-    known = "known" if scheduler == "pbs" else ""  # Slurm tells the time that is left
+    known = "known" if scheduler == "pbs" else ""  # Slurm reports the remaining time
     assert output == f"{folder}|run st udy.toml --stop-before-limit 5|{known}\n"
 
 

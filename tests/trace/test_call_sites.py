@@ -36,7 +36,7 @@ def on_openmpi(tmp_path: Path) -> Traced:
 
 
 def debugged(traced: Traced, program: Path, *words: str, function: str) -> list[list[Frame]]:
-    """The callers of a function in the order of its calls, as gdb tells them, innermost first."""
+    """The callers of a function in the order of its calls, as gdb prints them, innermost first."""
     gdb = shutil.which("gdb")
     if gdb is None:
         lacking("Debian's package gdb")
@@ -88,19 +88,19 @@ def recorded(traced: Traced, program: Path, *words: str, function: str, depth: i
 
 
 def _bare(name: str) -> str:
-    """Without namespaces, which gdb has for procedures inside of others, too."""
+    """Without namespaces, which gdb also prints for contained procedures."""
     return shortened(name).rsplit("::", 1)[-1]
 
 
 def assert_same(sites: Sequence[CallSite], calls: Sequence[Sequence[Frame]]) -> None:
-    """Every call is gdb's, as :func:`are_same` says."""
+    """Every call equals gdb's, by :func:`are_same`."""
     assert len(sites) == len(calls) > 0
     for site, call in zip(sites, calls, strict=True):
         assert are_same(site, call), (site, call)
 
 
 def are_same(site: CallSite, call: Sequence[Frame]) -> bool:
-    """Whether function and line are gdb's, and the callers gdb's but for copies of inlined functions."""
+    """Whether function, line and callers equal gdb's, apart from copies of inlined functions."""
     ours = [_recorded_frame(one) for one in site.frames]
     theirs = [(_bare(name), place) for name, place in call]
     left = iter(theirs)
@@ -108,7 +108,7 @@ def are_same(site: CallSite, call: Sequence[Frame]) -> bool:
 
 
 def _recorded_frame(frame: RecordedFrame) -> Frame:
-    """As :func:`_frame` has gdb's."""
+    """In the form of :func:`_frame`."""
     if frame.function:
         return (_bare(frame.function), frame.place if frame.line else "")
     return ("??", f"+0x{int(frame.place.rpartition('+')[2], 16) % PAGE_BYTES:03x}")
@@ -199,7 +199,7 @@ def test_call_paths_of_hpcc_equal_those_of_the_debugger(on_openmpi: Traced) -> N
     write_hpcc_input(on_openmpi.folder, rows=1, columns=1)
     sites = recorded(on_openmpi, program, function="MPI_Allreduce")
     calls = debugged(on_openmpi, program, function="MPI_Allreduce")
-    # Some of its tests go by time: how often they call differs between runs, and from where does not.
+    # Some of its tests depend on time: the number of calls differs between runs, their call sites do not.
     by_path = {site.frames: site for site in sites}
     distinct = {tuple(call): call for call in calls}
     assert len(by_path) > 3
@@ -225,7 +225,7 @@ def test_call_paths_of_scalapack_equal_those_of_the_debugger(on_openmpi: Traced)
 
 
 def sites_printed(*words: object) -> str:
-    """What a verb of ``offbeat trace`` prints, on standard output and standard error."""
+    """The output of a command of ``offbeat trace``, on standard output and standard error."""
     done = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
     assert done.exit_code == 0, done.output
     return done.output

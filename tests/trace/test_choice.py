@@ -27,7 +27,7 @@ def summary_of(folder: Path, ranks: list[factory.MadeFile]) -> Summary:
 
 
 def starts(one: factory.MadeFile, number: int, taking: int, **values: Any) -> None:
-    """Starts of a persistent allreduce that are completed so long after."""
+    """Starts of a persistent allreduce, with the given time until completion."""
     for place in range(number):
         at = 10_000_000 * (place + 1)
         chosen = {"function": "MPI_Allreduce_init", "sequence": 0, "round": place + 1, **values}

@@ -46,7 +46,7 @@ EVENT: dict[str, Any] = {
         },
     ],
 }
-"""Chrome's Trace Event Format, as far as it is used here."""
+"""The part of Chrome's Trace Event Format that is used here."""
 
 FORMAT = {
     "type": "object",
@@ -61,7 +61,7 @@ FORMAT = {
 
 
 def strictly_read(path: Path) -> list[dict[str, Any]]:
-    """The events of a file that is JSON to the letter and keeps to the format."""
+    """The events of a file, which must be strict JSON in this format."""
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -72,7 +72,7 @@ def strictly_read(path: Path) -> list[dict[str, Any]]:
 
 
 def nested(events: list[dict[str, Any]]) -> bool:
-    """Whether of any two events of a thread one is within the other, or they do not overlap; to 1 ns."""
+    """Whether any two events of a thread are nested or do not overlap; to 1 ns."""
     spans = [(round(1000 * one["ts"]), round(1000 * (one["ts"] + one["dur"]))) for one in events]
     inner: list[int] = []
     for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):

@@ -22,7 +22,7 @@ WORLD, HALF = 1, 3
 
 @dataclass
 class Plain:
-    """A call, worked out record by record."""
+    """A call, determined record by record."""
 
     arrivals: dict[int, int] = field(default_factory=dict)
     exits: dict[int, int] = field(default_factory=dict)

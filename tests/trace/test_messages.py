@@ -76,7 +76,7 @@ class Machine:
         self.in_flight.setdefault((sent.rank, sent.peer), []).append(sent)
 
     def receive(self, receive: Post) -> None:
-        """Take the first message that arrived and fits, or wait; a blocking receive is not posted if it
+        """Take the first matching message that arrived, or wait; a blocking receive is not posted if it
         would wait."""
         arrived = self.unexpected.setdefault(receive.rank, [])
         for sent in arrived:

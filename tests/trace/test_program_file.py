@@ -37,7 +37,7 @@ def symbols(library: Path) -> dict[str, int]:
 def test_a_function_ends_where_its_symbol_says(library: Path) -> None:
     starts, file = symbols(library), ProgramFile(library)
     assert [one.function for one in file.places(starts["caller"])][-1] == "caller"
-    assert file.places(starts["behind"] + 1) == []  # behind the end of caller, in a label without a size
+    assert file.places(starts["behind"] + 1) == []  # after the end of caller, in a label without a size
     assert ProgramFile(library).places(starts["caller"] + 361_000) == []
 
 

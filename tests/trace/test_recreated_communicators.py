@@ -28,7 +28,7 @@ STEP_NS = 1_000_000
 
 
 def steps(folder: Path, number: int, *, calls: int = 2, names: bool = False) -> Path:
-    """In each of some time steps, four ranks make a communicator, call on it, and free it; rank 3 is late by
+    """In each time step, four ranks create a communicator, call on it, and free it; rank 3 is late by
     a microsecond more in every call."""
     ranks = factory.files(4)
     for one in ranks:
@@ -176,7 +176,7 @@ def test_names_ranks_and_parents_distinguish_communicators(tmp_path: Path) -> No
 
 
 def dups(folder: Path, called: list[tuple[int, int]], number: int = 2) -> Path:
-    """Two ranks copy MPI_COMM_WORLD so many times; then each call is at a site, on one of the copies."""
+    """Two ranks copy MPI_COMM_WORLD several times; each call has a site and is on one of the copies."""
     ranks = factory.files(2)
     for one in ranks:
         for copy in range(number):

@@ -28,7 +28,8 @@ COUNTED = re.compile(r"^ +(MPI_\w+) +(\d+) of (\d+) bytes", re.MULTILINE)
 
 
 def run_traced(traced: Traced, p: int, program: list[str], *options: str) -> subprocess.CompletedProcess[str]:
-    """The verb, with a launcher's words as a user of this machine would type them; the trace is in ``t``."""
+    """``offbeat trace run`` with the launcher's arguments that a user of this machine would type; the trace
+    is in ``t``."""
     launch = command(traced.mpi, program, p, steerable=False)
     words = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(traced.folder / "t")]
     words += ["--mpi", str(traced.mpi.mpirun), *options, "--", *launch.argv]
@@ -86,7 +87,7 @@ def test_an_injected_pattern_is_recovered(some_traced: Traced) -> None:
     summary = summarise(open_trace(some_traced.folder / "t"))
     pattern = mean_pattern(summary, choose_row(summary, collective="alltoall"))
     assert pattern.delays_s[0] == 0
-    assert pattern.delays_s[1] == pytest.approx(0.05, rel=0.5)  # what the program itself does comes on top
+    assert pattern.delays_s[1] == pytest.approx(0.05, rel=0.5)  # the program's own delays are added
 
 
 def test_an_invalid_option_starts_nothing(some_traced: Traced) -> None:

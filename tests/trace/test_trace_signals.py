@@ -28,7 +28,7 @@ while not counted and time.monotonic() < until:
 time.sleep(0.5)
 print("counted", len(counted), flush=True)
 """
-"""A program that says how often it got a signal, in the group of who starts it or in ``its own``."""
+"""A program that counts the signals that it gets, in the process group of its parent or in ``its own``."""
 
 
 def counted(
@@ -38,8 +38,8 @@ def counted(
     group: str = "ours",
     first: str = "",
 ) -> str:
-    """What is said on a terminal of a counting program that is traced, when ``send`` was given the tracing
-    process and the terminal; ``first`` is done in that process."""
+    """The terminal output of a traced counting program, after ``send`` was called with the tracing
+    process and the terminal; ``first`` runs in that process."""
     counting = [sys.executable, "-c", COUNTING, number.name, group]
     words = [sys.executable, "-c", first + STARTS, "run", "-o", str(folder / "t"), "--", *counting]
     pid, terminal = pty.fork()
@@ -106,7 +106,7 @@ def sleep(duration_s):
     waits(duration_s)
 time.sleep = sleep
 """
-"""Has a signal to the group follow while it is waited whether there is one."""
+"""Sends a signal to the group while the group probe waits for one."""
 
 
 def test_a_signal_to_the_process_and_then_to_its_group_reaches_the_program_once(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ class Popen(subprocess.Popen):
         super().__init__(words, preexec_fn=preexec_fn and begins, **more)
 subprocess.Popen = Popen
 """
-"""Has a signal come when the program is about to start, or between its first breath and its own code."""
+"""Sends a signal just before the program starts, or between its start and its own code."""
 
 
 @pytest.mark.parametrize("when", ["is about to", "begins"])
@@ -164,7 +164,7 @@ def test_a_signal_that_comes_as_the_program_starts_ends_it(tmp_path: Path, when:
     done = subprocess.run(
         [*words, "run", "-o", "t", "--", "sleep", "9"],
         cwd=tmp_path,
-        env=dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1"},  # NumPy's threads would take it, too
+        env=dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1"},  # NumPy's threads would receive it as well
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -176,7 +176,7 @@ def test_a_signal_that_comes_as_the_program_starts_ends_it(tmp_path: Path, when:
 
 
 def _odd_parent() -> None:
-    """What a parent may leave behind: signals that are ignored, and one that is blocked."""
+    """Inherited signal settings: ignored signals, and a blocked one."""
     for number in (signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])

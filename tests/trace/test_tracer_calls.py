@@ -89,7 +89,7 @@ def test_every_collective_is_recorded_with_its_phases_and_bytes(traced: Traced) 
     persistent, large = traced.declares("MPI_Allreduce_init"), traced.declares("MPI_Allreduce_c")
     words = ["-DPERSISTENT"] * persistent + ["-DLARGE"] * large
     program = traced.compile_c("every_collective.c", words)
-    # MPICH 4.0 and Intel MPI fail where a persistent scatter is started a second time, traced or not.
+    # MPICH 4.0 and Intel MPI fail if a persistent scatter is started a second time, traced or not.
     one_scatter = persistent and traced.run(program, 4, traced=False).returncode != 0
     if one_scatter:
         program = traced.compile_c("every_collective.c", [*words, "-DONE_SCATTER"])
@@ -127,7 +127,7 @@ def test_times_do_not_overlap_and_sequences_have_no_holes(traced: Traced) -> Non
 
 
 def as_in_all_languages(trace: RankTrace) -> list[tuple[object, ...]]:
-    """What must be the same in all bindings and on all libraries."""
+    """The fields that must be equal for all bindings and libraries."""
     return [
         (
             name,
@@ -224,12 +224,12 @@ def test_threads_write_at_the_same_time_and_lose_nothing(traced: Traced) -> None
 def test_output_and_status_of_a_traced_program_are_unchanged(traced: Traced) -> None:
     program = traced.compile_c("barriers.c")
     for how in ("finalize", "exit"):
-        # Where ranks exit without MPI_Finalize, MPICH 4's launcher ends with their status or 1, by chance.
+        # If ranks exit without MPI_Finalize, MPICH 4's launcher ends with their status or 1, by chance.
         untraced = (_outcome(traced, program, how, traces=False) for _ in range(5))
         assert _outcome(traced, program, how, traces=True) in untraced
 
 
 def _outcome(traced: Traced, program: Path, how: str, *, traces: bool) -> tuple[int, list[str]]:
-    """The status of a run, and the lines that it printed, in order of the alphabet."""
+    """The status of a run, and its output lines in alphabetical order."""
     done = traced.run(program, 2, "20", "0", how, traced=traces)
     return done.returncode, sorted(done.stdout.splitlines())

@@ -21,7 +21,7 @@ ENDS = {
     "kill-one": (0, "did not end normally"),
     "segv": (0, "did not end normally"),
 }
-"""How programs/barriers.c ends → the state in the file of a process that ended so, and what is said of it."""
+"""How programs/barriers.c ends → the state in the file of such a process, and the summary's note."""
 
 
 @pytest.mark.parametrize("how", list(ENDS))
@@ -33,7 +33,7 @@ def test_all_calls_before_the_end_are_in_the_files(traced: Traced, how: str) -> 
     assert (done.returncode == 0) == (alone.returncode == 0)
     ranks = read(traced.folder / "trace")
     assert [trace.rank for trace in ranks] == [0, 1]
-    # The launcher may end one process while the other one is on its way.
+    # The launcher may end one process while the other one is ending.
     assert state in {trace.state for trace in ranks}
     assert max(len(trace.records) for trace in ranks) == 220
     for trace in ranks:

@@ -35,7 +35,7 @@ def test_a_program_of_any_library_prints_and_ends_as_without_the_tracer(traced: 
     counts = SAID.findall(done.stderr)
     if other.mpi.library.resolve() == traced.mpi.library.resolve():
         assert len(printed) == 2
-    if not plain:  # some libraries refuse to run under others' launchers, which then end what could say it
+    if not plain:  # some libraries refuse another library's launcher, which then ends the reporting process
         return
     if (traced.folder / "trace").exists():
         assert counts == []

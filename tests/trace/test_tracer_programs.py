@@ -72,7 +72,8 @@ def run_both(
     environment: str = "",
     ignored: str = "",
 ) -> tuple[list[str], list[RankTrace]]:
-    """The lines that a program says twice in the same way, which it must say when traced; and the trace.
+    """The lines that a program prints equally in two runs, which it must also print when traced; and the
+    trace.
 
     ``output`` is a file; where there is none, what is printed counts: lines that match ``kept``, without what
     matches ``ignored``.
@@ -94,7 +95,7 @@ def run_both(
 
 
 def assert_ranks_agree(ranks: list[RankTrace]) -> None:
-    """On every communicator its members made the same calls in the same order, and none is missing."""
+    """On every communicator all members made the same calls in the same order, and no call is missing."""
     calls: dict[tuple[int, int], dict[int, list[tuple[int, str]]]] = defaultdict(lambda: defaultdict(list))
     sizes = {}
     for trace in ranks:
@@ -124,9 +125,9 @@ def test_hpcc_prints_the_same_and_its_calls_are_recorded(on_openmpi: Traced) -> 
     steady, ranks = run_both(on_openmpi, program, 4, output="hpccoutf.txt", environment=r"^\w+=\d+$")
     for line in ("Success=1", "HPL_N=100", "PTRANS_residual=0", "MPIRandomAccess_Errors=0"):
         assert line in steady
-    # One rank, drawn anew in each run, does some things alone.
+    # One rank, chosen at random in each run, makes some calls alone.
     calls = sorted(trace.names.count("MPI_Allreduce") for trace in ranks)
-    assert calls[0] == calls[2] == pytest.approx(616, abs=10)  # some of its tests go by time
+    assert calls[0] == calls[2] == pytest.approx(616, abs=10)  # some of its tests depend on time
     assert_ranks_agree(ranks)
 
 

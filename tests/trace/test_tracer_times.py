@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from traced_program import RankTrace, Traced
 
 WANDER = 50e-18
-"""How much a rate changes, in 1/ns; as in the files' headers."""
+"""The change of a rate, in 1/ns, as in the files' headers."""
 
 
 def shared(trace: RankTrace, local_ns: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -57,7 +57,8 @@ CALLS = 40
 
 
 def distorted_clocks() -> dict[str, str]:
-    """Clocks of ranks 1 and 2, a second and a minute away, that run differently; rank 0's is the truth."""
+    """Clocks of ranks 1 and 2 with offsets of a second and a minute, and drift; rank 0's clock is the true
+    time."""
     epoch_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     ranks = "1:offset=1000000000,drift=30;2:offset=-60000000000,drift=-25"
     return {"OFFBEAT_CLOCK_SOURCE": f"virtual:epoch={epoch_ns};{ranks}"}
@@ -74,7 +75,7 @@ def test_injected_delays_are_recovered_within_bound_and_timer_jitter(traced: Tra
         calls = trace.records[np.array(trace.names) == "MPI_Allreduce"]
         assert len(calls) == CALLS
         offset, bound = shared(trace, calls["enter_ns"])
-        arrived = calls["enter_ns"] - planned.min() + offset  # near 0, so that a double tells nanoseconds
+        arrived = calls["enter_ns"] - planned.min() + offset  # near 0, so that a double resolves nanoseconds
         bound_ns = float(bound.max()) + trace.stamps_wrong_ns + 1
         # The program read its clock before the call and after it: the arrival is in between.
         assert (arrived >= before - planned.min() - bound_ns).all()
@@ -83,8 +84,8 @@ def test_injected_delays_are_recovered_within_bound_and_timer_jitter(traced: Tra
         recovered_ns.append(arrived - released)
         late_ns.append(before - planned)
         bounds_ns.append(bound_ns)
-    # Delays behind rank 0, whose own is 0. Each call may miss its delay by as much as the timer missed the
-    # planned moment in that call, and by the time between reading the clock and the call.
+    # Delays relative to rank 0, whose delay is 0. The error of a call is at most the timer's error in that call
+    # plus the time between reading the clock and the call.
     entry_ns = 2000
     for rank, delay_us in enumerate(DELAYS_US):
         error_ns = np.abs(recovered_ns[rank] - recovered_ns[0] - delay_us * 1000)

@@ -50,7 +50,7 @@ US = 1000
 def pattern_trace(
     folder: Path, delays_us: Sequence[Sequence[float]], *, operation_us: float = 5, **values: Any
 ) -> Path:
-    """Allreduces, one a row: rank i arrives delays[k][i] after the first; all leave together."""
+    """Allreduces, one per row: rank i arrives delays[k][i] after the first; all leave together."""
     trace_files = files(len(delays_us[0]))
     for one in trace_files:
         one.header["ended_ns"] = (1 + len(delays_us)) * 1_000_000

@@ -28,11 +28,11 @@ launch.prepare = prepare
 with reporting_errors():
     trace.app()
 """
-"""A program whose words are those of ``offbeat trace``."""
+"""A program with the arguments of ``offbeat trace``."""
 
 
 def started(tmp_path: Path, *words: str, before: Callable[[], object] | None = None) -> subprocess.Popen[str]:
-    """The verb, started in a folder; ``before`` is what its parent did to signals."""
+    """``offbeat trace run``, started in a folder; ``before`` sets the signals in its parent."""
     return subprocess.Popen(
         [sys.executable, "-c", STARTS, "run", *words],
         cwd=tmp_path,

@@ -87,7 +87,7 @@ class Traced(Struct, frozen=True):
         variables: Mapping[str, str] | None = None,
         traced: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program in ``folder`` to its end, however that is; its trace is in ``folder/trace``."""
+        """Run a program in ``folder`` until it ends in any way; its trace is in ``folder/trace``."""
         environment = {"OFFBEAT_TRACE_DIR": str(self.folder / "trace")} | dict(variables or {})
         if traced:
             environment["LD_PRELOAD"] = str(self.library)
@@ -108,7 +108,7 @@ class Traced(Struct, frozen=True):
     def trace(
         self, program: Path, p: int, *words: str, variables: Mapping[str, str] | None = None
     ) -> list[RankTrace]:
-        """The files of a run that must go well."""
+        """The files of a run, which must succeed."""
         shutil.rmtree(self.folder / "trace", ignore_errors=True)
         done = self.run(program, p, *words, variables=variables)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -117,7 +117,7 @@ class Traced(Struct, frozen=True):
 
 
 def built_for(installation: Installation, folder: Path) -> Traced:
-    """The tracer, built beside the driver where it is not there yet."""
+    """The tracer, which is built beside the driver if it is missing."""
     place = build.build_native(installation).parents[1]
     (library,) = place.glob("lib*/**/liboffbeat-trace.so")
     return Traced(installation, library, folder)
@@ -125,7 +125,7 @@ def built_for(installation: Installation, folder: Path) -> Traced:
 
 @dataclass
 class Definition:
-    """A definition: its kind, and the bytes behind its first eight."""
+    """A definition: its kind, and the bytes after its first eight."""
 
     kind: int
     body: bytes
@@ -149,7 +149,7 @@ class Communicator:
     topology: int
     name: str = ""
     calls: int = -1
-    """How many there were when it was freed; -1: it wasn't."""
+    """The number of calls when it was freed; -1: it was not freed."""
     members: tuple[int, ...] = ()
     remote_members: tuple[int, ...] = ()
 
@@ -224,7 +224,7 @@ class RankTrace:
 
     @property
     def records(self) -> NDArray[np.void]:
-        """All records, lane by lane."""
+        """All records, thread by thread."""
         return np.concatenate([np.empty(0, RECORD), *(self.lanes[lane] for lane in sorted(self.lanes))])
 
     @property

@@ -52,7 +52,7 @@ class World:
         return int(ended.value.code or 0)
 
     def runs(self, folder: str = "offbeat-try") -> list[dict[str, object]]:
-        """What the journal holds."""
+        """The content of the journal."""
         text = (self.folder / folder / "runs.jsonl").read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines()]
 
@@ -79,7 +79,7 @@ def test_every_choice_runs_once_a_round_and_the_fastest_is_named(world: World) -
 
 def test_without_a_regular_expression_the_wall_time_counts(world: World) -> None:
     fake_mpirun.behave(world.folder, {}, {"no_delay": 0.3})
-    assert world.run("--rounds", 1) == 0  # and the only result directory here is taken
+    assert world.run("--rounds", 1) == 0  # and the only result directory here is used
     for run in world.runs():
         assert run["time_s"] == run["wall_s"]
         assert float(str(run["wall_s"])) > (0.3 if run["choice"] == "no_delay" else 0.0)
@@ -154,7 +154,7 @@ def test_a_failed_run_ends_the_trial_with_its_status_and_output(world: World) ->
     assert "it went wrong" in world.err
     assert [run["status"] for run in world.runs() if run["choice"] == "no_delay"] == [3]
     fake_mpirun.behave(world.folder, {})
-    assert world.run("--rounds", 1) == 0  # what failed is run again, and its output is still there
+    assert world.run("--rounds", 1) == 0  # the failed run is repeated, and its output is still there
     failed = [run for run in world.runs() if run["status"]]
     assert len(failed) == 1
     assert "it went wrong" in (world.folder / "offbeat-try" / str(failed[0]["output"])).read_text()
@@ -194,7 +194,7 @@ def test_with_a_trace_the_error_of_the_prediction_is_printed(world: World) -> No
     alltoalls(world.folder / "trace", [[0, 10, 30, 0]] * 5)
     options = ("--rounds", 2, "--time", r"time: ([\d.]+) s", "--trace", "trace", "--pictures", "pictures")
     assert world.run(*options) == 0
-    # of the second, 5 × 70 µs go; 5 × 40 µs (no_delay), 5 × 470 µs (average of linear), 5 × 60 µs come
+    # one second minus 5 × 70 µs, plus 5 × 40 µs (no_delay), 5 × 470 µs (average of linear) or 5 × 60 µs
     assert re.search(r"no_delay +999\.8 ms +1\.002 s +50 ms", world.out)
     assert re.search(r"average +\S+ m?s +\S+ m?s +20 ms", world.out)
     assert (world.folder / "pictures" / "expected-and-measured-run-time.png").stat().st_size > 10_000

@@ -73,7 +73,7 @@ def test_ft_is_verified_with_every_choice_and_every_rank_gets_its_variables(
 
 
 def variables(manifest: Path) -> dict[str, str]:
-    """What the tuning files' own instructions set for two processes."""
+    """The variables that the tuning files' own instructions set for two processes."""
     tuning = json.loads(manifest.read_text(encoding="utf-8"))["tuning"]
     own: dict[str, str] = dict(tuning["environment"])
     for entry in tuning["by_processes"]:

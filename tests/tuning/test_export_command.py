@@ -169,7 +169,7 @@ def test_verify_also_prints_which_calls_of_a_trace_the_file_affects(
     proved = Proofs(library="openmpi-5.0.11", proofs=[]), TriedCalls(library="openmpi-5.0.11", calls=[])
     monkeypatch.setattr(
         prove_files, "prove_files", lambda *_: proved
-    )  # what the library runs is proved elsewhere
+    )  # other tests prove what the library runs
     monkeypatch.setattr(sys, "argv", ["offbeat", "verify", str(measured), "--trace", str(tmp_path / "t")])
     with pytest.raises(SystemExit) as ended:
         app.main()

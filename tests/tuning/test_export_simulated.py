@@ -93,7 +93,7 @@ def test_open_mpis_file_names_the_simulation(tmp_path, simulated):
     tuning_plan, installation = plan_for(results, choose(results, bootstrap=0), expected)
     assert tuning_plan.origin == f"simulations (sim-{family} on paper)"
     write(tuning_plan, installation, tmp_path)
-    if family == "openmpi":  # MPICH's files have no place for it
+    if family == "openmpi":  # MPICH's files cannot hold it
         assert f"from {tuning_plan.origin}" in (tmp_path / openmpi.FILE_NAME).read_text()
 
 

@@ -46,7 +46,7 @@ def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def study(folder: Path, installation: Installation, fastest: dict[str, str], names: list[str]) -> Path:
-    """A measured study of some algorithms, with the fastest of each collective decided beforehand."""
+    """A measured study of some algorithms, with a given fastest algorithm of each collective."""
     algorithms = json.dumps(sorted({*names, *fastest.values()}))
     text = STUDY.format(names=json.dumps(list(fastest)), algorithms=algorithms)
     (folder / "study.toml").write_text(text, encoding="utf-8")
@@ -108,7 +108,7 @@ def test_a_wrong_choice_exported_on_request_has_a_warning_and_fails_verify(binom
 def test_files_for_gather_and_scatter_are_right_in_place_and_with_null_arguments(
     name: str, tmp_path: Path
 ) -> None:
-    """Size-dependent rules would hang or compute wrongly there."""
+    """Size-dependent rules would hang or give wrong results for these calls."""
     fastest = {"gather": "binomial", "scatter": "binomial"}
     results = study(tmp_path, real_installation(name), fastest, ["basic_linear"])
     assert offbeat("export", results).returncode == 0
@@ -122,7 +122,7 @@ def test_files_for_gather_and_scatter_are_right_in_place_and_with_null_arguments
 
 
 def test_verify_detects_a_gather_rule_that_depends_on_the_size(tmp_path: Path) -> None:
-    """What the library does with such a rule: some processes wait for others that choose differently."""
+    """The library's behaviour with such a rule: processes that choose differently wait for each other."""
     results = study(tmp_path, real_installation("openmpi4"), {"gather": "binomial"}, ["basic_linear"])
     assert offbeat("export", results).returncode == 0
     rules = results / "tuning" / "openmpi.rules"

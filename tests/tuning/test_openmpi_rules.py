@@ -16,7 +16,7 @@ from offbeat.tuning import openmpi
 from offbeat.tuning.openmpi import COLLECTIVES
 from offbeat.tuning.plan import Rule, TuningPlan
 
-Row = tuple[int, list[int]]  # message size, what it says
+Row = tuple[int, list[int]]  # message size, rest of the row
 Block = tuple[int, list[Row]]  # communicator size, its rows
 Table = dict[int, list[Block]]  # collective id → communicator sizes
 
@@ -35,7 +35,7 @@ def numbers(text: str) -> tuple[int, list[int]]:
 
 
 def read(text: str) -> Table:
-    """Collective id → communicator sizes → rows. Refuses what makes Open MPI ignore a file."""
+    """Collective id → communicator sizes → rows. Refuses files that Open MPI would ignore."""
     version, words = numbers(text)
     left = iter(words)
     table: Table = {}
@@ -77,7 +77,7 @@ def written(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> str:
 
 
 def obeyed(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> Table:
-    """What Open MPI makes of a plan's file."""
+    """A plan's file as Open MPI reads it."""
     return read(written(tuning_plan, folder, version))
 
 

@@ -15,7 +15,7 @@ from offbeat.tuning.plan import TuningPlan, plan
 
 
 def wrong(kind: str = "in-place", p: int = 4, algorithm: str = "way1", at: int = 4) -> Verdict:
-    """A verdict on an algorithm of reduce at ``at`` processes: wrong for a call on ``p`` of them."""
+    """A verdict on an algorithm of reduce with ``at`` processes: wrong for a call on ``p`` of them."""
     call = WrongCall(kind=kind, p=p, call=f"MPI_Reduce on {p} processes", result="3 elements are wrong")
     return Verdict(
         collective="reduce",

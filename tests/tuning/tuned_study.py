@@ -60,7 +60,7 @@ class Tuned(msgspec.Struct, frozen=True, kw_only=True):
     installation: Installation
 
     def tamper(self, plan: TuningPlan, scratch: Path) -> None:
-        """Put what the files of another plan hold into the exported files."""
+        """Replace the exported files by those of another plan."""
         other = write(plan, self.installation, scratch)
         for path in self.files.files:
             shutil.copyfile(scratch / path.name, path)
@@ -80,7 +80,7 @@ def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="session")
 def tuned(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Tuned:
-    """Which algorithm is faster on an oversubscribed machine is random; whether a file is obeyed is not."""
+    """On an oversubscribed machine the fastest algorithm is random; whether a file is obeyed is not."""
     folder = tmp_path_factory.mktemp(mpi_installation.family)
     words = {name: json.dumps(value) for name, value in FEW[mpi_installation.family].items()}
     (folder / "study.toml").write_text(STUDY.format(**words), encoding="utf-8")
