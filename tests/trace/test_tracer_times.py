@@ -84,7 +84,7 @@ def test_injected_delays_are_recovered_within_bound_and_timer_jitter(traced: Tra
         recovered_ns.append(arrived - released)
         late_ns.append(before - planned)
         bounds_ns.append(bound_ns)
-    # Delays relative to rank 0, whose delay is 0. The error of a call is at most the timer's error in that call
+    # Delays relative to rank 0, whose delay is 0. The error of a call is at most the error of its timer
     # plus the time between reading the clock and the call.
     entry_ns = 2000
     for rank, delay_us in enumerate(DELAYS_US):
