@@ -48,7 +48,7 @@ def main(mpi: str = "auto", kills: str = "10", seed: str = "1") -> None:
         one, other = case_ids(alone), case_ids(killed)
         twice = sum(count > 1 for count in other.values())
         print(
-            f"left alone: {len(one)} cases; killed: {len(other)} cases, {twice} measured twice,"
+            f"uninterrupted: {len(one)} cases; killed: {len(other)} cases, {twice} measured twice,"
             f" {len(one.keys() ^ other.keys())} different"
         )
         sys.exit(0 if one == other else 1)

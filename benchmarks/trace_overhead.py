@@ -35,7 +35,7 @@ CALLS_BEFORE = 200_000  # as in the program
 RESAMPLES = 2000
 
 Pairs = dict[str, np.ndarray]
-"""Name → (batches, 2): nanoseconds a call that is seen and one that is not."""
+"""Name → (batches, 2): nanoseconds of a recorded call and of one that is not recorded."""
 
 
 def compiled(installation: Installation, source: Path, output: Path, *options: str) -> Path:
@@ -59,7 +59,7 @@ def run(installation: Installation, program: Path, assigned: list[str], words: l
 def in_turns(
     installation: Installation, program: Path, trace: Path, preloads: dict[str, Path | None], words: list[str]
 ) -> dict[str, Pairs]:
-    """What each library in front of the program costs; in turns, as another run may be given other cores."""
+    """The measured times with each preloaded library. Runs alternate, as each may get other cores."""
     runs: dict[str, list[Pairs]] = {name: [] for name in preloads}
     for name, preload in [*preloads.items()] * ROUNDS:
         rmtree(trace, ignore_errors=True)
@@ -72,7 +72,7 @@ def in_turns(
 
 
 def ratio(pairs: np.ndarray) -> str:
-    """The median of seen over unseen, with its interval."""
+    """The median of the ratio of recorded to unrecorded calls, with its interval."""
     ratios = pairs[:, 0] / pairs[:, 1]
     drawn = np.random.default_rng(1).choice(ratios, (RESAMPLES, len(ratios)))
     low, high = np.percentile(np.median(drawn, axis=1), [2.5, 97.5])
@@ -96,7 +96,7 @@ def main(mpi: str = "auto", batches: str = "400", calls: str = "1000") -> None:
     print(f"without the tracer: {np.median(by_library['nothing']['pair'][:, 1]):.0f} ns a call")
     print(f"with the tracer over without: {ratio(by_library['tracer']['pair'])}")
     print(f"the limit, two readings of the time and nothing else: {ratio(by_library['limit']['pair'])}")
-    print(f"the same without either, which should be 1: {ratio(by_library['nothing']['pair'])}")
+    print(f"the same with neither, which should be 1: {ratio(by_library['nothing']['pair'])}")
     print(
         f"a record takes {np.median(alone_ns):.0f} ns (mean {np.mean(alone_ns):.0f}, as the file grows)"
         f" and {file_bytes / records:.2f} bytes"

@@ -1,4 +1,4 @@
-"""The order in which a study is measured, and what a listener is told about it."""
+"""The order in which a study is measured, and the events that a listener gets."""
 
 from __future__ import annotations
 

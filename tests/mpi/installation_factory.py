@@ -53,7 +53,7 @@ def make(
     launcher: str = "mpirun",
     library: str = "libmpi.so.40",
 ) -> Path:
-    """Lay out a prefix with a library that loads, a header and a launcher that state what is asked for."""
+    """Lay out a prefix with a library that loads, a header and a launcher with the given versions."""
     for folder in ("bin", "lib", "include"):
         (prefix / folder).mkdir(parents=True, exist_ok=True)
     _compile(prefix / "lib" / library, LIBRARIES[family].format(*version) if says is None else says)
