@@ -130,8 +130,7 @@ def calibrate_platform(
         typer.Option(
             "--ppn",
             min=0,
-            help="Processes a node, as many as it takes to fill a node's link. [default: its cores, 16 at"
-            " most]",
+            help="Processes per node, enough to saturate a node's link. [default: its cores, 16 at most]",
         ),
     ] = 0,
     hostfile: Annotated[
@@ -144,8 +143,8 @@ def calibrate_platform(
         str,
         typer.Option(
             "--base",
-            help="A platform, file or name, from which what cannot be measured here is taken: its nodes, and"
-            " on one node everything between nodes.",
+            help="The platform (file or name) that supplies what cannot be measured here: the number of"
+            " nodes, and on one node everything between nodes.",
         ),
     ] = "",
     picture: Picture = None,
@@ -158,9 +157,9 @@ def calibrate_platform(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Measure this machine from point to point, and write the platform file that fits best.
+    """Measure messages between processes of this machine, and write the platform file that fits them best.
 
-    Shows for each size how far the fitted model is from what was measured.
+    Prints the measured time and the time of the fitted model for each size.
     """
     from rich.console import Console
 

@@ -31,7 +31,7 @@ PICTURE = "expected-and-measured-run-time"
 def command(
     arguments: Annotated[
         list[str],
-        typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
+        typer.Argument(help="The command, such as 'mpirun -n 64 ./app', after --.", metavar="-- COMMAND..."),
     ],
     results: Annotated[
         Path | None,

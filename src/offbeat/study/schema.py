@@ -91,12 +91,13 @@ class PatternsSection(Section, frozen=True, kw_only=True):
         default_factory=lambda: list(DEFAULT_SHAPES)
     )
     files: Annotated[
-        list[str], Meta(description="pattern files: one delay in seconds a line; relative to the study file")
+        list[str],
+        Meta(description="pattern files: one delay in seconds per line; relative to the study file"),
     ] = field(default_factory=list)
     replays: Annotated[
         list[str],
         Meta(
-            description="replay files: one recorded call a line, measured call by call in this order;"
+            description="replay files: one recorded call per line, measured call by call in this order;"
             " relative to the study file"
         ),
     ] = field(default_factory=list)
@@ -237,7 +238,7 @@ class Study(Section, frozen=True, kw_only=True):
 
     collective: Annotated[list[CollectiveSection], Meta(min_length=1)]
     processes: ProcessesSection
-    name: Annotated[str, Meta(description="a word for tables and the report")] = "study"
+    name: Annotated[str, Meta(description="the name of the study in tables and the report")] = "study"
     engine: Annotated[
         Literal["mpi", "sim", "smpi"],
         Meta(
