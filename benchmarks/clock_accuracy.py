@@ -44,7 +44,7 @@ def compiled(installation: Installation, folder: Path) -> Path:
     program, library = folder / SOURCE.stem, installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
     includes = [f"-I{NATIVE}", f"-I{prefix / 'include'}", f"-I{installation.include}"]
-    words: list[str | Path] = [
+    arguments: list[str | Path] = [
         "cc",
         "-O2",
         SOURCE,
@@ -56,7 +56,7 @@ def compiled(installation: Installation, folder: Path) -> Path:
         *rpaths,
         "-lpthread",
     ]
-    subprocess.run(words, check=True)
+    subprocess.run(arguments, check=True)
     return program
 
 
@@ -64,11 +64,11 @@ def play(
     installation: Installation, program: Path, rounds: int, age_ms: int, checks: int, clocks: Sequence[str]
 ) -> list[Record]:
     launch = command(installation, program, 2)
-    words = [*launch.argv, str(rounds), str(age_ms), str(checks), *clocks]
-    done = subprocess.run(words, env=launch.environment, stdout=subprocess.PIPE, text=True, check=False)
+    arguments = [*launch.argv, str(rounds), str(age_ms), str(checks), *clocks]
+    done = subprocess.run(arguments, env=launch.environment, stdout=subprocess.PIPE, text=True, check=False)
     records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if not records or "checks" not in records[-1]:
-        sys.exit(f"{' '.join(words)} ended with {done.returncode}")
+        sys.exit(f"{' '.join(arguments)} ended with {done.returncode}")
     return records
 
 

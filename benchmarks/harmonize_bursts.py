@@ -101,10 +101,14 @@ def run(installation: Installation, p: int, phases: int) -> str:
         program = compiled(installation, Path(folder))
         launch = command(installation, program, p)
         epoch_ns = time.monotonic_ns()
-        words = [str(number) for number in (epoch_ns, PERIOD_NS, LENGTH_NS, PHASE_NS, phases)]
+        arguments = [str(number) for number in (epoch_ns, PERIOD_NS, LENGTH_NS, PHASE_NS, phases)]
         with bursts_of_load(epoch_ns, len(os.sched_getaffinity(0))):
             done = subprocess.run(
-                [*launch.argv, *words], env=launch.environment, stdout=subprocess.PIPE, text=True, check=True
+                [*launch.argv, *arguments],
+                env=launch.environment,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
             )
     return done.stdout
 

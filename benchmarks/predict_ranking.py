@@ -194,12 +194,12 @@ def real(folder: Path, mpi: str) -> None:
     report(prediction, runs)
 
 
-def trace_the_median(folder: Path, *words: str) -> None:
+def trace_the_median(folder: Path, *arguments: str) -> None:
     """Trace the application several times, and keep the trace of the run whose time is the median."""
     times = {}
     for number in range(TRACES):
         trace = folder / f"trace-{number}"
-        output, _ = offbeat("trace", "run", "--output", trace, *words)
+        output, _ = offbeat("trace", "run", "--output", trace, *arguments)
         times[trace] = float(json.loads(output[output.index("{") :])["time_s"])
     median_trace = sorted(times, key=lambda trace: times[trace])[TRACES // 2]
     median_trace.rename(folder / "trace")

@@ -41,13 +41,13 @@ Pairs = dict[str, np.ndarray]
 def compiled(installation: Installation, source: Path, output: Path, *options: str) -> Path:
     library = installation.library
     rpaths = [f"-Wl,-rpath,{place}" for place in (library.parent, library.resolve().parent)]
-    words = ["cc", "-O2", *options, source, "-o", output, f"-I{installation.include}", library, *rpaths]
-    subprocess.run([str(word) for word in words], check=True)
+    arguments = ["cc", "-O2", *options, source, "-o", output, f"-I{installation.include}", library, *rpaths]
+    subprocess.run([str(word) for word in arguments], check=True)
     return output
 
 
-def run(installation: Installation, program: Path, assigned: list[str], words: list[str]) -> Pairs:
-    launch = command(installation, ["/usr/bin/env", *assigned, str(program), *words], 2, steerable=False)
+def run(installation: Installation, program: Path, assigned: list[str], arguments: list[str]) -> Pairs:
+    launch = command(installation, ["/usr/bin/env", *assigned, str(program), *arguments], 2, steerable=False)
     done = subprocess.run(launch.argv, env=launch.environment, stdout=subprocess.PIPE, text=True, check=True)
     pairs_ns: dict[str, list[list[float]]] = {}
     for line in done.stdout.splitlines():
@@ -57,14 +57,18 @@ def run(installation: Installation, program: Path, assigned: list[str], words: l
 
 
 def in_turns(
-    installation: Installation, program: Path, trace: Path, preloads: dict[str, Path | None], words: list[str]
+    installation: Installation,
+    program: Path,
+    trace: Path,
+    preloads: dict[str, Path | None],
+    arguments: list[str],
 ) -> dict[str, Pairs]:
     """The measured times with each preloaded library. Runs alternate, as each may get other cores."""
     runs: dict[str, list[Pairs]] = {name: [] for name in preloads}
     for name, preload in [*preloads.items()] * ROUNDS:
         rmtree(trace, ignore_errors=True)
         assigned = [f"LD_PRELOAD={preload}", f"OFFBEAT_TRACE_DIR={trace}"] if preload else []
-        runs[name].append(run(installation, program, assigned, words))
+        runs[name].append(run(installation, program, assigned, arguments))
     return {
         name: {kind: np.concatenate([each[kind] for each in kinds]) for kind in kinds[0]}
         for name, kinds in runs.items()

@@ -98,8 +98,8 @@ def main() -> None:
         print(f"{total} records of {ranks} ranks, {size / 1e9:.2f} GB")
         answer = Path(temporary) / "summary.json"
         began = time.monotonic()
-        words = [sys.executable, "-m", "offbeat", "trace", "summary", str(folder), "--json", str(answer)]
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        arguments = [sys.executable, "-m", "offbeat", "trace", "summary", str(folder), "--json", str(answer)]
+        subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
         seconds = time.monotonic() - began
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
         document = json.loads(answer.read_text(encoding="utf-8"))

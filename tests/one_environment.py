@@ -154,9 +154,9 @@ def used(
 ) -> ExecutedCall:
     """What runs in a launch with exactly the line that ``offbeat export`` prints."""
     line = next(line for line in files.usage if line.startswith(("mpirun", "mpiexec")))
-    words = [str(case.p) if word == "P" else word for word in shlex.split(line)]
-    assert words[-1] == "./application"
-    argv = [str(installation.mpirun), *placing, *words[1:-1], str(build_native(installation))]
+    arguments = [str(case.p) if word == "P" else word for word in shlex.split(line)]
+    assert arguments[-1] == "./application"
+    argv = [str(installation.mpirun), *placing, *arguments[1:-1], str(build_native(installation))]
     environment = os.environ | SITE
     if installation.family == "intelmpi":  # set by Intel's own script of variables
         environment["I_MPI_ROOT"] = str(installation.prefix)

@@ -58,11 +58,11 @@ def test_json_that_is_nested_too_deeply_or_no_text_counts_as_damaged() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["run", "{}"], ["pattern", "show", "{}"], ["results", "import", "{}", "-o", "x"]]
+    "arguments", [["run", "{}"], ["pattern", "show", "{}"], ["results", "import", "{}", "-o", "x"]]
 )
-def test_no_command_waits_for_a_pipe(tmp_path: Path, words: list[str]) -> None:
+def test_no_command_waits_for_a_pipe(tmp_path: Path, arguments: list[str]) -> None:
     os.mkfifo(tmp_path / "pipe")
-    command = [sys.executable, "-m", "offbeat", *(word.format(tmp_path / "pipe") for word in words)]
+    command = [sys.executable, "-m", "offbeat", *(word.format(tmp_path / "pipe") for word in arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert done.returncode == 2
     assert "is no regular file but a pipe" in done.stderr

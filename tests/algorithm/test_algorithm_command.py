@@ -69,7 +69,7 @@ def test_show_of_a_barrier_has_no_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         (["--root", 8], "--root 8 is no rank of p = 8"),
         (["--size", "10 B", "--element", "4 B"], "10 B are not a whole number of elements of 4 B"),
@@ -79,8 +79,8 @@ def test_show_of_a_barrier_has_no_size() -> None:
         (["--p", 100_000], "at most 1024 processes"),
     ],
 )
-def test_show_refuses_options_that_contradict_each_other(options: list[Any], words: str) -> None:
-    with pytest.raises(BadInput, match=words):
+def test_show_refuses_options_that_contradict_each_other(options: list[Any], message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         run("show", "reduce/binomial", *options)
 
 

@@ -34,7 +34,7 @@ def test_parameters_in_brackets_are_taken_and_the_others_keep_their_defaults() -
 
 
 @pytest.mark.parametrize(
-    ("name", "family", "words"),
+    ("name", "family", "message"),
     [
         ("reduce", "", "'reduce' names no algorithm; write COLLECTIVE/NAME"),
         ("reduse/binomial", "", "'reduse' is not a collective; did you mean 'reduce'"),
@@ -47,8 +47,8 @@ def test_parameters_in_brackets_are_taken_and_the_others_keep_their_defaults() -
         ("no_file.py:chain", "", "Say it with --collective"),
     ],
 )
-def test_unknown_names_are_refused_with_similar_ones(name: str, family: str, words: str) -> None:
-    with pytest.raises(BadInput, match=words.replace("(", r"\(")):
+def test_unknown_names_are_refused_with_similar_ones(name: str, family: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message.replace("(", r"\(")):
         find.find_algorithm(name, family)
 
 
@@ -85,7 +85,7 @@ def test_an_exception_of_a_function_names_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "words"),
+    ("text", "name", "message"),
     [
         ("chian = 3\n", "chain", "has no function 'chain'"),
         ("def chian(rank): pass\n", "chain", "did you mean 'chian'"),
@@ -93,10 +93,10 @@ def test_an_exception_of_a_function_names_its_line() -> None:
         ("import nothing_like_that\n", "chain", "mine.py:1: ModuleNotFoundError"),
     ],
 )
-def test_files_without_the_function_are_refused(tmp_path: Path, text: str, name: str, words: str) -> None:
+def test_files_without_the_function_are_refused(tmp_path: Path, text: str, name: str, message: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(text)
-    with pytest.raises((BadInput, RunFailed), match=words):
+    with pytest.raises((BadInput, RunFailed), match=message):
         find.find_algorithm(f"{path}:{name}", collective="bcast")
 
 

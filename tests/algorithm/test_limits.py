@@ -21,9 +21,9 @@ def loop(rank):
 """
 
 
-def offbeat(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def offbeat(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", "algorithm", *words],
+        [sys.executable, "-m", "offbeat", "algorithm", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
@@ -45,14 +45,14 @@ def test_an_endless_loop_is_stopped_with_its_line(tmp_path: Path, verb: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["--size", "1e30"], "'1e30' is more than any memory holds"),
         (["--size", "8 TB"], "at most 1 TiB can be drawn"),
         (["--p", "1000000000"], "at most 1024 processes can be drawn"),
     ],
 )
-def test_numbers_out_of_range_are_refused(words: list[str], message: str) -> None:
-    done = offbeat("show", "reduce/binomial", *words)
+def test_numbers_out_of_range_are_refused(arguments: list[str], message: str) -> None:
+    done = offbeat("show", "reduce/binomial", *arguments)
     assert done.returncode == 2
     assert message in done.stderr

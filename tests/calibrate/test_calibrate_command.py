@@ -18,8 +18,8 @@ from offbeat.errors import BadInput
 from offbeat.platform import machine
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["calibrate", *words], catch_exceptions=True)
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["calibrate", *arguments], catch_exceptions=True)
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def test_two_processes_of_a_real_library_make_a_platform_of_one_node(
 ) -> None:
     prefix = str(real_installation(library).prefix)
     output, picture, measurements_file = tmp_path / "here.toml", tmp_path / "here.svg", tmp_path / "here.json"
-    words = ["--mpi", prefix, "--ppn", "2", "--largest", "64 KiB", "-o", str(output)]
-    done = run(*words, "--picture", str(picture), "--measurements", str(measurements_file))
+    arguments = ["--mpi", prefix, "--ppn", "2", "--largest", "64 KiB", "-o", str(output)]
+    done = run(*arguments, "--picture", str(picture), "--measurements", str(measurements_file))
     assert done.exit_code == 0, done.exception
     assert "the model's median error is" in done.stdout and "Only one node was measured" in done.stdout
     assert picture.stat().st_size > 1000
@@ -86,7 +86,7 @@ def test_a_base_supplies_the_network_that_one_node_cannot_measure(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["--largest", "10"], "write a size between 1 KiB and 1 GiB"),
         (["--largest", "4 MB/s"], "is not a size|not a unit of size"),
@@ -98,10 +98,10 @@ def test_a_base_supplies_the_network_that_one_node_cannot_measure(tmp_path: Path
     ],
 )
 def test_invalid_options_are_refused_before_anything_is_launched(
-    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = run(*words)
+    refused = run(*arguments)
     assert isinstance(refused.exception, BadInput)
     assert any(part in str(refused.exception) for part in sentence.split("|"))
     assert list(tmp_path.iterdir()) == []

@@ -39,10 +39,10 @@ finally:
 """
 
 
-def loaded(*words: str) -> set[str]:
+def loaded(*arguments: str) -> set[str]:
     """The packages, and offbeat's modules, that a command has loaded when it ends."""
     done = subprocess.run(
-        [sys.executable, "-c", PROBE, *words], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", PROBE, *arguments], capture_output=True, text=True, timeout=60, check=True
     )
     modules = json.loads(done.stderr.splitlines()[-1])
     return {name if name.startswith("offbeat") else name.split(".")[0] for name in modules}

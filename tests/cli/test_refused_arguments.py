@@ -19,9 +19,9 @@ p = [2]
 """
 
 
-def refused(*words: str) -> str:
+def refused(*arguments: str) -> str:
     """The sentence of a refusal; fails if the command succeeds."""
-    done = CliRunner().invoke(app.build(), list(words))
+    done = CliRunner().invoke(app.build(), list(arguments))
     if isinstance(done.exception, BadInput):
         return str(done.exception)
     assert done.exit_code == 2, done.output
@@ -29,7 +29,7 @@ def refused(*words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["doctor", "--all", "--algorithms"], "--algorithms lists those of one installation"),
         (["doctor", "--mpi", ""], "--mpi is empty; write 'auto'"),
@@ -41,8 +41,8 @@ def refused(*words: str) -> str:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_invalid_arguments_are_refused(words: list[str], sentence: str) -> None:
-    assert sentence in refused(*words)
+def test_invalid_arguments_are_refused(arguments: list[str], sentence: str) -> None:
+    assert sentence in refused(*arguments)
 
 
 @pytest.fixture

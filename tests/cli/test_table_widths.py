@@ -21,8 +21,8 @@ LINE = '{{"case":"{0}","engine":"mpi","collective":"{1}","algorithm":"a","p":{2}
 UNITS = r"(?:ns|µs|ms|s|B|KiB|MiB|GB/s|MB/s|Gbit/s)"
 
 
-def printed(width: int, *words: str) -> str:
-    done = CliRunner().invoke(build(), list(words), env={"COLUMNS": str(width)})
+def printed(width: int, *arguments: str) -> str:
+    done = CliRunner().invoke(build(), list(arguments), env={"COLUMNS": str(width)})
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.stdout
@@ -38,7 +38,7 @@ def assert_whole(text: str, wide: str) -> None:
 
 @pytest.mark.parametrize("width", [80, 60])
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["algorithm", "list"],
         ["algorithm", "list", "alltoall", "--family", "simgrid"],
@@ -47,10 +47,10 @@ def assert_whole(text: str, wide: str) -> None:
     ],
     ids=" ".join,
 )
-def test_what_a_verb_prints_fits(width: int, words: list[str]) -> None:
-    text = printed(width, *words)
+def test_what_a_verb_prints_fits(width: int, arguments: list[str]) -> None:
+    text = printed(width, *arguments)
     assert max(map(len, text.splitlines())) <= width
-    assert_whole(text, printed(400, *words))
+    assert_whole(text, printed(400, *arguments))
 
 
 @pytest.mark.parametrize("width", [80, 60])

@@ -18,11 +18,11 @@ COMM = MPI.COMM_WORLD
 OFFSETS_NS = [0, 5_000_000, -70_000_000, 250]
 
 
-def refuses(kind: type[BaseException], words: str, call: object, *arguments: object, **named: object) -> None:
+def refuses(kind: type[BaseException], text: str, call: object, *arguments: object, **named: object) -> None:
     try:
         call(*arguments, **named)  # type: ignore[operator]
     except kind as error:
-        assert words in str(error), f"{words!r} is not in {error!r}"
+        assert text in str(error), f"{text!r} is not in {error!r}"
     else:
         raise AssertionError(f"nothing was refused: {arguments} {named}")
 

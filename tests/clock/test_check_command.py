@@ -19,8 +19,8 @@ from offbeat.mpi import cores
 pytestmark = pytest.mark.slow
 
 
-def run(*words: str) -> Result:
-    return CliRunner(env={"COLUMNS": "250"}).invoke(app, list(words), catch_exceptions=True)
+def run(*arguments: str) -> Result:
+    return CliRunner(env={"COLUMNS": "250"}).invoke(app, list(arguments), catch_exceptions=True)
 
 
 @pytest.mark.alone
@@ -29,9 +29,9 @@ def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
     library: str, own_cache: Path, tmp_path: Path
 ) -> None:
     directory = tmp_path / "check"
-    words = ["check", "--mpi", str(real_installation(library).mpirun), "-n", "3", "--repetitions", "8"]
-    words += ["--longest-age", "30 ms", "-o", str(directory)]
-    done = run(*words)
+    arguments = ["check", "--mpi", str(real_installation(library).mpirun), "-n", "3", "--repetitions", "8"]
+    arguments += ["--longest-age", "30 ms", "-o", str(directory)]
+    done = run(*arguments)
     assert done.exit_code == 0, done.exception or done.output
     check = read(directory)
     summed_up = summary(check.rows, 3)
@@ -58,7 +58,7 @@ def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
     assert len(list((directory / "pictures").iterdir())) == 18
 
     before = (directory / "rows.jsonl").read_bytes()
-    again = run(*words)
+    again = run(*arguments)
     assert again.exit_code == 0 and (directory / "rows.jsonl").read_bytes() == before
     assert again.stdout.splitlines()[-2:] == done.stdout.splitlines()[-2:]
 
@@ -85,7 +85,7 @@ def test_a_report_alone_is_written_without_pictures(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["-n", "1"], "a start needs at least 2 processes"),
         (["--collective", "barrier"], "--collective barrier: known are"),
@@ -100,10 +100,10 @@ def test_a_report_alone_is_written_without_pictures(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_options_are_refused_before_anything_is_created(
-    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = run("check", *words)
+    refused = run("check", *arguments)
     assert isinstance(refused.exception, BadInput) and sentence in str(refused.exception)
     assert list(tmp_path.iterdir()) == []
 

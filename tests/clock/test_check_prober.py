@@ -88,8 +88,8 @@ class MadeEngine:
         self._where = where
         return self
 
-    def force(self, driver: object, words: Sequence[str], timeout_s: float) -> None:
-        self._forced = tuple(words)
+    def force(self, driver: object, arguments: Sequence[str], timeout_s: float) -> None:
+        self._forced = tuple(arguments)
 
     def ask(self, command: Command[AnswerType], *, timeout_s: float) -> AnswerType:
         assert self._where is not None

@@ -41,8 +41,8 @@ def environment(mpi_installation: Installation, tmp_path_factory: pytest.TempPat
 def test_the_binding_keeps_its_promises_with_every_library(
     promise: str, mpi_installation: Installation, mpi_driver: Path, environment: dict[str, str]
 ) -> None:
-    words = [sys.executable, str(PROGRAM), promise]
-    launch = command(mpi_installation, words, 3, environment=environment, steerable=False)
+    arguments = [sys.executable, str(PROGRAM), promise]
+    launch = command(mpi_installation, arguments, 3, environment=environment, steerable=False)
     done = subprocess.run(
         launch.argv, env=launch.environment, capture_output=True, text=True, timeout=120, check=False
     )

@@ -31,14 +31,14 @@ def typed_commands(page: Path) -> list[list[str]]:
     return [shlex.split(line) for line in lines if "[OPTIONS]" not in line]
 
 
-def command_of(words: list[str]) -> tuple[Any, list[str]]:
+def command_of(arguments: list[str]) -> tuple[Any, list[str]]:
     """The command of these arguments, and the remaining arguments."""
-    assert words[0] in app.VERBS, f"there is no command {words[0]!r}"
-    command, words = app.load(words[0]), words[1:]
-    while words and hasattr(command, "commands"):
-        assert words[0] in command.commands, f"there is no command {words[0]!r}"
-        command, words = command.commands[words[0]], words[1:]
-    return command, words
+    assert arguments[0] in app.VERBS, f"there is no command {arguments[0]!r}"
+    command, arguments = app.load(arguments[0]), arguments[1:]
+    while arguments and hasattr(command, "commands"):
+        assert arguments[0] in command.commands, f"there is no command {arguments[0]!r}"
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    return command, arguments
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)

@@ -46,26 +46,26 @@ def elements(text: str) -> list[str]:
     return parser.names
 
 
-def every_part(words: str, album: Album) -> list[object]:
+def every_part(text: str, album: Album) -> list[object]:
     """A part of each type with these words in each of its texts."""
     grid = Grid(
         kind="speed",
-        title=words,
-        caption=words,
-        subject=words,
-        columns=[Heading(name=words, remark=words, strong=True)],
-        rows=[Row(heading=Heading(name=words), squares=[Square(text=words, mark=words, note=words)])],
-        keys=[Key(tone="plain", mark=words, meaning=words)],
+        title=text,
+        caption=text,
+        subject=text,
+        columns=[Heading(name=text, remark=text, strong=True)],
+        rows=[Row(heading=Heading(name=text), squares=[Square(text=text, mark=text, note=text)])],
+        keys=[Key(tone="plain", mark=text, meaning=text)],
     )
     return [
-        *(Text(text=words, kind=kind) for kind in ("", "verdict", "muted", "caution")),
-        Facts(facts=[Fact(name=words, value=words)], title=words),
-        Lines(lines=[words], title=words),
-        Code(text=words),
-        Table(title=words, headings=[words, words], rows=[[words, "1"]], notes=[words]),
+        *(Text(text=text, kind=kind) for kind in ("", "verdict", "muted", "caution")),
+        Facts(facts=[Fact(name=text, value=text)], title=text),
+        Lines(lines=[text], title=text),
+        Code(text=text),
+        Table(title=text, headings=[text, text], rows=[[text, "1"]], notes=[text]),
         ShownGrid(grid=grid),
-        album.embed(Figure(figsize=(1, 1)), "picture", words),
-        Details(title=words, remark=words, parts=[Text(text=words)], anchor="more"),
+        album.embed(Figure(figsize=(1, 1)), "picture", text),
+        Details(title=text, remark=text, parts=[Text(text=text)], anchor="more"),
     ]
 
 

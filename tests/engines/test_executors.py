@@ -93,10 +93,13 @@ def dask_cluster():
     """A scheduler and two worker processes, as a person would start them."""
     programs = []
 
-    def start(*words):
+    def start(*arguments):
         programs.append(
             subprocess.Popen(
-                [sys.executable, "-m", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+                [sys.executable, "-m", *arguments],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
             )
         )
         return programs[-1]
@@ -118,8 +121,18 @@ def dask_cluster():
 def test_two_dask_workers_give_what_this_machines_cores_give(study, local, dask_cluster):
     address, _ = dask_cluster
     directory = study.parent / "dask"
-    words = [sys.executable, "-m", "offbeat", "run", str(study), "-o", str(directory), "--executor", "dask"]
-    run(words, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
+    arguments = [
+        sys.executable,
+        "-m",
+        "offbeat",
+        "run",
+        str(study),
+        "-o",
+        str(directory),
+        "--executor",
+        "dask",
+    ]
+    run(arguments, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
     assert_same(directory, local)
 
 
@@ -128,8 +141,8 @@ def test_the_study_can_name_the_executor(study, local, dask_cluster):
     path = study.with_name("own.toml")
     path.write_text(STUDY + '[simulator]\nexecutor = "dask"\n')
     directory = study.parent / "own"
-    words = [sys.executable, "-m", "offbeat", "run", str(path), "-o", str(directory)]
-    run(words, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
+    arguments = [sys.executable, "-m", "offbeat", "run", str(path), "-o", str(directory)]
+    run(arguments, {**os.environ, "DASK_SCHEDULER_ADDRESS": address})
     assert_same(directory, local)
 
 
@@ -140,14 +153,24 @@ def test_if_all_workers_die_the_run_ends_with_a_sentence_and_resumes_locally(
     path = tmp_path / "long.toml"
     path.write_text(STUDY.replace("[8, 4096]", "[8, 4096, 65536]").replace("[16, 40]", "[256]"))
     directory = tmp_path / "results"
-    words = [sys.executable, "-m", "offbeat", "run", str(path), "-o", str(directory), "--executor", "dask"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "offbeat",
+        "run",
+        str(path),
+        "-o",
+        str(directory),
+        "--executor",
+        "dask",
+    ]
     environment = {
         **os.environ,
         "DASK_SCHEDULER_ADDRESS": address,
         "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
     }
     program = subprocess.Popen(
-        words, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        arguments, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
     cases = directory / "cases.jsonl"
     patience = time.monotonic() + 60
@@ -168,9 +191,9 @@ def test_if_all_workers_die_the_run_ends_with_a_sentence_and_resumes_locally(
 
 def test_mpi4py_without_its_workers_is_refused_with_the_line_to_type(study, tmp_path):
     installation = real_installation("openmpi5")
-    words = [sys.executable, "-m", "offbeat", "run", str(study), "--executor", "mpi4py", "-o"]
+    arguments = [sys.executable, "-m", "offbeat", "run", str(study), "--executor", "mpi4py", "-o"]
     done = subprocess.run(
-        [*words, str(tmp_path / "results")],
+        [*arguments, str(tmp_path / "results")],
         capture_output=True,
         text=True,
         timeout=120,

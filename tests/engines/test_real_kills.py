@@ -27,9 +27,9 @@ PATIENCE_S = 120.0
 
 
 def start(folder, installation):
-    words = [*OFFBEAT, "run", "study.toml", "-o", "results", "--mpi", str(installation.mpirun)]
+    arguments = [*OFFBEAT, "run", "study.toml", "-o", "results", "--mpi", str(installation.mpirun)]
     return subprocess.Popen(
-        words, cwd=folder, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        arguments, cwd=folder, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 

@@ -85,10 +85,10 @@ def test_a_run_killed_in_the_middle_of_a_replay_resumes_and_completes_it(some_mp
     (folder / "study.toml").write_text(
         STUDY.replace('shapes = ["no_delay", "ascending"]\nfiles = ["app-mean.txt"]', 'shapes = ["no_delay"]')
     )
-    words = [sys.executable, "-m", "offbeat", "run", "study.toml", "-o", "results"]
-    words += ["--mpi", str(some_mpi_installation.mpirun)]
+    arguments = [sys.executable, "-m", "offbeat", "run", "study.toml", "-o", "results"]
+    arguments += ["--mpi", str(some_mpi_installation.mpirun)]
     run = subprocess.Popen(
-        words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        arguments, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
     )
     give_up = time.monotonic() + 120
     while len(cases_in(folder)) < 1 or not list((folder / "results").glob("scratch/calls-*.ns")):
@@ -99,7 +99,7 @@ def test_a_run_killed_in_the_middle_of_a_replay_resumes_and_completes_it(some_mp
     assert len(cases_in(folder)) == 1
     before = cases_in(folder)[0]
     done = subprocess.run(
-        words, cwd=folder, env=os.environ, capture_output=True, text=True, timeout=200, check=False
+        arguments, cwd=folder, env=os.environ, capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stderr
     assert cases_in(folder)[0] == before
@@ -120,8 +120,8 @@ def test_a_missing_or_truncated_replay_is_refused_before_anything_is_launched(tm
     else:
         path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
     (folder / "study.toml").write_text(STUDY)
-    words = [sys.executable, "-m", "offbeat", "run", "study.toml"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
+    arguments = [sys.executable, "-m", "offbeat", "run", "study.toml"]
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 2
     expected = "No such file" if lost == "vanished" else "but 4 calls follow; is the file cut off?"
     assert expected in done.stderr

@@ -163,12 +163,12 @@ def test_a_killed_simulated_study_resumes_and_ends_as_an_uninterrupted_one(tmp_p
     path = tmp_path / "study.toml"
     path.write_text(text)
     alone = tmp_path / "alone"
-    words = [sys.executable, "-m", "offbeat", "run", str(path), "--output"]
-    subprocess.run([*words, str(alone)], check=True, capture_output=True, timeout=120)
+    arguments = [sys.executable, "-m", "offbeat", "run", str(path), "--output"]
+    subprocess.run([*arguments, str(alone)], check=True, capture_output=True, timeout=120)
     chance = random.Random(5)
     killed = 0
     for _ in range(6):
-        process = subprocess.Popen([*words, str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([*arguments, str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
         log = tmp_path / "killed" / "cases.jsonl"
         before = log.stat().st_size if log.exists() else 0
         patience = time.monotonic() + 30
@@ -179,7 +179,7 @@ def test_a_killed_simulated_study_resumes_and_ends_as_an_uninterrupted_one(tmp_p
         process.send_signal(signal.SIGKILL)
         process.wait()
         killed += process.returncode == -signal.SIGKILL
-    subprocess.run([*words, str(tmp_path / "killed")], check=True, capture_output=True, timeout=120)
+    subprocess.run([*arguments, str(tmp_path / "killed")], check=True, capture_output=True, timeout=120)
     assert killed
     assert read_study(tmp_path / "killed").cases.equals(read_study(alone).cases)
     assert read_study(tmp_path / "killed").notes == []

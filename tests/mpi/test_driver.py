@@ -27,8 +27,8 @@ def start(tmp_path):
     started: list[Driver] = []
 
     def begin(*arguments: str, argv=(), **environment: str) -> Driver:
-        words = [*argv, *FAKE, *arguments]
-        driver = Driver(words, os.environ | environment, tmp_path / f"log-{len(started)}")
+        command_line = [*argv, *FAKE, *arguments]
+        driver = Driver(command_line, os.environ | environment, tmp_path / f"log-{len(started)}")
         started.append(driver)
         return driver
 

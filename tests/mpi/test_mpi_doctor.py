@@ -41,9 +41,9 @@ app = typer.Typer()
 app.command()(doctor.command)
 
 
-def offbeat_doctor(*words: str) -> tuple[int, str]:
+def offbeat_doctor(*arguments: str) -> tuple[int, str]:
     """Exit status and standard output; sentences for users are exceptions."""
-    result = CliRunner().invoke(app, list(words))
+    result = CliRunner().invoke(app, list(arguments))
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.stdout

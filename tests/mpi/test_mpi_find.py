@@ -54,8 +54,8 @@ def test_a_compiler_wrapper_is_offered_exactly_when_it_compiles(
     source = tmp_path / "program.c"
     source.write_text("#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n", encoding="utf-8")
     beside = mpi_installation.mpirun.with_name("mpicc")
-    words = [str(mpi_installation.mpicc or beside), "-c", str(source), "-o", str(tmp_path / "program.o")]
-    compiled = subprocess.run(words, capture_output=True, check=False).returncode == 0
+    arguments = [str(mpi_installation.mpicc or beside), "-c", str(source), "-o", str(tmp_path / "program.o")]
+    compiled = subprocess.run(arguments, capture_output=True, check=False).returncode == 0
     assert compiled == (mpi_installation.mpicc is not None)
 
 

@@ -59,8 +59,8 @@ def test_the_native_tests_hold_on_each_real_library(mpi_installation: Installati
 
 def test_plain_cmake_finds_an_mpi_by_itself(some_mpi_installation: Installation, tmp_path: Path) -> None:
     wrapper = some_mpi_installation.mpicc
-    words = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_options(some_mpi_installation)
-    succeed(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *words])
+    arguments = [f"-DMPI_C_COMPILER={wrapper}"] if wrapper else build.configure_options(some_mpi_installation)
+    succeed(["cmake", "-S", SOURCES, "-B", tmp_path / "build", *arguments])
     succeed(["cmake", "--build", tmp_path / "build", "--parallel", "2"])
     succeed(["cmake", "--install", tmp_path / "build", "--prefix", tmp_path / "there"])
     assert check.check(some_mpi_installation, tmp_path / "there/bin/offbeat-driver").p == 2
@@ -104,7 +104,7 @@ def test_the_driver_keeps_its_library_whatever_is_on_the_library_path(
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["-DOFFBEAT_MPI_INCLUDE=/nowhere"], "together, or neither"),
         (["-DOFFBEAT_MPI_INCLUDE=/nowhere", "-DOFFBEAT_MPI_LIBRARY=/nowhere/libmpi.so"], "holds no mpi.h"),
@@ -112,10 +112,10 @@ def test_the_driver_keeps_its_library_whatever_is_on_the_library_path(
     ],
 )
 def test_wrong_hints_stop_the_configuration_with_a_sentence(
-    tmp_path: Path, words: list[str], sentence: str
+    tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
     done = subprocess.run(
-        ["cmake", "-S", str(SOURCES), "-B", str(tmp_path), *words],
+        ["cmake", "-S", str(SOURCES), "-B", str(tmp_path), *arguments],
         capture_output=True,
         text=True,
         check=False,

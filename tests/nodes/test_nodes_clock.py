@@ -81,8 +81,17 @@ def test_no_drifting_clock_is_beyond_its_bound(method: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ONE_OF_THEM)
 def test_the_check_of_the_clock_finds_none_beyond_its_bound(name: str, tmp_path: Path) -> None:
     """With the users' command, which determines errors by messages alone."""
-    words: list[object] = ["clock", "check", "--mpi", real_installation(name).mpirun, "--nodes", 2, "-n", 2]
-    words += ["--hostfile", hostfile(tmp_path), "--repetitions", 4, "--longest-age", "30 ms"]
-    words += ["--method", "constraints", "--algorithm", "default", "--no-pictures", "-o", "check"]
-    done = offbeat(words, tmp_path, f"--offsets=0,{OFFSETS[name]}")
+    arguments: list[object] = [
+        "clock",
+        "check",
+        "--mpi",
+        real_installation(name).mpirun,
+        "--nodes",
+        2,
+        "-n",
+        2,
+    ]
+    arguments += ["--hostfile", hostfile(tmp_path), "--repetitions", 4, "--longest-age", "30 ms"]
+    arguments += ["--method", "constraints", "--algorithm", "default", "--no-pictures", "-o", "check"]
+    done = offbeat(arguments, tmp_path, f"--offsets=0,{OFFSETS[name]}")
     assert "certainly exceeded its bound in 0 of " in " ".join(done.stdout.split())

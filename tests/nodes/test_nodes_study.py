@@ -116,10 +116,10 @@ def try_on_a_program(library: str, ppn: int, installation: Installation, folder:
     """``offbeat try`` runs a program with each choice of the results in ``folder``."""
     ft = driver_path(installation).with_name("offbeat-ft")
     started = launch(installation, [ft, "--class", "S"], folder, ppn)
-    words = [sys.executable, "-m", "offbeat", "try", "--rounds", 1, "--mpi", installation.mpirun]
-    words += ["--time", r"processes: ([\d.]+) s", "--", *started.argv]
+    arguments = [sys.executable, "-m", "offbeat", "try", "--rounds", 1, "--mpi", installation.mpirun]
+    arguments += ["--time", r"processes: ([\d.]+) s", "--", *started.argv]
     clocks = f"--offsets=0,{OFFSETS[library]}"
-    done = on_nodes(words, folder, clocks, environment=started.environment)
+    done = on_nodes(arguments, folder, clocks, environment=started.environment)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = (folder / "offbeat-try" / "runs.jsonl").read_text(encoding="utf-8").splitlines()
     runs = [json.loads(line) for line in lines]
@@ -133,8 +133,8 @@ def test_a_program_is_traced_on_two_nodes(library: str, installation: Installati
     ft = driver_path(installation).with_name("offbeat-ft")
     started = launch(installation, [ft, "--class", "S"], tmp_path)
     here = [sys.executable, "-m", "offbeat"]
-    words = [*here, "trace", "run", "--mpi", installation.mpirun, "-o", "trace", "--", *started.argv]
-    done = on_nodes(words, tmp_path, clocks, environment=started.environment)
+    arguments = [*here, "trace", "run", "--mpi", installation.mpirun, "-o", "trace", "--", *started.argv]
+    done = on_nodes(arguments, tmp_path, clocks, environment=started.environment)
     assert done.returncode == 0 and "Verified: 6 checksums" in done.stdout, done.stdout + done.stderr
     summary = offbeat(["trace", "summary", "trace"], tmp_path).stdout
     assert "alltoall" in summary and "2 nodes" in summary, summary
@@ -142,9 +142,9 @@ def test_a_program_is_traced_on_two_nodes(library: str, installation: Installati
 
 @pytest.mark.parametrize("name", ONE_OF_THEM)
 def test_messages_between_nodes_make_a_platform_file(name: str, tmp_path: Path) -> None:
-    words: list[object] = ["platform", "calibrate", "--mpi", real_installation(name).mpirun, "--nodes", 2]
-    words += ["--ppn", 1, "--hostfile", hostfile(tmp_path), "--largest", "1 KiB", "-o", "platform.toml"]
-    done = offbeat(words, tmp_path, f"--offsets=0,{OFFSETS[name]}")
+    arguments: list[object] = ["platform", "calibrate", "--mpi", real_installation(name).mpirun, "--nodes", 2]
+    arguments += ["--ppn", 1, "--hostfile", hostfile(tmp_path), "--largest", "1 KiB", "-o", "platform.toml"]
+    done = offbeat(arguments, tmp_path, f"--offsets=0,{OFFSETS[name]}")
     assert "between two nodes" in done.stdout
     assert (tmp_path / "platform.toml").is_file()
 

@@ -62,8 +62,8 @@ def is_sleep(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
 def test_after_a_kill_no_process_of_any_node_is_left(tmp_path: Path, ending: signal.Signals) -> None:
-    words = [sys.executable, str(NODES), "--", "sh", "-c", f"{SSH} node2 'sleep 987' & sleep 986"]
-    running = subprocess.Popen(words, cwd=tmp_path)
+    arguments = [sys.executable, str(NODES), "--", "sh", "-c", f"{SSH} node2 'sleep 987' & sleep 986"]
+    running = subprocess.Popen(arguments, cwd=tmp_path)
     ours = psutil.Process(running.pid)
     deadline = time.monotonic() + 60
     while len(sleeping := [child for child in ours.children(recursive=True) if is_sleep(child)]) < 2:
@@ -121,8 +121,8 @@ def test_without_root_nodes_are_created_in_a_user_namespace_or_the_reason_is_pri
         pytest.skip("missing here: a python3 in /usr/bin, which other users may run")
     tmp_path.chmod(0o777)
     other = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
-    words = [*other, python, str(NODES), "--", str(SSH), "node2", "hostname; id -u"]
-    done = subprocess.run(words, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    arguments = [*other, python, str(NODES), "--", str(SSH), "node2", "hostname; id -u"]
+    done = subprocess.run(arguments, cwd="/", capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "node2\n0\n") or (
         done.returncode == 77 and "nodes cannot be made here" in done.stderr
     )

@@ -107,8 +107,8 @@ def test_check_refuses_a_file_for_another_p(tmp_path):
 
 
 def test_make_writes_no_file_that_could_not_be_read_again(tmp_path, monkeypatch):
-    words = ["make", "random", "--p", 2**24, "--skew", "1 ms", "-o", tmp_path / "many.pattern"]
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    arguments = ["make", "random", "--p", 2**24, "--skew", "1 ms", "-o", tmp_path / "many.pattern"]
+    done = CliRunner().invoke(app, [str(word) for word in arguments])
     assert "many.pattern would have 352 MiB, more than the limit of 64 MiB" in str(done.exception)
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setenv("OFFBEAT_READ_LIMIT", "100 B")

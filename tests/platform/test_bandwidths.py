@@ -29,7 +29,7 @@ def test_bits_and_bytes_are_distinguished(text: str | float, bytes_per_second: f
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("10 Gbps", "'Gbps' is not a unit of bandwidth"),
         ("10 Gb/s", "did you mean 'GB/s'"),
@@ -42,10 +42,10 @@ def test_bits_and_bytes_are_distinguished(text: str | float, bytes_per_second: f
         ("9" * 400, "more than a number can hold"),
     ],
 )
-def test_invalid_bandwidths_are_refused(text: str | float, words: str) -> None:
+def test_invalid_bandwidths_are_refused(text: str | float, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         parse_bandwidth(text)
-    assert words in str(refused.value)
+    assert message in str(refused.value)
 
 
 @given(st.integers(1, 999), st.sampled_from(["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]))

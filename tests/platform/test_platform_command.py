@@ -14,8 +14,8 @@ from offbeat.platform import machine, presets, template
 pytestmark = pytest.mark.slow
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, list(words), catch_exceptions=True)
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
 
 
 def test_list_names_every_built_in_platform() -> None:

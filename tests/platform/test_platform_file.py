@@ -118,13 +118,13 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "words"), FAULTS, ids=[f"{key}: {words}" for _, key, words in FAULTS]
+    ("text", "key", "message"), FAULTS, ids=[f"{key}: {message}" for _, key, message in FAULTS]
 )
-def test_a_wrong_platform_is_refused_with_file_line_and_key(text: str, key: str | None, words: str) -> None:
+def test_a_wrong_platform_is_refused_with_file_line_and_key(text: str, key: str | None, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         machine.loads(text, "cluster.toml")
     (line,) = [number for number, row in enumerate(text.splitlines(), 1) if "#!" in row] or [1]
-    telling = [sentence for sentence in str(refused.value).splitlines() if words in sentence]
+    telling = [sentence for sentence in str(refused.value).splitlines() if message in sentence]
     assert telling, str(refused.value)
     if key:
         assert telling[0].startswith(f"cluster.toml:{line}: {key}: ")

@@ -47,12 +47,12 @@ def test_calls_that_were_not_measured_are_refused_with_the_measured_ones(
         predicted(trace, results(tmp_path, **measured))
 
 
-@pytest.mark.parametrize(("size", "words"), [(23171, "23171 B"), (46340, "46.34 kB")])
+@pytest.mark.parametrize(("size", "message"), [(23171, "23171 B"), (46340, "46.34 kB")])
 def test_a_covering_measured_size_is_used_and_reported(
-    trace: Path, tmp_path: Path, size: int, words: str
+    trace: Path, tmp_path: Path, size: int, message: str
 ) -> None:
     prediction = predicted(trace, results(tmp_path, bytes=size))
-    assert f"alltoall of {words} represents calls of 32 KiB" in prediction.notes
+    assert f"alltoall of {message} represents calls of 32 KiB" in prediction.notes
 
 
 def test_a_covered_size_too_far_from_a_measured_one_has_no_time(trace: Path, tmp_path: Path) -> None:

@@ -24,10 +24,10 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "ft"
 
 
-def offbeat_report(*words: object) -> Result:
+def offbeat_report(*arguments: object) -> Result:
     app = typer.Typer()
     app.command()(report.command)
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(app, [str(word) for word in arguments])
 
 
 def test_page_and_pictures_are_in_the_result_directory(directory: Path) -> None:
@@ -75,15 +75,15 @@ def test_the_report_may_be_written_again(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "sentence"),
     [
         (["--rule", "best"], "rule 'best' is unknown"),
         (["--rule", "scenario:nowhere"], "scenario 'nowhere' was not measured"),
         (["--pictures", "x", "--no-pictures"], "contradict each other"),
     ],
 )
-def test_invalid_options_are_refused(directory: Path, words: list[str], sentence: str) -> None:
-    done = offbeat_report(directory, *words)
+def test_invalid_options_are_refused(directory: Path, arguments: list[str], sentence: str) -> None:
+    done = offbeat_report(directory, *arguments)
     assert isinstance(done.exception, BadInput)
     assert sentence in str(done.exception)
     assert not (directory / "report.html").exists()

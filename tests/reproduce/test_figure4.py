@@ -27,9 +27,9 @@ def wanted(**words) -> figure4.Part:
     return figure4.selected_part(**lists, platform=words.get("platform", "paper"), p=words.get("p", 1024))
 
 
-def run(*words, folder):
+def run(*arguments, folder):
     return subprocess.run(
-        [*WORDS, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        [*WORDS, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -71,7 +71,7 @@ def test_a_part_of_the_figure_can_be_requested():
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("message", "sentence"),
     [
         ({"collectives": ["bcast"]}, "--collective bcast: figure 4 shows reduce, allreduce, alltoall"),
         ({"sizes": ["2 XB"]}, "--size 2 XB: .*unit of size"),
@@ -80,9 +80,9 @@ def test_a_part_of_the_figure_can_be_requested():
         ({"algorithms": ["brook"]}, "--algorithm brook: .*did you mean 'bruck'"),
     ],
 )
-def test_unknown_names_are_refused(words, sentence):
+def test_unknown_names_are_refused(message, sentence):
     with pytest.raises(BadInput, match=sentence):
-        wanted(**words)
+        wanted(**message)
 
 
 def test_the_figure_is_an_ordinary_study_with_a_map_for_each_factor(simulated):

@@ -166,7 +166,7 @@ def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"last_delay_s": 4.8e304}, "last_delay_s is 4.8e+304 s, longer than ten days"),
         ({"last_delay_s": 1e-9}, "is outside of its interval"),
@@ -176,7 +176,7 @@ def test_a_part_with_more_rows_than_all_cases_have_is_not_read(parts: Path, tmp_
     ],
 )
 def test_implausible_numbers_are_excluded(
-    parts: Path, tmp_path: Path, change: dict[str, object], words: str
+    parts: Path, tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     left = Path(shutil.copytree(parts, tmp_path / "left"))
     rows = [json.loads(line) for line in (left / layout.CASES).read_text().splitlines()]
@@ -186,7 +186,7 @@ def test_implausible_numbers_are_excluded(
     results = read_study(left)
     assert len(results.cases) == COUNT - 1
     assert "cases.jsonl:2, reduce chain(fanout=1)" in results.notes[0]
-    assert words in results.notes[0]
+    assert message in results.notes[0]
 
 
 def test_a_case_whose_verdict_is_damaged_is_left_out_and_an_algorithm_is_judged_again(
@@ -218,18 +218,20 @@ def test_a_changed_document_is_refused(parts: Path, tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("row", "message"),
     [
         ("reduce,lin,4,8,no_delay,4.8e300,1,1,9", "last_delay is 4.8e.*longer than ten days"),
         ("reduce,lin,4,8,no_delay,5,6,7,9", "outside of its interval"),
     ],
 )
-def test_an_import_refuses_implausible_numbers_with_their_line(tmp_path: Path, row: str, words: str) -> None:
+def test_an_import_refuses_implausible_numbers_with_their_line(
+    tmp_path: Path, row: str, message: str
+) -> None:
     csv = tmp_path / "odd.csv"
     names = (
         "collective,algorithm,p,bytes,pattern,last_delay_us,last_delay_low_us,last_delay_high_us,repetitions"
     )
     csv.write_text(f"{names}\nreduce,ring,4,8,no_delay,5,4,6,9\n{row}\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=rf"odd\.csv:3: .*{words}"):
+    with pytest.raises(BadInput, match=rf"odd\.csv:3: .*{message}"):
         import_csv(csv, tmp_path / "odd")
     assert not (tmp_path / "odd").exists()

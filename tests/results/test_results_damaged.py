@@ -70,7 +70,7 @@ def test_a_file_where_a_folder_of_results_should_be_is_named(imported: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("row", "message"),
     [
         ("reduce,lin,4,99999999999999999999,no_delay,1", "column bytes: .* more than any memory holds"),
         ("reduce,lin,1000000000000,8,no_delay,1", "p = 1000000000000 is more than"),
@@ -79,10 +79,10 @@ def test_a_file_where_a_folder_of_results_should_be_is_named(imported: Path) -> 
     ],
     ids=["bytes", "p", "escape", "NUL"],
 )
-def test_an_import_refuses_values_that_results_cannot_hold(tmp_path: Path, row: str, words: str) -> None:
+def test_an_import_refuses_values_that_results_cannot_hold(tmp_path: Path, row: str, message: str) -> None:
     csv = tmp_path / "odd.csv"
     csv.write_text(HEADER + row + "\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=rf"odd\.csv:2: {words}"):
+    with pytest.raises(BadInput, match=rf"odd\.csv:2: {message}"):
         import_csv(csv, tmp_path / "odd")
     assert not (tmp_path / "odd").exists()
 

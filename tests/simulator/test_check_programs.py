@@ -37,7 +37,7 @@ def test_a_piece_has_no_gaps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "words"),
+    ("action", "message"),
     [
         (lambda rank: rank.send(4, rank.input), "rank 0: a message to a rank that does not exist"),
         (lambda rank: rank.copy(rank.output, rank.input[:1]), "rank 0: a local operation on pieces of diff"),
@@ -45,8 +45,8 @@ def test_a_piece_has_no_gaps() -> None:
         (lambda rank: rank.node(9), "rank 0: there is no rank 9"),
     ],
 )
-def test_error_message_names_the_rank(action: object, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_error_message_names_the_rank(action: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         checked("allreduce", action)  # type: ignore[arg-type]
 
 
@@ -66,7 +66,7 @@ def test_rank_is_invalid_after_its_program_is_finished() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"p": 0}, "at least 1 process"),
         ({"p": 4, "root": 4}, "the root is rank 4 of 4"),
@@ -76,23 +76,23 @@ def test_rank_is_invalid_after_its_program_is_finished() -> None:
         ({"p": 2, "node_of_rank": [0, -1]}, "there is no node -1"),
     ],
 )
-def test_invalid_calls_are_refused(options: dict[str, int], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_invalid_calls_are_refused(options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         _simulator.Programs("reduce", flat_reduce, **options)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=message):
         _simulator.check("alltoall", "openmpi", "pairwise", {}, **options)
 
 
 @pytest.mark.parametrize(
-    ("collective", "family", "name", "words"),
+    ("collective", "family", "name", "message"),
     [
         ("reduse", "openmpi", "binomial", "there is no collective 'reduse'"),
         ("alltoall", "openmpi", "pairwize", "there is no algorithm 'pairwize' of openmpi for alltoall"),
     ],
 )
-def test_unknown_names_are_refused(collective: str, family: str, name: str, words: str) -> None:
+def test_unknown_names_are_refused(collective: str, family: str, name: str, message: str) -> None:
     for ask in (_simulator.check, _simulator.messages):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=message):
             ask(collective, family, name, {}, 4)
 
 

@@ -131,7 +131,7 @@ def more_for_many(rank: _simulator.Rank) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "words"),
+    ("write", "message"),
     [
         (halves, "a send to rank 1 has 0 elements for 1 element and 5 for 10"),
         (only_large_waits, "waits differently for 1 element than for 10"),
@@ -140,11 +140,11 @@ def more_for_many(rank: _simulator.Rank) -> None:
         (more_for_many, "has 1 operations for 1 element and 2 for 10"),
     ],
 )
-def test_programs_that_do_not_scale_are_reported(write: object, words: str) -> None:
+def test_programs_that_do_not_scale_are_reported(write: object, message: str) -> None:
     asked = ("bcast", write, [2], [0], [10])
     assert _simulator.check_written(*asked)["proved"] == 1  # type: ignore[arg-type]
     (finding,) = _simulator.check_written(*asked, scales=True)["findings"]  # type: ignore[arg-type,misc]
-    assert words in finding[4]
+    assert message in finding[4]
     assert finding[4].endswith("and its algorithm promises to scale")
 
 
@@ -164,7 +164,7 @@ def test_a_call_is_refused_by_not_implemented_error_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changed", "message"),
     [
         ({"p": [0]}, "p is 0; a call has at least 1 process"),
         ({"counts": [-1]}, "a count is -1"),
@@ -172,8 +172,8 @@ def test_a_call_is_refused_by_not_implemented_error_and_nothing_else() -> None:
         ({"ranks_per_node": -1}, "there are -1 ranks on a node"),
     ],
 )
-def test_ranges_that_make_no_sense_are_refused(changed: dict[str, object], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_ranges_that_make_no_sense_are_refused(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         _simulator.check_written("bcast", flat_bcast, **{"p": [2], **changed})  # type: ignore[arg-type]
 
 

@@ -57,18 +57,18 @@ def marked_line(text: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "words"), CASES, ids=[f"{key}: {words}"[:60] for _, key, words in CASES]
+    ("text", "key", "message"), CASES, ids=[f"{key}: {message}"[:60] for _, key, message in CASES]
 )
-def test_a_mistake_is_reported_with_its_line_key_and_remedy(text, key, words):
+def test_a_mistake_is_reported_with_its_line_key_and_remedy(text, key, message):
     where = f"{CONTEXT['folder']}/study.toml:{marked_line(text)}: {key}: "
-    matching = [line for line in faults(text) if line.startswith(where) and words in line]
+    matching = [line for line in faults(text) if line.startswith(where) and message in line]
     assert len(matching) == 1, faults(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "words"), CASES, ids=[f"{key}: {words}"[:60] for _, key, words in CASES]
+    ("text", "key", "message"), CASES, ids=[f"{key}: {message}"[:60] for _, key, message in CASES]
 )
-def test_one_mistake_is_reported_once(text, key, words):
+def test_one_mistake_is_reported_once(text, key, message):
     assert len(faults(text)) == 1, faults(text)
 
 
@@ -190,7 +190,7 @@ def test_a_directory_in_place_of_a_study_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         (b"", "study.toml:1: the study is empty; 'offbeat init' writes one"),
         (b"# only a comment\n", "study.toml:1: the study is empty"),
@@ -219,10 +219,10 @@ def test_a_directory_in_place_of_a_study_is_reported(tmp_path):
         "digits",
     ],
 )
-def test_invalid_toml_is_reported_with_its_line(tmp_path, content, words):
+def test_invalid_toml_is_reported_with_its_line(tmp_path, content, message):
     path = tmp_path / "study.toml"
     path.write_bytes(content)
-    assert words in refusal(path)
+    assert message in refusal(path)
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path):

@@ -100,7 +100,7 @@ def test_a_job_may_be_given_more_than_the_study_needs():
 
 
 @pytest.mark.parametrize(
-    ("text", "nodes", "ppn", "words"),
+    ("text", "nodes", "ppn", "message"),
     [
         (NODES, 3, 0, "--nodes 3: the study goes up to nodes = 4; give --nodes 4"),
         (NODES, 0, 16, "--ppn 16: the study goes up to ppn = 32"),
@@ -108,10 +108,10 @@ def test_a_job_may_be_given_more_than_the_study_needs():
         (FREE, -1, 0, "--nodes -1: it must be 1 or more"),
     ],
 )
-def test_a_study_that_does_not_fit_into_the_job_is_refused(text, nodes, ppn, words):
+def test_a_study_that_does_not_fit_into_the_job_is_refused(text, nodes, ppn, message):
     with pytest.raises(BadInput) as error:
         size(text, nodes, ppn)
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 @given(st.integers(2, 5000), st.integers(0, 64), st.integers(0, 128))
@@ -187,10 +187,10 @@ def test_the_end_of_a_job_is_read_from_its_environment():
 # --- the command
 
 
-def run(*words: str):
+def run(*arguments: str):
     app = typer.Typer()
     app.command()(script_verb.command)
-    return CliRunner().invoke(app, list(words))
+    return CliRunner().invoke(app, list(arguments))
 
 
 @pytest.fixture

@@ -28,10 +28,10 @@ from offbeat.study.template import TEMPLATE, schema, schema_text
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "study.schema.json"
 
 
-def run(command, *words: str):
+def run(command, *arguments: str):
     app = typer.Typer()
     app.command()(command)
-    return CliRunner().invoke(app, list(words), catch_exceptions=True)
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
 
 
 def test_the_template_is_a_small_valid_study():
@@ -93,13 +93,13 @@ def test_init_never_overwrites_a_file_unless_forced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [(".", "is a directory"), ("no/such/study.toml", "cannot write the study file")]
+    ("path", "message"), [(".", "is a directory"), ("no/such/study.toml", "cannot write the study file")]
 )
-def test_init_names_the_place_that_it_cannot_write(tmp_path, path, words):
+def test_init_names_the_place_that_it_cannot_write(tmp_path, path, message):
     for force in ([], ["--force"]):
         result = run(init.command, str(tmp_path / path), *force)
         assert isinstance(result.exception, BadInput)
-        assert words in str(result.exception)
+        assert message in str(result.exception)
 
 
 def test_an_unwritable_folder_is_detected_in_advance(tmp_path, monkeypatch):

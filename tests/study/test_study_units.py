@@ -64,7 +64,7 @@ def test_times_are_read_to_the_nearest_double(text, time_s):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("8 KB", "'kB' (1000 bytes) or 'KiB' (1024 bytes)"),
         ("8 k", "'kB' (1000 bytes) or 'KiB' (1024 bytes)"),
@@ -85,14 +85,14 @@ def test_times_are_read_to_the_nearest_double(text, time_s):
         (None, "whole bytes"),
     ],
 )
-def test_a_faulty_size_gets_a_sentence_with_a_remedy(text, words):
+def test_a_faulty_size_gets_a_sentence_with_a_remedy(text, message):
     with pytest.raises(BadInput) as error:
         parse_size(text)
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("5 parsecs", "Known: ns, us, µs, ms, s, min, h"),
         ("5 sec", "'sec' is not a unit of time"),
@@ -108,10 +108,10 @@ def test_a_faulty_size_gets_a_sentence_with_a_remedy(text, words):
         ([], "write seconds"),
     ],
 )
-def test_a_faulty_time_gets_a_sentence_with_a_remedy(text, words):
+def test_a_faulty_time_gets_a_sentence_with_a_remedy(text, message):
     with pytest.raises(BadInput) as error:
         parse_time(text)
-    assert words in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(

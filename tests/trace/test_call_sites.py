@@ -35,7 +35,7 @@ def on_openmpi(tmp_path: Path) -> Traced:
     return built_for(real_installation("openmpi4"), tmp_path)
 
 
-def debugged(traced: Traced, program: Path, *words: str, function: str) -> list[list[Frame]]:
+def debugged(traced: Traced, program: Path, *arguments: str, function: str) -> list[list[Frame]]:
     """The callers of a function in the order of its calls, as gdb prints them, innermost first."""
     gdb = shutil.which("gdb")
     if gdb is None:
@@ -44,7 +44,7 @@ def debugged(traced: Traced, program: Path, *words: str, function: str) -> list[
     lines = ["set pagination off", "set breakpoint pending on", "set print frame-arguments none"]
     lines += ["set width 0", f"break {function}", "commands", "silent", "echo CALL\\n", f"bt {DEPTH + 6}"]
     script.write_text("\n".join([*lines, "continue", "end", "run", ""]), encoding="utf-8")
-    debugger = [str(gdb), "--batch", "-nx", "-x", str(script), "--args", str(program), *words]
+    debugger = [str(gdb), "--batch", "-nx", "-x", str(script), "--args", str(program), *arguments]
     launch = command(traced.mpi, debugger, 1, steerable=False)
     done = subprocess.run(
         launch.argv,
@@ -75,10 +75,12 @@ def _frame(words: str, address: str | None) -> Frame:
     return (re.sub(r" from \S+$", "", name), place[1] if place else "")
 
 
-def recorded(traced: Traced, program: Path, *words: str, function: str, depth: int = DEPTH) -> list[CallSite]:
+def recorded(
+    traced: Traced, program: Path, *arguments: str, function: str, depth: int = DEPTH
+) -> list[CallSite]:
     """The sites of rank 0's calls of a function, in their order."""
     environment = {"OFFBEAT_TRACE_DEPTH": str(depth)}
-    traced.trace(program, 1, *words, variables=environment)
+    traced.trace(program, 1, *arguments, variables=environment)
     trace = open_trace(traced.folder / "trace")
     (file,) = trace.files
     records = file.records(next(iter(file.lanes.values())))
@@ -224,9 +226,9 @@ def test_call_paths_of_scalapack_equal_those_of_the_debugger(on_openmpi: Traced)
 # --- rows
 
 
-def sites_printed(*words: object) -> str:
+def sites_printed(*arguments: object) -> str:
     """The output of a command of ``offbeat trace``, on standard output and standard error."""
-    done = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
+    done = CliRunner().invoke(app, [str(word) for word in arguments], env={"COLUMNS": "300"})
     assert done.exit_code == 0, done.output
     return done.output
 

@@ -24,8 +24,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("library")
     (folder / "program.c").write_text(SOURCE, encoding="utf-8")
     file = folder / "program.so"
-    words = ["cc", "-g", "-O1", "-fPIC", "-shared", "-o", file, folder / "program.c"]
-    subprocess.run(words, check=True)
+    arguments = ["cc", "-g", "-O1", "-fPIC", "-shared", "-o", file, folder / "program.c"]
+    subprocess.run(arguments, check=True)
     return file
 
 

@@ -121,7 +121,7 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["summary", "nowhere"], "the trace nowhere cannot be read"),
         (["export", "TRACE", "--to", "xml"], "the formats are perfetto, otf2, parquet, csv"),
@@ -135,13 +135,15 @@ def test_exports_go_beside_the_trace(trace: Path) -> None:
     ],
     ids=lambda value: " ".join(value[:1] + value[2:]) if isinstance(value, list) else "",
 )
-def test_invalid_arguments_of_trace_commands_are_refused(trace: Path, words: list[str], message: str) -> None:
+def test_invalid_arguments_of_trace_commands_are_refused(
+    trace: Path, arguments: list[str], message: str
+) -> None:
     with pytest.raises(BadInput, match=re.escape(message)):
-        run(*(str(trace) if word == "TRACE" else word for word in words))
+        run(*(str(trace) if word == "TRACE" else word for word in arguments))
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ["export", "TRACE", "--to", "csv", "-o", "/dev/full"],
         ["export", "TRACE", "--to", "parquet", "-o", "/dev/full"],
@@ -150,13 +152,13 @@ def test_invalid_arguments_of_trace_commands_are_refused(trace: Path, words: lis
         ["report", "TRACE", "-o", "/dev/full"],
         ["pattern", "TRACE", "-o", "/dev/full"],
     ],
-    ids=lambda words: words[0] + words[3].strip("-"),
+    ids=lambda arguments: arguments[0] + arguments[3].strip("-"),
 )
-def test_a_full_disk_is_a_sentence(trace: Path, words: list[str]) -> None:
+def test_a_full_disk_is_a_sentence(trace: Path, arguments: list[str]) -> None:
     with pytest.raises(
         RunFailed, match=r"cannot write .*/dev/full: No space left on device; free space there"
     ):
-        run(*(str(trace) if word == "TRACE" else word for word in words))
+        run(*(str(trace) if word == "TRACE" else word for word in arguments))
 
 
 def test_a_program_with_nonblocking_collectives_alone_has_rows_and_patterns(tmp_path: Path) -> None:
@@ -205,8 +207,8 @@ TRACER = Path("/cache/liboffbeat-trace.so")
 
 
 def test_open_mpi_forwards_the_variables_to_every_program(tmp_path: Path) -> None:
-    words = ["mpirun", "-n", "2", "./a", ":", "-n", "1", "./b"]
-    started = prepare(words, tmp_path / "t", {"EVERY": "3"}, installation("openmpi"), TRACER, {})
+    arguments = ["mpirun", "-n", "2", "./a", ":", "-n", "1", "./b"]
+    started = prepare(arguments, tmp_path / "t", {"EVERY": "3"}, installation("openmpi"), TRACER, {})
     ours = [
         *("-x", "OFFBEAT_TRACE_EVERY=3", "-x", f"OFFBEAT_TRACE_DIR={tmp_path / 't'}"),
         *("-x", f"LD_PRELOAD={TRACER}"),
@@ -226,10 +228,10 @@ def test_hydra_forwards_the_variables(tmp_path: Path, family: str) -> None:
     assert started.environment["LD_PRELOAD"] == "/other.so"
 
 
-@pytest.mark.parametrize("words", [["srun", "-n", "4", "./a"], ["./a"]])
-def test_others_have_the_variables_in_their_environment(tmp_path: Path, words: list[str]) -> None:
-    started = prepare(words, tmp_path, {"WINDOW": "2-"}, installation("mpich"), TRACER, {})
-    assert started.argv == words
+@pytest.mark.parametrize("arguments", [["srun", "-n", "4", "./a"], ["./a"]])
+def test_others_have_the_variables_in_their_environment(tmp_path: Path, arguments: list[str]) -> None:
+    started = prepare(arguments, tmp_path, {"WINDOW": "2-"}, installation("mpich"), TRACER, {})
+    assert started.argv == arguments
     assert started.environment["LD_PRELOAD"] == str(TRACER)
     assert started.environment["OFFBEAT_TRACE_WINDOW"] == "2-"
 
@@ -309,8 +311,8 @@ def test_open_file_descriptors_are_inherited_by_the_program(tmp_path: Path) -> N
     """As for a shell's ``3<file``, or the file descriptors that make passes on."""
     (tmp_path / "file").write_text("through\n", encoding="utf-8")
     verb = [sys.executable, "-c", STARTS, "run", "-o", "t", "--", "/bin/sh", "-c", "cat <&7"]
-    words = ["sh", "-c", 'exec "$@" 7<file', "sh", *verb]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    arguments = ["sh", "-c", 'exec "$@" 7<file', "sh", *verb]
+    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "through\n"
 
 

@@ -31,10 +31,10 @@ def run_traced(traced: Traced, p: int, program: list[str], *options: str) -> sub
     """``offbeat trace run`` with the launcher's arguments that a user of this machine would type; the trace
     is in ``t``."""
     launch = command(traced.mpi, program, p, steerable=False)
-    words = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(traced.folder / "t")]
-    words += ["--mpi", str(traced.mpi.mpirun), *options, "--", *launch.argv]
+    arguments = [sys.executable, "-m", "offbeat", "trace", "run", "-o", str(traced.folder / "t")]
+    arguments += ["--mpi", str(traced.mpi.mpirun), *options, "--", *launch.argv]
     return subprocess.run(
-        words,
+        arguments,
         env=launch.environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -44,8 +44,8 @@ def run_traced(traced: Traced, p: int, program: list[str], *options: str) -> sub
     )
 
 
-def ft(traced: Traced, *words: str) -> list[str]:
-    return [str(driver_path(traced.mpi).with_name("offbeat-ft")), "--class", "S", *words]
+def ft(traced: Traced, *arguments: str) -> list[str]:
+    return [str(driver_path(traced.mpi).with_name("offbeat-ft")), "--class", "S", *arguments]
 
 
 def test_the_summary_has_the_counts_and_bytes_that_the_application_counts(traced: Traced) -> None:

@@ -41,12 +41,12 @@ def counted(
     """The terminal output of a traced counting program, after ``send`` was called with the tracing
     process and the terminal; ``first`` runs in that process."""
     counting = [sys.executable, "-c", COUNTING, number.name, group]
-    words = [sys.executable, "-c", first + STARTS, "run", "-o", str(folder / "t"), "--", *counting]
+    arguments = [sys.executable, "-c", first + STARTS, "run", "-o", str(folder / "t"), "--", *counting]
     pid, terminal = pty.fork()
     if pid == 0:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.chdir(folder)
-        os.execv(words[0], words)
+        os.execv(arguments[0], arguments)
     text = _read_until(terminal, "ready")
     send(pid, terminal)
     text += _read_until(terminal, "no trace was written")
@@ -160,9 +160,9 @@ subprocess.Popen = Popen
 
 @pytest.mark.parametrize("when", ["is about to", "begins"])
 def test_a_signal_that_comes_as_the_program_starts_ends_it(tmp_path: Path, when: str) -> None:
-    words = [sys.executable, "-c", f"WHEN = {when!r}\n{AS_IT_STARTS}{STARTS}"]
+    arguments = [sys.executable, "-c", f"WHEN = {when!r}\n{AS_IT_STARTS}{STARTS}"]
     done = subprocess.run(
-        [*words, "run", "-o", "t", "--", "sleep", "9"],
+        [*arguments, "run", "-o", "t", "--", "sleep", "9"],
         cwd=tmp_path,
         env=dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1"},  # NumPy's threads would receive it as well
         stderr=subprocess.PIPE,

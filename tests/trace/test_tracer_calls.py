@@ -87,12 +87,12 @@ def seen_calls(trace: RankTrace) -> list[tuple[str, int, int, int]]:
 
 def test_every_collective_is_recorded_with_its_phases_and_bytes(traced: Traced) -> None:
     persistent, large = traced.declares("MPI_Allreduce_init"), traced.declares("MPI_Allreduce_c")
-    words = ["-DPERSISTENT"] * persistent + ["-DLARGE"] * large
-    program = traced.compile_c("every_collective.c", words)
+    arguments = ["-DPERSISTENT"] * persistent + ["-DLARGE"] * large
+    program = traced.compile_c("every_collective.c", arguments)
     # MPICH 4.0 and Intel MPI fail if a persistent scatter is started a second time, traced or not.
     one_scatter = persistent and traced.run(program, 4, traced=False).returncode != 0
     if one_scatter:
-        program = traced.compile_c("every_collective.c", [*words, "-DONE_SCATTER"])
+        program = traced.compile_c("every_collective.c", [*arguments, "-DONE_SCATTER"])
     ranks = traced.trace(program, 4)
     expected = expected_calls(False, persistent, one_scatter)
     if large:

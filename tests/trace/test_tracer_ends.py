@@ -49,8 +49,8 @@ def test_the_summary_states_how_the_program_ended(traced: Traced, how: str) -> N
     _, said = ENDS[how]
     traced.run(traced.compile_c("barriers.c"), 2, "200", "0", how)
     answer = traced.folder / "summary.json"
-    words = [sys.executable, "-m", "offbeat", "trace", "summary", str(traced.folder / "trace")]
-    done = subprocess.run([*words, "--json", str(answer)], capture_output=True, text=True, check=False)
+    arguments = [sys.executable, "-m", "offbeat", "trace", "summary", str(traced.folder / "trace")]
+    done = subprocess.run([*arguments, "--json", str(answer)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     calls = {row["function"]: row["calls"] for row in json.loads(answer.read_text(encoding="utf-8"))["rows"]}
     assert {"MPI_Barrier", "MPI_Allreduce"} <= set(calls)

@@ -67,7 +67,7 @@ def run_both(
     traced: Traced,
     program: Path,
     p: int,
-    *words: str,
+    *arguments: str,
     output: str = "",
     environment: str = "",
     ignored: str = "",
@@ -82,7 +82,7 @@ def run_both(
     for is_traced in (False, False, True):
         if output:
             (traced.folder / output).unlink(missing_ok=True)
-        done = traced.run(program, p, *words, traced=is_traced)
+        done = traced.run(program, p, *arguments, traced=is_traced)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "offbeat" not in done.stderr
         text = (traced.folder / output).read_text(encoding="utf-8") if output else done.stdout

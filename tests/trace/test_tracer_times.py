@@ -66,9 +66,9 @@ def distorted_clocks() -> dict[str, str]:
 
 @pytest.mark.parametrize("clocks", ["own", "distorted"])
 def test_injected_delays_are_recovered_within_bound_and_timer_jitter(traced: Traced, clocks: str) -> None:
-    words = [str(traced.folder), str(CALLS), *map(str, DELAYS_US)]
+    arguments = [str(traced.folder), str(CALLS), *map(str, DELAYS_US)]
     variables = distorted_clocks() if clocks == "distorted" else {}
-    ranks = traced.trace(traced.compile_c("arrivals.c"), len(DELAYS_US), *words, variables=variables)
+    ranks = traced.trace(traced.compile_c("arrivals.c"), len(DELAYS_US), *arguments, variables=variables)
     recovered_ns, late_ns, bounds_ns = [], [], []
     for rank, trace in enumerate(ranks):
         planned, before, after = np.loadtxt(traced.folder / f"{rank}.txt", np.int64, unpack=True)

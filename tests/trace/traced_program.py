@@ -55,10 +55,10 @@ class Traced(Struct, frozen=True):
         """Whether the library's headers have a function."""
         return declares(self.mpi, function)
 
-    def compile_c(self, source: str, words: Sequence[str] = (), compiler: str = "cc") -> Path:
+    def compile_c(self, source: str, arguments: Sequence[str] = (), compiler: str = "cc") -> Path:
         """One of PROGRAMS, built without the library's wrapper, which wheels don't have."""
         program = self.folder / f"{Path(source).stem}-{compiler}"
-        lines = [compiler, *words, f"-I{self.mpi.include}", "-x", "c++" if compiler == "c++" else "c"]
+        lines = [compiler, *arguments, f"-I{self.mpi.include}", "-x", "c++" if compiler == "c++" else "c"]
         library = self.mpi.library
         also = [str(path) for path in sorted(library.parent.glob("libopen_mpi.so*"))[:1]]  # Open MPI 6
         lines += [str(PROGRAMS / source), "-x", "none", str(library), *also, f"-Wl,-rpath,{library.parent}"]
@@ -68,12 +68,12 @@ class Traced(Struct, frozen=True):
         assert done.returncode == 0, done.stderr
         return program
 
-    def compile_fortran(self, source: str, binding: str, words: Sequence[str] = ()) -> Path:
+    def compile_fortran(self, source: str, binding: str, arguments: Sequence[str] = ()) -> Path:
         """One of PROGRAMS with one of the three bindings."""
         need_gfortran()
         fortran = fortran_of(self.mpi)
         program = self.folder / f"{Path(source).stem}-{binding}"
-        line = [*fortran.before, f"-D{binding}", *words, "-fallow-argument-mismatch", "-w"]
+        line = [*fortran.before, f"-D{binding}", *arguments, "-fallow-argument-mismatch", "-w"]
         line += [f"-J{self.folder}", str(PROGRAMS / source), *fortran.behind]  # modules go there, too
         done = subprocess.run([*line, "-o", str(program)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -83,7 +83,7 @@ class Traced(Struct, frozen=True):
         self,
         program: Path,
         p: int,
-        *words: str,
+        *arguments: str,
         variables: Mapping[str, str] | None = None,
         traced: bool = True,
     ) -> subprocess.CompletedProcess[str]:
@@ -92,7 +92,7 @@ class Traced(Struct, frozen=True):
         if traced:
             environment["LD_PRELOAD"] = str(self.library)
         assigned = [f"{name}={value}" for name, value in environment.items()]
-        started = ["/usr/bin/env", *assigned, str(program), *words]
+        started = ["/usr/bin/env", *assigned, str(program), *arguments]
         launch = command(self.mpi, started, p, steerable=False)
         return subprocess.run(
             launch.argv,
@@ -106,11 +106,11 @@ class Traced(Struct, frozen=True):
         )
 
     def trace(
-        self, program: Path, p: int, *words: str, variables: Mapping[str, str] | None = None
+        self, program: Path, p: int, *arguments: str, variables: Mapping[str, str] | None = None
     ) -> list[RankTrace]:
         """The files of a run, which must succeed."""
         shutil.rmtree(self.folder / "trace", ignore_errors=True)
-        done = self.run(program, p, *words, variables=variables)
+        done = self.run(program, p, *arguments, variables=variables)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "offbeat:" not in done.stderr, done.stderr
         return read(self.folder / "trace")

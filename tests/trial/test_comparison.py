@@ -99,7 +99,7 @@ def test_one_round_gives_no_p_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chance", "words"),
+    ("chance", "message"),
     [
         (0.9, "not significant: p ≥ 0.5"),
         (0.25, "by chance in 25% of trials if both were equally fast"),
@@ -108,5 +108,5 @@ def test_one_round_gives_no_p_value() -> None:
         (0.0, "by chance in less than 0.0001% of trials if both were equally fast"),
     ],
 )
-def test_a_p_value_is_reported_as_text(chance: float, words: str) -> None:
-    assert chance_words(chance) == words
+def test_a_p_value_is_reported_as_text(chance: float, message: str) -> None:
+    assert chance_words(chance) == message

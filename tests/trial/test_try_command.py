@@ -105,10 +105,10 @@ def test_more_rounds_resume_the_trial_without_repeating_runs(world: World) -> No
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
 def test_a_killed_trial_loses_no_run_and_repeats_none(world: World, number: signal.Signals) -> None:
-    words = [sys.executable, fake_mpirun.__file__, str(world.folder), "--rounds", "3"]
+    arguments = [sys.executable, fake_mpirun.__file__, str(world.folder), "--rounds", "3"]
     slow = [*WORDS, "0.4"]
     process = subprocess.Popen(
-        [*words, *slow],
+        [*arguments, *slow],
         cwd=world.folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -127,7 +127,7 @@ def test_a_killed_trial_loses_no_run_and_repeats_none(world: World, number: sign
     assert len(runs) == begun - 1
     assert not [path for path in Path("/proc").glob("[0-9]*/cwd") if _is_app(path, world.folder)]
 
-    done = subprocess.run([*words, *slow], cwd=world.folder, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([*arguments, *slow], cwd=world.folder, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert world.runs()[: len(runs)] == runs
     assert len(world.runs()) == 9

@@ -27,9 +27,9 @@ time_cap = "200 ms"
 """
 
 
-def offbeat(launch: LaunchCommand, folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+def offbeat(launch: LaunchCommand, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", *map(str, words)],
+        [sys.executable, "-m", "offbeat", *map(str, arguments)],
         cwd=folder,
         env=launch.environment,
         stdin=subprocess.DEVNULL,

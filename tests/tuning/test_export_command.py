@@ -99,9 +99,9 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "choose", choose)
 
 
-def export(*words: object, monkeypatch: pytest.MonkeyPatch) -> int:
+def export(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run the command; its exit status."""
-    monkeypatch.setattr(sys, "argv", ["offbeat", "export", *map(str, words)])
+    monkeypatch.setattr(sys, "argv", ["offbeat", "export", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:
         app.main()
     return int(ended.value.code or 0)
@@ -195,8 +195,8 @@ def test_if_the_winner_is_overtaken_the_last_size_covers_only_itself(
 def test_the_folder_and_the_format_can_be_chosen(
     measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = [measured, "--rule", "no_delay", "--output", tmp_path / "out", "--format", "2"]
-    assert export(*words, monkeypatch=monkeypatch) == 0
+    arguments = [measured, "--rule", "no_delay", "--output", tmp_path / "out", "--format", "2"]
+    assert export(*arguments, monkeypatch=monkeypatch) == 0
     assert (
         (tmp_path / "out" / "openmpi.rules").read_text(encoding="utf-8").startswith("rule-file-version-2\n")
     )
@@ -251,11 +251,11 @@ def test_imported_measurements_without_settings_are_refused(
     assert not (tmp_path / "imported" / "tuning").exists()
 
 
-@pytest.mark.parametrize("words", [["--rule", "best"], ["--format", "3"], ["--rule", "scenario:none"]])
+@pytest.mark.parametrize("arguments", [["--rule", "best"], ["--format", "3"], ["--rule", "scenario:none"]])
 def test_invalid_options_are_refused_and_nothing_is_written(
-    measured: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+    measured: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
-    assert export(measured, *words, monkeypatch=monkeypatch) == 2
+    assert export(measured, *arguments, monkeypatch=monkeypatch) == 2
     assert not (measured / "tuning").exists()
 
 

@@ -31,9 +31,9 @@ shapes = ["no_delay", "last_delayed", "random"]
 """
 
 
-def offbeat(*words, check=True):
-    words = [sys.executable, "-m", "offbeat", *map(str, words)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=180, check=check)
+def offbeat(*arguments, check=True):
+    arguments = [sys.executable, "-m", "offbeat", *map(str, arguments)]
+    return subprocess.run(arguments, capture_output=True, text=True, timeout=180, check=check)
 
 
 @pytest.fixture(scope="module", params=["openmpi", "mpich"])

@@ -34,9 +34,9 @@ tolerance = "1 s"
 """
 
 
-def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def offbeat(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", *map(str, words)],
+        [sys.executable, "-m", "offbeat", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=240,
@@ -89,8 +89,8 @@ def test_a_choice_that_is_wrong_for_a_legal_call_is_not_exported(binomial: Path)
 
 def test_a_wrong_choice_exported_on_request_has_a_warning_and_fails_verify(binomial: Path) -> None:
     folder = binomial.parent / "insisted"
-    words = ["--allow-wrong-results", "noncommutative", "--output", folder]
-    exported = offbeat("export", binomial, *words)
+    arguments = ["--allow-wrong-results", "noncommutative", "--output", folder]
+    exported = offbeat("export", binomial, *arguments)
     assert exported.returncode == 0, exported.stderr
     warning = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
     assert f"# {warning}" in (folder / "openmpi.rules").read_text(encoding="utf-8")

@@ -67,9 +67,9 @@ class Tuned(msgspec.Struct, frozen=True, kw_only=True):
         assert {path.name for path in other.files} == {path.name for path in self.files.files}
 
 
-def offbeat(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def offbeat(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "offbeat", *map(str, words)],
+        [sys.executable, "-m", "offbeat", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=240,
