@@ -53,9 +53,8 @@ def offbeat(*arguments: str | Path, check: bool = True, timeout_s: float = 1800.
         check=False,
     )
     if check and done.returncode:
-        sys.exit(
-            f"offbeat {' '.join(map(str, arguments))} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-        )
+        command = " ".join(map(str, arguments))
+        sys.exit(f"offbeat {command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout + ("" if check else done.stderr), time.monotonic() - began
 
 
