@@ -12,6 +12,7 @@ from offbeat.errors import BadInput
 from offbeat.units import (
     SIZE_UNITS,
     TIME_UNITS,
+    enumeration,
     exact_time_label,
     format_size,
     format_time,
@@ -187,3 +188,10 @@ def test_any_other_text_is_refused_with_a_sentence(text):
             assert parse(text) >= 0
         except BadInput as error:
             assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_names_are_joined_by_commas_and_one_and(names, text):
+    assert enumeration(names) == text
