@@ -24,7 +24,7 @@ here and not by a fixture, as libraries are looked for while tests are collected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--library NAME``: of tests that are the same for each MPI library, those for this one."""
+    """``--library NAME``: of the tests that run for each MPI library, only those for this one."""
     parser.addoption("--library", choices=list(LIBRARIES), help="leave out tests of the other MPI libraries")
 
 
@@ -78,10 +78,10 @@ def mpi_installation(request: pytest.FixtureRequest) -> Installation:
 
 @pytest.fixture(scope="session")
 def some_mpi_installation() -> Installation:
-    """One real MPI library, for tests that are the same for all."""
+    """One real MPI library, for tests that do not depend on the library."""
     for name in LIBRARIES:
-        if found := installed(name):
-            return found
+        if installation := installed(name):
+            return installation
     lacking("any MPI library")
 
 
@@ -94,8 +94,8 @@ def mpi_driver(mpi_installation: Installation, own_cache: Path) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Native builds of this test run, out of the user's cache; OFFBEAT_TEST_CACHE names one to keep."""
-    kept = os.environ.get("OFFBEAT_TEST_CACHE")
-    cache = Path(kept).absolute() if kept else tmp_path_factory.mktemp("cache")
+    cache_folder = os.environ.get("OFFBEAT_TEST_CACHE")
+    cache = Path(cache_folder).absolute() if cache_folder else tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OFFBEAT_CACHE", str(cache))
         yield cache

@@ -1,4 +1,4 @@
-"""Commands to a driver as text, also such as the front end cannot express, and made-up answers."""
+"""Commands to a driver as text, including invalid ones, and made-up answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from offbeat.mpi.driver import Driver
 from offbeat.mpi.protocol import AnswerType, Command
 
 
-def ask_raw(driver: Driver, verb: str, *words: str, timeout_s: float, **values: object) -> dict[str, Any]:
-    """Send a verb with words and keys; the fields of the answer."""
-    line = " ".join([verb, *words, *(f"{key}={value}" for key, value in values.items())])
+def ask_raw(driver: Driver, verb: str, *arguments: str, timeout_s: float, **values: object) -> dict[str, Any]:
+    """Send a verb with arguments and keys; returns the fields of the answer."""
+    line = " ".join([verb, *arguments, *(f"{key}={value}" for key, value in values.items())])
     answer: dict[str, Any] = json.loads(driver.exchange(line, timeout_s=timeout_s))
     return answer
 

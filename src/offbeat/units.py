@@ -164,6 +164,11 @@ def listed(items: Sequence[object], most: int = 3, separator: str = ", ") -> str
     return separator.join(map(str, items[:most])) + more
 
 
+def enumeration(names: Sequence[str]) -> str:
+    """Names as a part of a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def exact_time_label(time_s: float) -> str:
     """An exact time for names, without blanks and Greek letters: ``100us``, ``1.5ms``, ``2s``."""
     exact = Decimal(repr(float(time_s)))

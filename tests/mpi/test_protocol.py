@@ -1,4 +1,4 @@
-"""Both sides of the protocol have the same verbs and keys, and what is not of the protocol is a sentence."""
+"""Both sides of the protocol have the same verbs and keys, and violations give a sentence."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_only_keys_that_are_set_are_sent() -> None:
 
 
 @pytest.mark.parametrize("value", ["two words", "line\nbreak", "naïve"])
-def test_a_value_that_no_line_can_hold_is_a_sentence(value: str) -> None:
+def test_a_value_that_does_not_fit_on_a_line_gives_a_sentence(value: str) -> None:
     with pytest.raises(RunFailed, match="must be ASCII and must not have blanks"):
         Check(collective=value).line()
 
@@ -126,7 +126,7 @@ def test_another_version_of_the_protocol_is_a_sentence() -> None:
         decode(protocol.SmpiHello(), json.dumps(hello).encode())
 
 
-def test_the_driver_says_what_is_wrong_in_which_line(
+def test_the_driver_names_the_fault_and_its_line(
     some_mpi_installation: Installation, own_cache: Path
 ) -> None:
     launch = mpi_launch.command(some_mpi_installation, [str(build.build_native(some_mpi_installation))], 1)

@@ -51,8 +51,8 @@ def sample(algorithm: CatalogueAlgorithm) -> Iterator[check_matrix.CheckTask]:
 def test_every_algorithm_computes_its_collective(collective: str, family: str) -> None:
     subjects = find.listed(collective, family)
     outcomes = check.sweep([task for algorithm in subjects for task in sample(algorithm)], jobs=2)
-    told = [f"{outcome.title}: {outcome.findings[0]}" for outcome in check.wrong(outcomes)]
-    assert told == []
+    failures = [f"{outcome.title}: {outcome.findings[0]}" for outcome in check.wrong(outcomes)]
+    assert failures == []
     assert [outcome.title for outcome in outcomes if outcome.proved == 0] == []
 
 

@@ -110,7 +110,7 @@ def test_all_unsupported_keys_are_reported_together():
 
 
 @pytest.mark.parametrize("preset", ["paper", "hydra", "griffon", "islands", "groups"])
-def test_every_preset_can_be_expressed(preset):
+def test_every_built_in_platform_can_be_expressed(preset):
     smpi_platform.refuse(platform(preset))
 
 

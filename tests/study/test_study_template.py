@@ -1,4 +1,4 @@
-"""``offbeat init`` and ``offbeat schema``: files to start from that are valid as they are."""
+"""``offbeat init`` and ``offbeat schema`` write files that are valid unchanged."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from offbeat.study.template import TEMPLATE, schema_text
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "study.schema.json"
 
 
-def run(command, *words: str):
+def run(command, *arguments: str):
     app = typer.Typer()
     app.command()(command)
-    return CliRunner().invoke(app, list(words), catch_exceptions=True)
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=True)
 
 
 def test_the_template_is_a_small_valid_study():
@@ -93,16 +93,16 @@ def test_init_never_overwrites_a_file_unless_forced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [(".", "is a directory"), ("no/such/study.toml", "cannot write the study file")]
+    ("path", "message"), [(".", "is a directory"), ("no/such/study.toml", "cannot write the study file")]
 )
-def test_init_tells_where_it_cannot_write(tmp_path, path, words):
+def test_init_names_the_place_that_it_cannot_write(tmp_path, path, message):
     for force in ([], ["--force"]):
         result = run(init.command, str(tmp_path / path), *force)
         assert isinstance(result.exception, BadInput)
-        assert words in str(result.exception)
+        assert message in str(result.exception)
 
 
-def test_a_folder_that_takes_no_file_is_known_beforehand(tmp_path, monkeypatch):
+def test_an_unwritable_folder_is_detected_in_advance(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)  # root may write anywhere
     with pytest.raises(BadInput, match="you may not write to the folder"):
         check_new(tmp_path / "new.toml")
@@ -126,7 +126,7 @@ def test_the_published_schema_is_the_one_that_offbeat_prints(tmp_path):
     assert json.loads((tmp_path / "schema.json").read_text()) == SCHEMA
 
 
-def test_schema_tells_where_it_cannot_write(tmp_path):
+def test_schema_names_the_place_that_it_cannot_write(tmp_path):
     result = run(schema_verb.command, "--output", str(tmp_path / "no" / "schema.json"))
     assert isinstance(result.exception, BadInput)
 

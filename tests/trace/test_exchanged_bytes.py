@@ -1,4 +1,4 @@
-"""What a process sends and receives in a collective, by its role; and one meaning of sizes in all tables."""
+"""What a process sends and receives in a collective, by its role; one definition of sizes in all tables."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def test_otf2_has_what_each_role_sends_and_receives(trace: Trace, tmp_path: Path
     ends = re.findall(
         r"MPI_COLLECTIVE_END +(\d+) +\d+ +Operation: (\w+),.*Sent: (\d+), Received: (\d+)", done.stdout
     )
-    found: dict[str, list[tuple[int, int]]] = {}
+    sizes: dict[str, list[tuple[int, int]]] = {}
     for _, operation, sent, received in sorted(ends, key=lambda end: int(end[0])):
-        found.setdefault(operation, []).append((int(sent), int(received)))
-    assert found == EXCHANGED
+        sizes.setdefault(operation, []).append((int(sent), int(received)))
+    assert sizes == EXCHANGED
 
 
 @given(
@@ -114,10 +114,10 @@ def test_all_processes_together_receive_what_they_send(
 def test_sizes_mean_the_same_for_regular_and_irregular_collectives(trace: Trace, tmp_path: Path) -> None:
     export(trace, tmp_path / "out.parquet", "parquet")
     table = pl.read_parquet(tmp_path / "out.parquet").filter(pl.col("rank") == 3)
-    found = {row["function"]: (row["bytes"], row["sent_bytes"]) for row in table.iter_rows(named=True)}
-    assert found["MPI_Alltoall"] == (100, 400)
-    assert found["MPI_Alltoallv"] == (11, 43)  # the mean block, rounded up
-    assert found["MPI_Reduce_scatter"] == (100, 400)
-    assert found["MPI_Allgatherv"] == (43, 43)
+    by_function = {row["function"]: (row["bytes"], row["sent_bytes"]) for row in table.iter_rows(named=True)}
+    assert by_function["MPI_Alltoall"] == (100, 400)
+    assert by_function["MPI_Alltoallv"] == (11, 43)  # the mean block, rounded up
+    assert by_function["MPI_Reduce_scatter"] == (100, 400)
+    assert by_function["MPI_Allgatherv"] == (43, 43)
     sizes = {row.function: row.most_bytes for row in summarise(trace).rows}
     assert (sizes["MPI_Alltoall"], sizes["MPI_Reduce_scatter"], sizes["MPI_Alltoallv"]) == (100, 100, 11)

@@ -1,4 +1,4 @@
-"""Exports of made traces: valid by their formats' rules, and with every number that went in."""
+"""Exports of synthetic traces follow the rules of their formats and contain every number."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EVENT: dict[str, Any] = {
         },
     ],
 }
-"""Chrome's Trace Event Format, as far as it is used here."""
+"""The part of Chrome's Trace Event Format that is used here."""
 
 FORMAT = {
     "type": "object",
@@ -60,7 +60,7 @@ FORMAT = {
 
 
 def strictly_read(path: Path) -> list[dict[str, Any]]:
-    """The events of a file that is JSON to the letter and keeps to the format."""
+    """The events of a file, which must be strict JSON in this format."""
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -71,7 +71,7 @@ def strictly_read(path: Path) -> list[dict[str, Any]]:
 
 
 def nested(events: list[dict[str, Any]]) -> bool:
-    """Whether of any two events of a thread one is within the other, or they do not overlap; to 1 ns."""
+    """Whether any two events of a thread are nested or do not overlap; to 1 ns."""
     spans = [(round(1000 * one["ts"]), round(1000 * (one["ts"] + one["dur"]))) for one in events]
     inner: list[int] = []
     for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -186,7 +186,7 @@ def test_an_empty_trace_is_an_empty_table(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("rank,host,lane,function")
 
 
-def test_a_file_that_cannot_be_written_is_told(trace: Trace, tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported(trace: Trace, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"cannot write .*No such file"):
         export(trace, tmp_path / "nowhere" / "out.csv", "csv")
 
@@ -194,19 +194,19 @@ def test_a_file_that_cannot_be_written_is_told(trace: Trace, tmp_path: Path) -> 
 def test_otf2_is_read_back_by_its_own_library(trace: Trace, tmp_path: Path) -> None:
     otf2 = pytest.importorskip("otf2")
     export(trace, tmp_path / "archive", "otf2")
-    seen: list[tuple[str, int, str]] = []
+    observed: list[tuple[str, int, str]] = []
     with otf2.reader.open(str(tmp_path / "archive" / "traces.otf2")) as archive:
         assert archive.timer_resolution == 10**9
         assert {comm.name for comm in archive.definitions.comms} == {"MPI_COMM_WORLD", 'a "name", with comma'}
         for location, event in archive.events:
-            seen.append((location.group.name, event.time, type(event).__name__))
-    assert [entry for entry in seen if entry[0] == "rank 1"][:4] == [
+            observed.append((location.group.name, event.time, type(event).__name__))
+    assert [entry for entry in observed if entry[0] == "rank 1"][:4] == [
         ("rank 1", 1500, "Enter"),
         ("rank 1", 1500, "MpiCollectiveBegin"),
         ("rank 1", 2000, "MpiCollectiveEnd"),
         ("rank 1", 2000, "Leave"),
     ]
-    names = [entry[2] for entry in seen]
+    names = [entry[2] for entry in observed]
     assert names.count("NonBlockingCollectiveRequest") == names.count("NonBlockingCollectiveComplete") == 4
     assert names.count("Enter") == names.count("Leave") == 12
 

@@ -82,11 +82,11 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     text = f"{proved:,} calls of {counted(len(outcomes), 'algorithm')} at p = {where} are right"
     if refused:
         text += f", {refused:,} were refused by the algorithms themselves"
-    return (
-        f"{text}; {wrong_count} of them {'does' if wrong_count == 1 else 'do'} something wrong."
-        if wrong_count
-        else f"{text}."
-    )
+    if wrong_count:
+        text += (
+            f"; {counted(wrong_count, 'algorithm')} {'is' if wrong_count == 1 else 'are'} wrong in some call"
+        )
+    return f"{text}."
 
 
 def _order(outcome: Outcome) -> str:

@@ -46,12 +46,14 @@ def check_clock(
     ] = "auto",
     processes: Annotated[
         int,
-        typer.Option("--processes", "-n", min=0, help="Processes. [default: one for each core, at least 2]"),
+        typer.Option(
+            "--processes", "-n", min=0, help="Number of processes. [default: one for each core, at least 2]"
+        ),
     ] = 0,
     nodes: Annotated[
         int,
         typer.Option(
-            "--nodes", min=0, help="Spread them over so many nodes. [default: as the launcher does]"
+            "--nodes", min=0, help="Number of nodes for the processes. [default: placed by the launcher]"
         ),
     ] = 0,
     hostfile: Annotated[
@@ -62,12 +64,14 @@ def check_clock(
     ] = "reduce",
     size: Annotated[
         list[str] | None,
-        typer.Option(help="Its message size, such as '1 KiB'; 8 B unless given. May be given several times."),
+        typer.Option(
+            help="Message size of the collective, such as '1 KiB'; default: 8 B. May be given several times."
+        ),
     ] = None,
     algorithm: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only this algorithm of the collective; by default all that need no launch of their own."
+            help="Only this algorithm of the collective; by default all that need no separate launch."
             " May be given several times."
         ),
     ] = None,
@@ -87,8 +91,8 @@ def check_clock(
     no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
-    """Measure exit skews, what they do to a collective, the cost of a clock synchronisation, and how long it
-    lasts.
+    """Measure exit skews, their effect on a collective, how long a clock synchronisation takes, and how
+    accurate clocks are after it.
 
     Compares each algorithm of MPI_Barrier with the harmonised start. A check that was stopped is resumed by
     the same command.
@@ -122,7 +126,7 @@ def report_clock(
     no_pictures: NoPictures = False,
     all_notes: AllNotes = False,
 ) -> None:
-    """Show a check again, finished or not, and write its report anew; nothing is measured."""
+    """Show an existing check, finished or not, and write its report again; nothing is measured."""
     from offbeat.clock import directory as kept
 
     _show(kept.read(directory), pictures=not no_pictures, all_notes=all_notes)

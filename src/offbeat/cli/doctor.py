@@ -9,7 +9,7 @@ import typer
 
 from offbeat.cli.output import Json, echo, encoded, prints_text, stdout, write_json
 from offbeat.errors import BadInput
-from offbeat.units import counted
+from offbeat.units import counted, enumeration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,7 +99,7 @@ def _show(diagnosis: Diagnosis) -> None:
     limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
     failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
     if failed:
-        console.print(f"\nNothing can be measured with {' and '.join(failed)}: see above.")
+        console.print(f"\nNothing can be measured with {enumeration(failed)}: see above.")
     if limits or not diagnosis.examined:
         console.print("\nLimitations:")
     elif not failed:

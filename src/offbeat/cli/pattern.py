@@ -48,7 +48,7 @@ def make_pattern(
         Path | None, typer.Option("--output", "-o", help="File to write; standard output if not given.")
     ] = None,
 ) -> None:
-    """Write a shape as a pattern file: one delay in seconds a line, line i that of rank i."""
+    """Write a shape as a pattern file: one delay in seconds per line; line i is for rank i."""
     from offbeat.pattern import file
 
     file.check_size(output or Path("the pattern file"), p)

@@ -26,7 +26,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it e
 
 @app.command("list")
 def list_platforms() -> None:
-    """List the platforms that come with offbeat."""
+    """List the built-in platforms."""
     from rich.console import Console
 
     from offbeat.platform import machine, show
@@ -123,8 +123,7 @@ def calibrate_platform(
         typer.Option(
             "--ppn",
             min=0,
-            help="Processes a node, as many as it takes to fill a node's link. [default: its cores, 16 at"
-            " most]",
+            help="Processes per node, enough to saturate a node's link. [default: its cores, 16 at most]",
         ),
     ] = 0,
     hostfile: Annotated[
@@ -137,8 +136,8 @@ def calibrate_platform(
         str,
         typer.Option(
             "--base",
-            help="A platform, file or name, from which what cannot be measured here is taken: its nodes, and"
-            " on one node everything between nodes.",
+            help="The platform (file or name) that supplies what cannot be measured here: the number of"
+            " nodes, and on one node everything between nodes.",
         ),
     ] = "",
     picture: Picture = None,
@@ -151,9 +150,9 @@ def calibrate_platform(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Measure this machine from point to point, and write the platform file that fits best.
+    """Measure messages between processes of this machine, and write the platform file that fits them best.
 
-    Shows for each size how far the fitted model is from what was measured.
+    Prints the measured time and the time of the fitted model for each size.
     """
 
     from offbeat.atomic_write import check_new, write_new

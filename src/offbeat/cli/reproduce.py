@@ -44,7 +44,7 @@ def figure_4(
         typer.Option(help="Only this algorithm, by SimGrid's name. May be given several times."),
     ] = None,
     platform: Annotated[
-        str, typer.Option(help="Another simulated machine: a platform file, or a preset.")
+        str, typer.Option(help="Another simulated machine: a platform file, or the name of a built-in one.")
     ] = "paper",
     p: Annotated[int, typer.Option("--p", min=2, help="Number of processes.")] = 1024,
     executor: Annotated[

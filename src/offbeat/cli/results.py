@@ -64,7 +64,7 @@ def import_results(
         list[str] | None,
         typer.Option(
             "--column",
-            help="OURS=THEIRS: the file's name for one of our columns, such as last_delay_us=runtime;"
+            help="OURS=THEIRS: the file's name for one of offbeat's columns, such as last_delay_us=runtime;"
             " repeatable.",
             metavar="OURS=THEIRS",
         ),

@@ -22,7 +22,7 @@ CONTEXT = {
 
 ProgramCommand = Annotated[
     list[str],
-    typer.Argument(help="The command, such as 'mpirun -n 64 ./app', behind --.", metavar="-- COMMAND..."),
+    typer.Argument(help="The command, such as 'mpirun -n 64 ./app', after --.", metavar="-- COMMAND..."),
 ]
 ProgramMpi = Annotated[
     str, typer.Option("--mpi", help="The program's MPI library. [default: that of the launcher]")
@@ -37,11 +37,13 @@ def command(
     mpi: ProgramMpi = "auto",
     ranks: Annotated[str, typer.Option(help="Only these ranks of MPI_COMM_WORLD, such as 0-3,8.")] = "",
     every: Annotated[str, typer.Option(help="Only every Nth call of a communicator.", metavar="N")] = "",
-    collectives: Annotated[str, typer.Option(help="Only these, such as allreduce,alltoall.")] = "",
+    collectives: Annotated[
+        str, typer.Option(help="Only these collectives, such as allreduce,alltoall.")
+    ] = "",
     comm_sizes: Annotated[str, typer.Option(help="Only communicators of these sizes, such as 16-.")] = "",
     window: Annotated[str, typer.Option(help="Only these seconds since MPI_Init, such as 10-60.")] = "",
     limit: Annotated[
-        str, typer.Option("--bytes", help="A rank's file grows to this, such as '100 MB'.")
+        str, typer.Option("--bytes", help="Limit on the size of a rank's file, such as '100 MB'.")
     ] = "",
     depth: Annotated[
         str,

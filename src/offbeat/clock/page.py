@@ -33,13 +33,13 @@ from offbeat.study.algorithm import DEFAULT
 from offbeat.units import format_size, format_time
 
 NEAREST_NS = 10
-"""Times below this are drawn there on logarithmic scales: clocks don't tell much less apart."""
+"""Times below this are drawn at this time on logarithmic scales: clocks hardly resolve less."""
 
 WIDE = 30.0
-"""Times that differ by more than so many times stand on a logarithmic scale."""
+"""Times whose ratio exceeds this are drawn on a logarithmic scale."""
 
 MOST_LINES = 8
-"""So many starts get a line each; of more, those are drawn that differ most."""
+"""Maximum number of starts with a line each; of more starts, those that differ most are drawn."""
 
 _SEED = 7
 
@@ -48,7 +48,7 @@ _INNER, _LEAST_LEFT = 5.0, 1.15
 
 
 def skew_figure(skews: Sequence[Skew], subject: str) -> Figure:
-    """How far apart processes leave each start: every single one, and boxes over them (figure 3)."""
+    """The exit skew of each start: every repetition as a dot, with boxes over them (figure 3)."""
     names = [label(one.start) for one in skews]
     height = 1.3 + 0.42 * len(skews)
     figure, axes = _framed(_INNER + 1, height, "Exit skew of each start", subject, left=names)
@@ -71,7 +71,7 @@ def skew_figure(skews: Sequence[Skew], subject: str) -> Figure:
 
 
 def _box(axes: Axes, values_s: np.ndarray, place: float, colour: str) -> None:
-    """The middle half, the median, and lines to the 5% and the 95%."""
+    """A box from the first to the third quartile, the median, and lines to the 5th and 95th percentiles."""
     low, first, middle, third, high = np.quantile(values_s, [0.05, 0.25, 0.5, 0.75, 0.95])
     axes.plot([low, first], [place, place], color=colour, linewidth=1.4)
     axes.plot([third, high], [place, place], color=colour, linewidth=1.4)
@@ -82,7 +82,7 @@ def _box(axes: Axes, values_s: np.ndarray, place: float, colour: str) -> None:
 
 
 def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
-    """Who leaves when: each rank's typical time behind the first one (as figure 1 shows it)."""
+    """When each rank leaves: its typical time after the first rank (as in figure 1)."""
     shown = _most_different(skews)
     names = [label(one.start) for one in shown]
     figure, axes = _framed(_INNER, 3.6, "When each process leaves a start", subject, right=names)
@@ -101,7 +101,7 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
             label=names[number],
         )
     axes.set_xlabel("rank", fontsize=9)
-    axes.set_ylabel("typically leaves so long\nafter the first process", fontsize=9)
+    axes.set_ylabel("median time after\nthe first process left", fontsize=9)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if is_wide:
         axes.set_yscale("symlog", linthresh=10 * NEAREST_NS * 1e-9, linscale=0.5)
@@ -112,7 +112,7 @@ def lag_figure(skews: Sequence[Skew], subject: str) -> Figure:
 
 
 def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
-    """What a sync costs, by processes, a line a method (figure 15)."""
+    """How long a sync takes, by number of processes, one line per method (figure 15)."""
     kinds = list(dict.fromkeys((one.method, one.distorted) for one in costs))
     are_mixed = len({artificial for _, artificial in kinds}) > 1
     names = [
@@ -147,7 +147,7 @@ def sync_figure(costs: Sequence[SyncCost], subject: str) -> Figure:
 
 
 def age_figure(aged: Sequence[AgedAccuracy], subject: str) -> Figure:
-    """How wrong clocks are by the age of their sync, and what they say of it themselves (figure 16)."""
+    """The error of clocks by the age of their sync, and their own error bounds (figure 16)."""
     methods = list(dict.fromkeys(one.method for one in aged))
     figure, axes = _framed(_INNER, 4.2, "Accuracy by the age of the sync", subject, right=methods)
     oldest = max(one.age_s for one in aged)
@@ -165,7 +165,7 @@ def age_figure(aged: Sequence[AgedAccuracy], subject: str) -> Figure:
     axes.axhspan(floor_s / 2, max(resolution, floor_s), color=GREY, alpha=0.18, linewidth=0)
     axes.set_ylim(bottom=floor_s / 2)
     axes.text(
-        0.99, 0.02, f"below ±{format_time(resolution, 2)} nothing can be seen", transform=axes.transAxes,
+        0.99, 0.02, f"errors below ±{format_time(resolution, 2)} cannot be seen", transform=axes.transAxes,
         fontsize=7.5, color=MUTED, ha="right", va="bottom",
     )  # fmt: skip
     axes.set_xscale("log")
@@ -214,9 +214,9 @@ def _framed(
 
 NOT_MEASURED = "Nothing was measured yet."
 LEAVING = (
-    "A barrier lets its processes go one after another; a harmonised start lets them go at a common deadline"
-    " on the clock that they share. The pattern in which they leave is the pattern in which they arrive at"
-    " whatever is measured next."
+    "Processes leave a barrier one after another; they leave a harmonised start at a common deadline on their"
+    " shared clock. The pattern in which the processes leave is the arrival pattern of the call that is"
+    " measured next."
 )
 
 
@@ -253,8 +253,8 @@ def _sections(
         _verdict(check, machine, found),
         measured("skew", "How processes leave a start", Text(text=LEAVING)),
         _behind(found, album),
-        measured("sync", "What a sync costs"),
-        measured("accuracy", "How long a sync lasts"),
+        measured("sync", "How long a sync takes"),
+        measured("accuracy", "How accurate a clock is after a sync"),
         _measured(check, machine, algorithms, found),
     ]
 
@@ -265,7 +265,7 @@ def _verdict(check: Check, machine: Machine, found: Summary) -> Section:
     if not any(row.step.startswith("accuracy") for row in check.rows):
         parts.append(
             Text(
-                text="The check is not finished: ask for it again with the same settings, and it goes on.",
+                text="The check is not finished: 'offbeat clock check' with the same settings resumes it.",
                 kind="caution",
             )
         )
@@ -274,14 +274,12 @@ def _verdict(check: Check, machine: Machine, found: Summary) -> Section:
 
 def _behind(found: Summary, album: Album) -> Section:
     explanation = Text(
-        text="What the usual benchmarks state: each process takes the time before and after the call; the"
-        " average over the processes, and the longest of them."
+        text="The times that usual benchmarks print: each process reads the clock before and after the call."
+        " One table has the average over the processes, the other the longest time of a process."
     )
     grids = [grid for ratios in found.ratios for grid in _grids(ratios, found, album)]
     parts: Sequence[page.Part] = grids or [Text(text=NOT_MEASURED)]
-    return Section(
-        anchor="behind", title="The same collective behind each start", parts=[explanation, *parts]
-    )
+    return Section(anchor="behind", title="The same collective after each start", parts=[explanation, *parts])
 
 
 def _measured(check: Check, machine: Machine, algorithms: CheckedAlgorithms, found: Summary) -> Section:
@@ -308,13 +306,13 @@ def _pictures(found: Summary, machine: Machine, album: Album) -> dict[str, list[
         ]
     if found.costs:
         clocks = (
-            "clocks bent on purpose" if any(one.distorted for one in found.costs) else "clocks as they are"
+            "artificial clock drift" if any(one.distorted for one in found.costs) else "unmodified clocks"
         )
         figure = sync_figure(found.costs, f"{subject}, {clocks}")
         figures["sync"] = [_shown(album, figure, "sync", "How long a sync takes, by processes")]
     for distorted in sorted({one.distorted for one in found.aged}):
         aged = [one for one in found.aged if one.distorted == distorted]
-        clocks = "clocks bent on purpose" if distorted else "clocks as they are"
+        clocks = "artificial clock drift" if distorted else "unmodified clocks"
         figure = age_figure(aged, f"{subject}, {clocks}")
         name = "accuracy-bent" if distorted else "accuracy"
         figures["accuracy"].append(_shown(album, figure, name, "Error of clocks by the age of their sync"))

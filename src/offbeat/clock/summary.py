@@ -294,8 +294,8 @@ def _sentence(found: Summary, machine: Machine) -> Iterator[str]:
         methods = ", ".join(dict.fromkeys(aged.method for aged in found.aged if aged.broken))
         yield (
             f"Start skew is unknown here: in {broken(found)} of {counted(checks, 'comparison')} a clock's"
-            f" error exceeded its bound ({methods}), so the clock was set meanwhile, or drifts beyond all"
-            " limits"
+            f" error exceeded its bound ({methods}): a clock was set during the check, or its drift exceeds"
+            " the assumed limits"
         )
     elif harmonised.includes_late:
         yield (

@@ -91,10 +91,13 @@ def ranking(ratios: Ratios) -> str:
         if other and _misleads(ratios, start, other, best):
             misled.setdefault(other, []).append(label(start))
     if not misled:
-        return f"After a harmonised start {best} is the fastest, and after no barrier another one by 10%."
+        return (
+            f"After a harmonised start {best} is the fastest; no barrier makes another one look 10% faster."
+        )
     others = "; ".join(f"{name} after {', '.join(starts)}" for name, starts in misled.items())
     return (
-        f"After a harmonised start {best} is the fastest; after barriers another one seems fastest: {others}."
+        f"After a harmonised start {best} is the fastest; after some barriers another algorithm looks"
+        f" fastest: {others}."
     )
 
 
@@ -120,9 +123,9 @@ def _skews(skews: Sequence[Skew], machine: Machine) -> Table:
         ]
         for one in skews
     ]
-    notes = ["Exit skew: the last process leaves the start so long after the first one."]
+    notes = ["Exit skew: the time from the first process that leaves the start to the last."]
     if any(one.includes_late for one in skews):
-        notes.append("So few harmonised starts were on time that the others are counted, too.")
+        notes.append("So few harmonised starts were on time that late starts are counted as well.")
     return Table(
         name="skew",
         title=f"How far apart {machine.p} processes leave a start",
@@ -133,7 +136,7 @@ def _skews(skews: Sequence[Skew], machine: Machine) -> Table:
 
 
 def _ratios(one: Ratios, *, several: bool) -> Table:
-    """Behind a harmonised start a time, behind each barrier the ratio to it."""
+    """For each algorithm, its time after a harmonised start, and after each barrier the ratio to it."""
     barriers = [start for start in one.starts if start != HARMONIZE]
     rows = []
     for algorithm in one.algorithms:
@@ -144,12 +147,12 @@ def _ratios(one: Ratios, *, several: bool) -> Table:
     size = format_size(one.bytes)
     return Table(
         name=f"{one.collective}-{one.bytes}" if several else one.collective,
-        title=f"{one.collective}, {size}: the average time behind each start",
+        title=f"{one.collective}, {size}: the average time after each start",
         headings=[one.collective, HARMONISED, *(f"{label(start)} ×" for start in barriers)],
         rows=rows,
         notes=[
-            "Behind a barrier: so many times as long as behind a harmonised start (above 1 the barrier makes"
-            " the algorithm look slow, below 1 fast).",
+            "Columns with ×: the time after the barrier divided by the time after a harmonised start. Above 1"
+            " the barrier makes the algorithm look slow, below 1 fast.",
             *([ranked] if ranked else []),
         ],
     )
@@ -200,8 +203,8 @@ def _aged(aged: Sequence[AgedAccuracy], *, distorted: bool) -> Table:
         headings=["age", *methods],
         rows=rows,
         notes=[
-            f"Errors can be seen to ±{_time(resolution)}. Of {comparisons}"
-            f" {broken or 'none'} showed a clock that was beyond its bound for certain."
+            f"Errors are known to ±{_time(resolution)}. The error of a clock certainly exceeded its bound in"
+            f" {broken} of {comparisons}."
         ],
     )
 
@@ -219,20 +222,20 @@ def _time(time_s: float) -> str:
 
 
 FAR = 1.25
-"""A ratio beyond this, or below its inverse, is marked: the start makes the algorithm look another one."""
+"""A ratio beyond this, or below its inverse, is marked: the algorithm looks slower, or faster."""
 
 
 def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
-    """Times behind each start, average or ``longest`` over processes; tone and mark compare barriers."""
+    """Times after each start, average or ``longest`` over processes; tone and mark compare barriers."""
     what = "Longest" if longest else "Average"
     noun = "the longest time of a process" if longest else "the processes' average time"
     ranked = "" if longest else ranking(ratios)
     return Grid(
         kind="longest" if longest else "average",
-        title=f"{what} time of {ratios.collective} behind each start",
+        title=f"{what} time of {ratios.collective} after each start",
         subject=f"{ratios.collective}, {format_size(ratios.bytes)}",
-        caption=f"Median of {noun} in the call. Below it: so many times as long as behind a harmonised start."
-        f" {ranked}".rstrip(),
+        caption=f"Median of {noun} in the call. After ×: this time divided by the time after a harmonised"
+        f" start. {ranked}".rstrip(),
         columns=[Heading(name=label(start), strong=start == HARMONIZE) for start in ratios.starts],
         rows=[
             Row(
@@ -242,11 +245,9 @@ def latency_grid(ratios: Ratios, *, longest: bool = False) -> Grid:
             for name in ratios.algorithms
         ],
         keys=[
-            Key(
-                tone="faster", mark="−", meaning=f"looks faster behind this barrier, by {FAR:g} times or more"
-            ),
-            Key(tone="same", mark="", meaning="much the same"),
-            Key(tone="slower", mark="+", meaning=f"looks slower, by {FAR:g} times or more"),
+            Key(tone="faster", mark="−", meaning=f"looks faster after this barrier: × {1 / FAR:g} or less"),
+            Key(tone="same", mark="", meaning="looks about the same"),
+            Key(tone="slower", mark="+", meaning=f"looks slower after this barrier: × {FAR:g} or more"),
         ],
     )
 
@@ -256,7 +257,7 @@ def _square(ratios: Ratios, algorithm: str, start: str, *, longest: bool) -> Squ
     if found is None:
         return Square(text="–", tone="missing", note="failed")
     time = format_time(found.longest_s if longest else found.average_s, 2)
-    note = f"{algorithm} behind {label(start)}, {found.count} repetitions"
+    note = f"{algorithm} after {label(start)}, {found.count} repetitions"
     if start == HARMONIZE:
         return Square(text=time, tone="plain", note=note)
     ratio = ratios.ratio(algorithm, start, longest=longest)

@@ -1,4 +1,4 @@
-"""The pattern file: one delay in seconds a line, line i that of rank i, after ``#`` header lines.
+"""The pattern file: one delay in seconds per line, line i for rank i, after ``#`` header lines.
 
 The format is that of "MPI Collective Algorithm Selection in the Presence of Process Arrival Patterns",
 section III.B: p lines. Everything from a ``#`` to the end of its line is a comment, and blank lines are
@@ -217,7 +217,7 @@ def read(path: Path, p: int | None = None, partitions: int | None = 1) -> Patter
     ``p`` and ``partitions`` (None: any number) or than the header's own.
     """
     path = Path(path)
-    lines = read_lines(path, _FILE_KIND, "one delay in seconds a line")
+    lines = read_lines(path, _FILE_KIND, "one delay in seconds per line")
     header = parse_header(lines)
     unit_s = unit_of(path, header)
     stated = header.get(_PARTITIONS, "")

@@ -235,7 +235,10 @@ def _legend(prediction: Prediction) -> list[str]:
     if any(one.barred for one in prediction.expected):
         notes.append("† for reference, never selected")
     if prediction.ran:
-        notes.append(f"▸ {_as_ran(prediction)}; change: against its prediction, of the recorded time")
+        notes.append(
+            f"▸ {_as_ran(prediction)}; change: expected time minus that of ▸, as a share of the recorded time"
+            " (negative: a gain)"
+        )
     legend = [line for line in (_patterns(prediction), "; ".join(notes)) if line]
     if not prediction.of_choices:
         return legend

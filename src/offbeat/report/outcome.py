@@ -84,7 +84,7 @@ def penalties(selected: Sequence[ConfigurationView]) -> dict[str, list[Penalty]]
 
 
 CERTAIN = 0.95
-"""A choice is uncertain if it is within the tolerance in a smaller share of repeated studies."""
+"""A choice is uncertain if it is within the tolerance in a smaller share of resampled studies."""
 
 
 class ReportEvidence(Evidence, frozen=True, kw_only=True):
@@ -198,7 +198,7 @@ def default_is_better(evidence: ReportEvidence) -> Notice | None:
 
 
 def uncertain_choices(evidence: ReportEvidence) -> Notice | None:
-    """Choices whose loss in repeated studies often exceeds the tolerance."""
+    """Choices whose loss in resampled studies often exceeds the tolerance."""
     uncertain = [
         f"{view.title}: {view.choice.algorithm}, {wording.percent(one.within_tolerance)} within the"
         f" tolerance, loss up to {wording.percent(one.plausible_loss)}"

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from offbeat.reproduce.maps import Map
 from offbeat.select.table import NO_DELAY
-from offbeat.units import format_size
+from offbeat.units import enumeration, format_size
 
 NAMED = {
     "reduce": ("ompi_binomial", "scatter_gather", "ompi_in_order_binary"),
@@ -150,7 +150,7 @@ def _exceptions(maps: Maps) -> Observation | None:
     }
     changes = [f"{shape} at {', '.join(sizes)}" for shape, sizes in changed.items() if sizes]
     return Observation(
-        f"another one under {' and '.join(changes)}" if changes else "the same one there", bool(changes)
+        f"another one under {enumeration(changes)}" if changes else "the same one there", bool(changes)
     )
 
 

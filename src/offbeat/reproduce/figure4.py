@@ -26,7 +26,7 @@ from offbeat.results.read import read_study
 from offbeat.simulation import catalogue
 from offbeat.study.load import loads, simulator_options
 from offbeat.toml.faults import hint
-from offbeat.units import parse_size
+from offbeat.units import enumeration, parse_size
 
 COLLECTIVES = ("reduce", "allreduce", "alltoall")
 FACTORS = (0.5, 1.0, 1.5)
@@ -73,7 +73,7 @@ def selected_part(
     for name in algorithms:
         if not any(catalogue.find(collective, FAMILY, name) for collective in selected):
             raise BadInput(
-                f"--algorithm {name}: {' and '.join(selected)} have none of this name{hint(name, known)}"
+                f"--algorithm {name}: {enumeration(selected)} have none of this name{hint(name, known)}"
             )
     return Part(
         collectives=tuple(dict.fromkeys(collectives)),

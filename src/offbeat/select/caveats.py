@@ -17,11 +17,11 @@ from offbeat.select.reliability import is_wide
 from offbeat.select.rules import Rule, superseded_rows
 from offbeat.select.table import NO_DELAY, RESOLUTION_S, DelayTable
 from offbeat.select.wording import share_label
-from offbeat.units import format_time, listed
+from offbeat.units import enumeration, format_time, listed
 
 
 def comparison_caveats(table: DelayTable, rule: Rule, tied: list[str], compared: int) -> list[str]:
-    """The algorithms that were not compared, and ties of the choice; ``tied`` starts with the choice."""
+    """The algorithms that were not compared, and those with equal scores: ``tied``, first the choice."""
     sentences = _not_compared(table, rule.rows(table)) + _superseded(table, rule)
     if table.excluded:
         reasons = ", ".join(f"{name} ({why})" for name, why in table.excluded.items())
@@ -29,18 +29,19 @@ def comparison_caveats(table: DelayTable, rule: Rule, tied: list[str], compared:
     if compared == 1:
         sentences.append(f"{tied[0]} is the only algorithm that could be compared.")
     if len(tied) > 1:
-        sentences.append(f"{tied[0]} ties with {', '.join(tied[1:])} by {rule}; the first by name is taken.")
+        sentences.append(f"{enumeration(tied)} have equal scores by {rule}; the first by name is chosen.")
     return sentences
 
 
 def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: list[str]) -> list[str]:
-    """Gaps and ties of the no_delay row; ``no_delay`` holds its winner and those that tie with it."""
+    """Gaps and equal delays of the no_delay row; ``no_delay`` holds its winner and those that are as fast."""
     if not no_delay:
         return ["no_delay was not measured: there is neither a no-delay winner nor a robustness class."]
     sentences = []
     if len(no_delay) > 1 and not (rule.kind == "no_delay" and no_delay == tied):
-        others = ", ".join(no_delay[1:])
-        sentences.append(f"{no_delay[0]} ties with {others} under no_delay; the first by name is taken.")
+        sentences.append(
+            f"{enumeration(no_delay)} are equally fast under no_delay; the winner is the first by name."
+        )
     if rule.kind in ("average", "worst") and [table.patterns[i] for i in rule.rows(table)] == [NO_DELAY]:
         sentences.append(
             "only no_delay was measured: the choice is its winner, and its robustness is unknown."
@@ -49,7 +50,7 @@ def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: l
 
 
 def number_caveats(table: DelayTable, rule: Rule, algorithm: str, unknown: bool) -> list[str]:
-    """Caveats on the numbers behind the choice; ``unknown`` if its certainty could not be computed."""
+    """Caveats on the numbers behind the choice; ``unknown`` if the confidence could not be computed."""
     sentences = []
     rows = rule.rows(table)
     column = table.algorithms.index(algorithm)

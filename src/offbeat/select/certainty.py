@@ -1,16 +1,19 @@
-"""The certainty of a choice, and the noise of a study.
+"""The confidence in a choice, and the noise of a study.
 
-Certainty: what the same rule would choose if the study were repeated. The scatter between the blocks of a
-case is what another study would differ by (:mod:`offbeat.results.blocks`). Repeated studies are simulated:
-the logarithm of each case's delay moves by a combination of its blocks' deviations with random weights. The
-weights are the same for all cases of a configuration, so that noise common to a whole launch does not affect
-the comparison. They are normal, divided by the root of a χ² share, so that each delay follows Student's t
-with the degrees of freedom of the blocks; the variance is doubled, because this study and the repeated one
-both have that error. ``benchmarks/certainty.py`` checks the stated certainty by repeating a study.
+Confidence: what the same rule would choose if the study were repeated. Each case was measured in blocks, in
+different rounds of the study and in different launches, so the scatter between its blocks is what another
+study would differ by (:mod:`offbeat.results.blocks`). Repeated studies are simulated: the logarithm of each
+case's delay moves by a combination of its blocks' deviations with random weights. The weights are the same
+for all cases of a configuration, so that noise common to a whole launch does not affect the comparison.
+They are normal, divided by the root of a χ² share, so that each delay follows Student's t with the degrees of
+freedom of the blocks; the variance is doubled, because this study and the repeated one both have that error.
+The rule then chooses in each simulated (*resampled*) study. ``benchmarks/certainty.py`` checks the stated
+confidence by repeating studies.
 
-Control: two shapes can be the same delays under two names (with two processes ``ascending`` and
-``last_delayed`` are). The difference between such cases is noise alone. Where it exceeds what the scatter
-between blocks predicts, every uncertainty of the study is widened by that factor.
+Control: two shapes can be the same delays under two names (with two processes ``ascending``,
+``last_delayed`` and ``half_delayed`` are). Such cases are measured separately, at different times, so their
+difference is noise alone. Where they differ by more than the scatter between blocks predicts, every
+uncertainty of the study is widened by that factor.
 """
 
 from __future__ import annotations
@@ -32,10 +35,10 @@ from offbeat.select.rules import Rule, compared, scores_of, winners_of
 from offbeat.select.table import CONFIGURATION_COLUMNS, DelayTable
 
 PLAUSIBLE = 0.95
-"""The quantile of the loss over repeated studies that is the plausible loss."""
+"""The quantile of the loss over resampled studies that is the plausible loss."""
 
 DISTINCT = 0.05
-"""An algorithm that ranks before the choice in a larger share of repeated studies ties with it."""
+"""An algorithm that ranks before the choice in a larger share of resampled studies ties with it."""
 
 
 class Repeated(Struct, frozen=True, eq=False):
@@ -61,9 +64,9 @@ class Repeated(Struct, frozen=True, eq=False):
 
 
 class Certainty(Struct, frozen=True, kw_only=True):
-    """The certainty of a choice, from repeated studies; all values are shares.
+    """The confidence in a choice, from resampled studies; all values are shares.
 
-    ``same_choice`` is the share of repeated studies that choose the same algorithm; ``within_tolerance`` the
+    ``same_choice`` is the share of resampled studies that choose the same algorithm; ``within_tolerance`` the
     share in which the choice is worse than the best by at most the tolerance. ``expected_loss`` is the mean
     loss against the best, and ``plausible_loss`` its 95th percentile. ``noise_floor`` is the smallest lead
     over the next best algorithm that this study could have detected, and ``ties`` names the algorithms whose
@@ -81,7 +84,7 @@ class Certainty(Struct, frozen=True, kw_only=True):
 EXACT = Certainty(
     same_choice=1.0, within_tolerance=1.0, expected_loss=0.0, plausible_loss=0.0, noise_floor=0.0
 )
-"""The certainty of results without noise, which are the same in every study."""
+"""The confidence in choices from results without noise, which are the same in every study."""
 
 
 def samples_of(repetitions: pl.DataFrame) -> dict[str, Repeated]:
@@ -141,7 +144,7 @@ def certainty_of(
 def _noise_floor(
     scores: NDArray[np.float64], measured: dict[str, float], names: list[str], algorithm: str
 ) -> float:
-    """The share by which an algorithm's lead over the next best shrinks in 5% of repeated studies."""
+    """The share by which an algorithm's lead over the next best shrinks in 5% of resampled studies."""
     rival = min((name for name in names if name != algorithm), key=lambda name: measured[name])
     leads = np.log(scores[:, names.index(rival)] / scores[:, names.index(algorithm)])
     shrinkage = np.log(measured[rival] / measured[algorithm]) - leads
@@ -157,7 +160,7 @@ def _repeated_delays(
     seed: int,
     widening: float,
 ) -> NDArray[np.float64] | None:
-    """The delays of repeated studies, ``(resamples, rows, columns)`` in seconds; None without blocks."""
+    """The delays of resampled studies, ``(resamples, rows, columns)`` in seconds; None without blocks."""
     if resamples < 1 or len(columns) < 2:
         return None
     cases = [[table.cases[i][j] for j in columns] for i in rows]

@@ -1,4 +1,4 @@
-"""The choice of an algorithm for every measured configuration, and its certainty."""
+"""The choice of an algorithm for every measured configuration, and the confidence in it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     ``reference_scores`` those of the library's default and of excluded algorithms. ``winners`` and ``good``
     map each pattern to its fastest candidate and to all candidates within the requested share of it. The
     costs are shares: 0.10 means that the no-delay winner (the library's default) scores 10% worse than the
-    choice. ``tied`` and ``no_delay_tied`` name algorithms equal to the choice and to the no-delay winner;
+    choice. ``tied`` and ``no_delay_tied`` name algorithms as good as the choice and as the no-delay winner;
     ``alternatives`` those within the requested share of the choice. ``not_measured`` is the number of cases
     still to be measured; if there are any, or only one algorithm is compared, the ``certainty`` is None:
     unknown.
@@ -123,7 +123,7 @@ def select(
     ``collectives``.
 
     ``within`` is the share up to which algorithms count as equally good, ``bootstrap`` the number of
-    simulated repetitions of the study behind the certainty. Raises
+    simulated repetitions of the study for the confidence. Raises
     :class:`BadInput` for an unknown rule, scenario or collective.
     """
     terms = Terms(rule=rules.parse(rule, include_scenarios), within=within, bootstrap=bootstrap, seed=seed)
@@ -173,7 +173,7 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     control: Control | None = None
 
     def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
-        """The certainty of a choice; None with cases still to be measured, or with nothing to compare."""
+        """The confidence in a choice; None with cases still to be measured, or with nothing to compare."""
         if compared < 2 or configuration_key(table.configuration) in self.not_measured:
             return None
         if self.samples is None:
@@ -243,7 +243,7 @@ def _cost(scores: dict[str, float], name: str, best: float) -> float | None:
 
 
 def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
-    """The good algorithms of every pattern, the fastest first, ties in dictionary order."""
+    """The good algorithms of every pattern, the fastest first, equally fast ones in dictionary order."""
     values = np.round(table.normalised(), 9)
     return {
         pattern: sorted(

@@ -57,7 +57,7 @@ class ConfigurationSelection(Struct, frozen=True, kw_only=True):
 
 class SelectionDocument(Struct, frozen=True, kw_only=True):
     """The whole document. ``within`` is a share; ``bootstrap`` the number of resamples behind each
-    certainty; ``notes`` report the progress of an unfinished study and records omitted when reading."""
+    confidence; ``notes`` report the progress of an unfinished study and records omitted when reading."""
 
     schema_version: int
     rule: str

@@ -89,7 +89,7 @@ def _recorded_kind(selection: Selection) -> str:
 
 
 def selection_tables(selection: Selection, console: Console) -> list[RenderableType]:
-    """One line per configuration: the no-delay winner, the choice, its certainty, and the slowdown of
+    """One line per configuration: the no-delay winner, the choice, the confidence in it, and the slowdown of
     alternatives.
 
     One table where that fits into the console, else one for each collective and number of processes.
@@ -154,8 +154,8 @@ def _columns(choice: Choice) -> list[Text]:
         wording.NOTHING
         if choice.configuration.collective == "barrier"
         else format_size(choice.configuration.bytes),
-        _with_ties(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
-        _with_ties(choice.algorithm, choice.tied),
+        _with_equals(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
+        _with_equals(choice.algorithm, choice.tied),
         *_certainty_columns(choice),
         wording.cost(choice.cost_of_no_delay_winner),
         wording.cost(choice.cost_of_default),
@@ -164,7 +164,7 @@ def _columns(choice: Choice) -> list[Text]:
 
 
 def _certainty_columns(choice: Choice) -> list[str]:
-    """The shares with the same choice and within the tolerance, and the plausible loss."""
+    """The shares of resampled studies with the same choice and within the tolerance; the plausible loss."""
     certainty = choice.certainty
     if choice.not_measured:
         return ["partial", wording.NOTHING, wording.NOTHING]
@@ -178,8 +178,8 @@ def _certainty_columns(choice: Choice) -> list[str]:
     ]
 
 
-def _with_ties(name: str, tied: list[str]) -> str:
-    """A name with the algorithms that tie: ``Lin = L-Sync``, or their number if there are several."""
+def _with_equals(name: str, tied: list[str]) -> str:
+    """A name with the algorithms of equal score: ``Lin = L-Sync``, or their number if there are several."""
     if len(tied) > 1:
         return f"{name} (and {len(tied)} equal)"
     return " = ".join([name, *tied])

@@ -123,9 +123,9 @@ def simulate(
 ) -> NDArray[np.float64]:
     """When each rank leaves a collective, given when each arrives: seconds in, seconds out.
 
-    ``platform`` is a platform, or the name of a preset or file. ``algorithm`` names collective and algorithm
-    (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. ``bytes`` is the
-    message size as the MPI call states it (for alltoall per destination), made of elements of
+    ``platform`` is a platform, or the name of a built-in one or of a file. ``algorithm`` names collective and
+    algorithm (``"reduce/chain(fanout=4)"``) in a ``family`` of names: openmpi, mpich or simgrid. ``bytes`` is
+    the message size as the MPI call states it (for alltoall per destination), made of elements of
     ``element_bytes``. ``arrivals`` is (p,) for one pattern or (patterns × p) for many, and the exits have its
     shape. Many patterns at once are simulated faster than one after another; the GIL is released meanwhile.
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from offbeat.units import enumeration
+
 KINDS = {
     "noncommutative": "operations that are not commutative",
     "operations": "user-defined and other predefined operations",
@@ -48,8 +50,7 @@ def kinds_of(wrong: Iterable[WrongCall]) -> list[str]:
 
 def in_words(kinds: Iterable[str]) -> str:
     """Kinds as a phrase: ``other roots and MPI_IN_PLACE``."""
-    phrases = [KINDS[kind] for kind in kinds]
-    return " and ".join([", ".join(phrases[:-1]), phrases[-1]] if len(phrases) > 1 else phrases)
+    return enumeration([KINDS[kind] for kind in kinds])
 
 
 DEFAULT = "default"

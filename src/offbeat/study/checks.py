@@ -153,7 +153,7 @@ def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:
 
 
 def platform_source(name: str, base: Path) -> Path | str:
-    """The file of a platform, relative to ``base``, or the name of a preset."""
+    """The file of a platform, relative to ``base``, or the name of a built-in platform."""
     if presets.is_preset_name(name) and not (base / name).is_file():
         return name
     return base / name

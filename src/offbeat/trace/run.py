@@ -174,9 +174,7 @@ def check_options(folder: Path, options: Mapping[str, str], environ: Mapping[str
 def check_command(arguments: Sequence[str]) -> None:
     """Raise :class:`BadInput` for a command that cannot be started, or that sets LD_PRELOAD itself."""
     if arguments[0].startswith("-"):
-        raise BadInput(
-            f"there is no option {arguments[0]}; options stand before '--', and the command behind it"
-        )
+        raise BadInput(f"there is no option {arguments[0]}; options come before '--', the command after it")
     if shutil.which(arguments[0]) is None:
         problem = "it is not executable" if Path(arguments[0]).exists() else "there is no such program"
         raise BadInput(f"cannot start {arguments[0]}: {problem}")

@@ -11,7 +11,7 @@ from offbeat.select.wording import NOTHING, cost
 from offbeat.study.algorithm import DEFAULT
 from offbeat.trial.choices import TrialChoice
 from offbeat.trial.comparison import Comparison, Verdict, mean_s
-from offbeat.units import counted, format_time
+from offbeat.units import counted, enumeration, format_time
 
 MOST_RULES = 6
 
@@ -61,7 +61,7 @@ def verdict_sentences(
             return ["All choices have the same rules: there is nothing to compare."]
         return ["No round was completed: there is nothing to compare."]
     also = [other for other, stands in same.items() if stands == verdict.fastest]
-    name = verdict.fastest + (f" (and {' and '.join(also)}, which has the same rules)" if also else "")
+    name = verdict.fastest + (f" (with the same rules: {', '.join(also)})" if also else "")
     each = "; ".join(_comparison(one, verdict.rounds) for one in verdict.comparisons)
     if verdict.rounds < 2:
         return [
@@ -78,7 +78,7 @@ def verdict_sentences(
     doubtful = [one.other for one in verdict.comparisons if not one.is_certain]
     return [
         f"No choice is significantly the fastest: {name} had the smallest mean, but the difference from"
-        f" {' and '.join(doubtful)} is not significant. {each}.",
+        f" {enumeration(doubtful)} is not significant. {each}.",
         "To measure more rounds, give a larger --rounds: the trial resumes.",
     ]
 
@@ -128,18 +128,13 @@ def _change(ratio: float) -> str:
 
 
 def chance_words(chance: float) -> str:
-    """A p-value as text: ``by chance in 1 of 40 trials if both were equally fast``."""
+    """A p-value as text: ``by chance in 2.5% of trials if both were equally fast``."""
     if math.isnan(chance):
         return "significance unknown"
     if chance >= 0.5:
-        return "not significant (p > 0.5)"
-    if chance < 1e-6:
-        return "by chance in fewer than 1 of a million trials if both were equally fast"
-    often = 1 / chance
-    digits = max(0, math.floor(math.log10(often)) - 1)
-    rounded = round(often, -digits)
-    number = f"{rounded:,.0f}" if often >= 10 else f"{often:.1f}".removesuffix(".0")
-    return f"by chance in 1 of {number} trials if both were equally fast"
+        return "not significant: p ≥ 0.5"
+    share = "less than 0.0001%" if chance < 1e-6 else f"{100 * chance:.2g}%"
+    return f"by chance in {share} of trials if both were equally fast"
 
 
 def _against(own: Sequence[float], default: Sequence[float]) -> str:
