@@ -35,7 +35,7 @@ def test_every_damaged_file_ends_in_a_sentence_within_limits(seed: int) -> None:
 def test_every_damaged_worklist_is_parsed_without_touching_other_memory(tmp_path: Path, seed: int) -> None:
     program = tmp_path / "worklist_fuzz"
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    parser = [NATIVE / "protocol" / name for name in ("command.c", "print.c", "json.c", "protocol.c")]
+    parser = [NATIVE / "protocol" / name for name in ("answer.c", "command.c", "print.c", "protocol.c")]
     sources = [HERE / "worklist_fuzz.c", *parser]
     subprocess.run(["gcc", "-std=c11", "-g", *sanitizers, f"-I{NATIVE}", *sources, "-o", program], check=True)
     arguments = [program, HERE / "corpus" / "worklist.txt", str(seed), "50000"]
